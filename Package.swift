@@ -1,0 +1,81 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+    name: "swift-hrtimer",
+    products: [
+        .library(name: "HRTimer", targets: ["HRTimer"]),
+        .library(name: "HRTimerTesting", targets: ["HRTimerTesting"]),
+        .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
+        .executable(name: "bench", targets: ["bench"]),
+    ],
+    dependencies: [
+        // Only the bench needs it; a package that depends on HRTimer alone never builds it.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibevent",
+            path: "CSources/CLibevent",
+            pkgConfig: "libevent_core",
+            providers: [.apt(["libevent-dev"])]
+        ),
+        .target(
+            name: "CHRTimer",
+            dependencies: ["CLibevent"],
+            path: "CSources/CHRTimer",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
+        .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
+        .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
+
+        .target(
+            name: "CBench",
+            dependencies: ["CHRTimer"],
+            path: "Benchmarks/CBench",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
+        .executableTarget(
+            name: "bench",
+            dependencies: [
+                "HRTimer", "CHRTimer", "CBench",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/bench",
+            swiftSettings: strict
+        ),
+
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "CHRTimerTests", dependencies: ["CHRTimer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HRTimerCoreTests",
+            dependencies: ["HRTimerCore", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HRTimerTests",
+            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimerTesting"], swiftSettings: strict),
+        .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"], swiftSettings: strict),
+        .testTarget(
+            name: "BackendContractTests",
+            dependencies: ["HRTimer", "CHRTimer", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "PrecisionTests", dependencies: ["HRTimer", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "NameProbe", dependencies: ["HRTimer"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu17
+)
