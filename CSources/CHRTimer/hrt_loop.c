@@ -1,0 +1,1 @@
+#include "include/hrt_loop.h"

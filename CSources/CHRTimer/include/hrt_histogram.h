@@ -1,0 +1,3 @@
+#ifndef HRT_HISTOGRAM_H
+#define HRT_HISTOGRAM_H
+#endif

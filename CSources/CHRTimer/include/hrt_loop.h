@@ -1,0 +1,3 @@
+#ifndef HRT_LOOP_H
+#define HRT_LOOP_H
+#endif

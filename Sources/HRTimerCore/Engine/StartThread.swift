@@ -1,0 +1,40 @@
+package import Glibc
+
+/// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and
+/// no signal delays a timer.
+///
+/// The caller joins or detaches it. Throws EAGAIN where the system has no room for another thread, pthread_create(3).
+package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerError) -> pthread_t {
+    final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+    var thread = pthread_t()
+    // Retained here, released by the new thread; released here if there is none.
+    let context = Unmanaged.passRetained(Body(body))
+    let error = pthread_create(
+        &thread,
+        nil,
+        { context in
+            Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
+            return nil
+        },
+        context.toOpaque()
+    )
+    if error != 0 {
+        context.release()
+        throw TimerError(operation: "start a thread", errorNumber: error)
+    }
+    return thread
+}
+
+/// Whether `thread` is the calling thread.
+package func isCurrent(_ thread: pthread_t) -> Bool {
+    pthread_equal(thread, pthread_self()) != 0
+}

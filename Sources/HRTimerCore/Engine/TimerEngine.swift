@@ -1,0 +1,133 @@
+/// A thread that fires timers: a queue of deadlines, a way to wait for the next one, and handlers called in order.
+///
+/// Never early, on `CLOCK_MONOTONIC`; late by the kernel's wake latency, with the thread's timer slack at 1 ns. With
+/// nothing pending the thread sleeps without any wake-up. All members may be called from any thread, and from handlers.
+///
+/// Handlers run on the engine's thread, one after another in the order of (deadline, arming). A handler that takes long
+/// delays the other timers of its engine and of no other; give long work to another queue, or an engine of its own.
+///
+/// The engine ends with `shutdown()`, or when its last reference goes: pending timers are then forgotten, their handlers
+/// freed, and the thread has ended when the call returns (unless it came from a handler).
+public final class TimerEngine: Sendable {
+    package let core: EngineCore
+
+    /// What an engine is made from.
+    public struct Configuration: Sendable {
+        /// Name of the thread, for debuggers and `top -H`; at most 15 bytes are kept.
+        public var name: String
+        /// How the thread waits.
+        public var wayToWait: WayToWait
+        /// Where time comes from.
+        public var time: TimeBase
+
+        /// The defaults are right for an ordinary process.
+        public init(name: String = "hrtimer", wayToWait: WayToWait = .futex, time: TimeBase = .kernel) {
+            self.name = name
+            self.wayToWait = wayToWait
+            self.time = time
+        }
+    }
+
+    /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN).
+    ///
+    /// On a virtual time base there is no thread: handlers run on the thread that moves the clock.
+    public init(_ configuration: Configuration = Configuration()) throws(TimerError) {
+        core = try EngineCore(configuration)
+        try core.start()
+    }
+
+    /// The engine for whoever needs no own: started at first use, never shut down.
+    public static let shared: TimerEngine = {
+        do {
+            return try TimerEngine()
+        } catch {
+            fatalError("the shared timer engine \(error)")
+        }
+    }()
+
+    deinit {
+        core.shutdown()
+    }
+
+    /// What the engine's clock reads now.
+    public var now: MonotonicInstant { MonotonicInstant(nanoseconds: core.time.now_ns) }
+
+    /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given.
+    ///
+    /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
+    /// as 0.1 ms. `distantFuture` never fires. After `shutdown()` nothing is scheduled and the token is stale at once.
+    /// The handler is freed when the timer is cancelled or has fired for the last time.
+    ///
+    /// Complexity: that of the queue's arm, and at most one system call, if the engine sleeps past `deadline`.
+    @discardableResult
+    public func schedule(
+        at deadline: MonotonicInstant,
+        every interval: Duration? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: @escaping @Sendable (TimerFire) -> Void
+    ) -> TimerToken {
+        core.schedule(deadline.nanoseconds, Repetition(every: interval, policy: policy), handler)
+    }
+
+    /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:policy:handler:)`.
+    @discardableResult
+    public func schedule(
+        after delay: Duration,
+        every interval: Duration? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: @escaping @Sendable (TimerFire) -> Void
+    ) -> TimerToken {
+        schedule(at: now.advanced(by: delay), every: interval, policy: policy, handler: handler)
+    }
+
+    /// Moves a timer to another deadline; its interval stays. False if the token is stale.
+    ///
+    /// From the timer's own handler it replaces the next deadline; a one-shot timer so re-armed fires again.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
+        core.arm(token, deadline_ns: deadline.nanoseconds)
+    }
+
+    /// Forgets the timer and frees its handler. False if the token is stale.
+    ///
+    /// On the engine's own thread there is no call after this returns. Elsewhere a call that has begun goes on; see
+    /// `cancelAndWait(_:)`.
+    @discardableResult
+    public func cancel(_ token: TimerToken) -> Bool {
+        core.cancel(token)
+    }
+
+    /// Cancels, and returns only when no call of the handler is going on. Called from a handler of this engine it does not
+    /// wait, since it would wait for itself.
+    @discardableResult
+    public func cancelAndWait(_ token: TimerToken) -> Bool {
+        let wasLive = core.cancel(token)
+        core.waitUntilNotRunning(token)
+        return wasLive
+    }
+
+    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
+    public var liveTimers: Int { core.liveTimers }
+
+    /// Counts of what the engine did so far.
+    public var statistics: EngineStatistics { core.statistics }
+
+    /// Ends the engine: see the type's description. Idempotent.
+    public func shutdown() {
+        core.shutdown()
+    }
+}
+
+/// What an engine did since it was started.
+public struct EngineStatistics: Sendable, Hashable {
+    /// Handlers called.
+    public var fires: UInt64 = 0
+    /// Times the thread came back from a wait.
+    public var wakeups: UInt64 = 0
+    /// Those of them that found nothing due.
+    public var spuriousWakeups: UInt64 = 0
+    /// Times another thread had to wake the engine for an earlier deadline.
+    public var wakesSent: UInt64 = 0
+
+    package init() {}
+}

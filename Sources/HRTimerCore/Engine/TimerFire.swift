@@ -1,0 +1,21 @@
+/// One firing of a timer, as its handler sees it.
+public struct TimerFire: Sendable {
+    /// The timer that fired.
+    public let token: TimerToken
+    /// The nominal deadline: what was asked for.
+    public let deadline: MonotonicInstant
+    /// The clock as it read when the engine woke for this deadline; never earlier than `deadline`.
+    public let firedAt: MonotonicInstant
+    /// Nominal deadlines without a call of their own since the previous call; see `MissedTickPolicy`.
+    public let missedTicks: Int
+
+    package init(token: TimerToken, deadline_ns: Int64, firedAt_ns: Int64, missedTicks: Int) {
+        self.token = token
+        deadline = MonotonicInstant(nanoseconds: deadline_ns)
+        firedAt = MonotonicInstant(nanoseconds: firedAt_ns)
+        self.missedTicks = missedTicks
+    }
+
+    /// How late: `firedAt` minus `deadline`, never negative.
+    public var lateness: Duration { deadline.duration(to: firedAt) }
+}

@@ -1,0 +1,84 @@
+package import CHRTimer
+
+/// The timers of one engine or loop: the C queue, and beside it a record for each timer in the same slot.
+///
+/// Told the time, never asks it. Not thread-safe: its owner has the lock.
+package struct PendingTimers<Record>: ~Copyable {
+    private var queue: OpaquePointer
+    package var records = Slab<Record>()
+
+    package init() {
+        queue = Self.makeQueue()
+    }
+
+    deinit {
+        hrt_queue_destroy(queue)
+    }
+
+    private static func makeQueue() -> OpaquePointer {
+        var queue: OpaquePointer?
+        requireMemory(hrt_queue_create(&queue))
+        return queue!
+    }
+
+    /// Running out of memory, or of 2^32 slots, ends the process, as it does everywhere else in Swift.
+    private static func requireMemory(_ status: Int32) {
+        if status != 0 { fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))") }
+    }
+
+    /// Timers that exist, armed or not.
+    package var count: Int { hrt_queue_count(queue) }
+    package var armedCount: Int { hrt_queue_armed_count(queue) }
+
+    /// A new timer, not armed.
+    package mutating func add(_ record: consuming Record) -> TimerToken {
+        var token = hrt_token()
+        Self.requireMemory(hrt_queue_add(queue, &token))
+        records.insert(record, at: token.slot)
+        return TimerToken(token)
+    }
+
+    /// The timer's record, or nil if the token is stale. Let the record go only after the lock: what its handler
+    /// captured may call back when it is freed.
+    package mutating func remove(_ token: TimerToken) -> Record? {
+        hrt_queue_remove(queue, token.c) ? records.remove(at: token.slot) : nil
+    }
+
+    /// Forgets all timers and gives their records, to be let go after the lock. Every token is stale from now on, and no
+    /// timer may be added any more.
+    package mutating func end() -> [Record] {
+        hrt_queue_destroy(queue)
+        queue = Self.makeQueue()
+        return records.removeAll()
+    }
+
+    @inline(__always)
+    package func isLive(_ token: TimerToken) -> Bool { hrt_queue_is_live(queue, token.c) }
+
+    @inline(__always)
+    package func isArmed(_ token: TimerToken) -> Bool { hrt_queue_is_armed(queue, token.c) }
+
+    /// False if the token is stale.
+    @discardableResult
+    @inline(__always)
+    package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64 = 0) -> Bool {
+        hrt_queue_arm(queue, token.c, deadline_ns, tolerance_ns)
+    }
+
+    @discardableResult
+    @inline(__always)
+    package func disarm(_ token: TimerToken) -> Bool { hrt_queue_disarm(queue, token.c) }
+
+    /// The earliest armed deadline, or earlier by mistake once; `Int64.max` if nothing is armed.
+    @inline(__always)
+    package var next_ns: Int64 { hrt_queue_next_ns(queue) }
+
+    /// Disarms what is due and writes it to `batch` in order of firing. A full batch may have left more behind.
+    @inline(__always)
+    package func takeDue(now_ns: Int64, into batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
+        hrt_queue_take_due(queue, now_ns, batch.baseAddress, batch.count)
+    }
+}
+
+// Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.
+extension PendingTimers: @unchecked Sendable where Record: Sendable {}

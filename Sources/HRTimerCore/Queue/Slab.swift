@@ -1,0 +1,58 @@
+/// An array whose elements never move and whose places can be empty: what belongs to the timer in a queue's slot.
+///
+/// Chunks of 256, so that growing copies nothing. Not thread-safe: its owner has the lock.
+package struct Slab<Element>: ~Copyable {
+    private static var chunkSize: Int { 256 }
+    private var chunks: [UnsafeMutablePointer<Element?>] = []
+
+    package init() {}
+
+    deinit {
+        for chunk in chunks {
+            chunk.deinitialize(count: Self.chunkSize)
+            chunk.deallocate()
+        }
+    }
+
+    package mutating func insert(_ element: consuming Element, at slot: UInt32) {
+        let (chunk, _) = Int(slot).quotientAndRemainder(dividingBy: Self.chunkSize)
+        while chunk >= chunks.count {
+            let fresh = UnsafeMutablePointer<Element?>.allocate(capacity: Self.chunkSize)
+            fresh.initialize(repeating: nil, count: Self.chunkSize)
+            chunks.append(fresh)
+        }
+        place(slot).pointee = element
+    }
+
+    package mutating func remove(at slot: UInt32) -> Element? {
+        place(slot).pointee.take()
+    }
+
+    package mutating func removeAll() -> [Element] {
+        chunks.flatMap { chunk in
+            (0..<Self.chunkSize).compactMap { chunk[$0].take() }
+        }
+    }
+
+    /// The element in a slot that is in use. Stays valid until the slot is emptied.
+    package subscript(slot: UInt32) -> Element {
+        @inline(__always) unsafeAddress { UnsafePointer(present(slot)) }
+        @inline(__always) unsafeMutableAddress { present(slot) }
+    }
+
+    @inline(__always)
+    private func place(_ slot: UInt32) -> UnsafeMutablePointer<Element?> {
+        chunks[Int(slot) / Self.chunkSize] + Int(slot) % Self.chunkSize
+    }
+
+    /// The payload of an optional lies at its start, and a slot in use is never nil.
+    @inline(__always)
+    private func present(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
+        let place = place(slot)
+        assert(place.pointee != nil, "slot \(slot) is empty")
+        return UnsafeMutableRawPointer(place).assumingMemoryBound(to: Element.self)
+    }
+}
+
+// Sendable: it alone owns its chunks, and being noncopyable is in one place at a time.
+extension Slab: @unchecked Sendable where Element: Sendable {}

@@ -1,0 +1,57 @@
+import CHRTimer
+
+/// A point on the monotonic clock, in whole nanoseconds: Linux's `CLOCK_MONOTONIC`.
+///
+/// The clock counts from some point before the system booted, is never set, and stands still while the system is
+/// suspended. Arithmetic saturates: what would lie beyond `distantFuture` is `distantFuture`, which no amount of time
+/// makes earlier again.
+public struct MonotonicInstant: InstantProtocol, Sendable {
+    /// Nanoseconds since the zero of the clock.
+    public let nanoseconds: Int64
+
+    /// The instant `nanoseconds` after the zero of the clock; negative ones lie before it and are always past.
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`.
+    public static var now: MonotonicInstant {
+        MonotonicInstant(nanoseconds: hrt_clock_now_ns(HRT_CLOCK_MONOTONIC))
+    }
+
+    /// Never: a timer with this deadline does not fire until it is given another one.
+    public static var distantFuture: MonotonicInstant { MonotonicInstant(nanoseconds: .max) }
+
+    /// Before every other instant; as a deadline it means now.
+    public static var distantPast: MonotonicInstant { MonotonicInstant(nanoseconds: .min) }
+
+    /// This instant moved by `duration`, rounded up to a whole nanosecond; saturates.
+    public func advanced(by duration: Duration) -> MonotonicInstant {
+        if self == .distantFuture { return self }
+        return MonotonicInstant(nanoseconds: nanoseconds.addingSaturating(duration.nanosecondsRoundedUp))
+    }
+
+    /// The time from this instant to `other`; negative if `other` is earlier. Exact, also at the bounds.
+    public func duration(to other: MonotonicInstant) -> Duration {
+        .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
+    }
+
+    /// Whether the left instant is the earlier one.
+    public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+}
+
+extension MonotonicInstant: CustomStringConvertible {
+    /// Seconds since the zero of the clock with all nine decimals, or the word for one of the bounds.
+    public var description: String {
+        switch self {
+        case .distantFuture: return "distantFuture"
+        case .distantPast: return "distantPast"
+        default:
+            let (seconds, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
+            let decimals = String(rest + 1_000_000_000).dropFirst()
+            return "\(nanoseconds < 0 ? "-" : "")\(seconds).\(decimals) s"
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// Conversions between `Duration` and whole nanoseconds: saturating, and rounding up, so that a deadline computed from
+/// a duration is never earlier than the duration asked for.
+extension Duration {
+    /// The least whole number of nanoseconds that is not shorter than this duration; saturates at the bounds of `Int64`
+    /// (292 years).
+    public var nanosecondsRoundedUp: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        // Division truncates toward zero: up for negative values, down for positive ones.
+        let attosecondsPerNanosecond: Int64 = 1_000_000_000
+        var part = attoseconds / attosecondsPerNanosecond
+        if attoseconds % attosecondsPerNanosecond > 0 { part += 1 }
+        return whole.addingSaturating(part)
+    }
+
+    /// The duration of a number of seconds, or nil for NaN; infinities and values beyond 292 years saturate.
+    ///
+    /// Rounds up to the next nanosecond. A double of seconds is not exact: 0.1 is a little more than a tenth.
+    public init?(roundingUpSeconds seconds: Double) {
+        if seconds.isNaN { return nil }
+        let nanoseconds = (seconds * 1e9).rounded(.up)
+        self = .nanoseconds(Int64(exactly: nanoseconds) ?? (nanoseconds < 0 ? .min : .max))
+    }
+}
+
+extension Int64 {
+    package func addingSaturating(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    package func subtractingSaturating(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+}

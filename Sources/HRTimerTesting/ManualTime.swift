@@ -1,0 +1,125 @@
+public import HRTimer
+import Synchronization
+
+/// A clock for tests: it stands still until it is told to move, and fires everything due on the way, in order, without
+/// sleeping.
+///
+///     let time = ManualTime()
+///     let engine = try TimerEngine(.init(time: time.base))
+///     engine.schedule(after: .seconds(3600)) { _ in … }
+///     time.advance(by: .seconds(3600))   // the handler has run
+///
+/// Engines on this time have no thread: handlers run on the thread that moves the clock, and have returned when `advance`
+/// returns. One thread moves it at a time; a second one waits. A handler may move the clock further.
+/// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
+public final class ManualTime: Sendable {
+    private let state: Mutex<State>
+    private let moving = RecursiveLock()
+
+    private struct State {
+        var now_ns: Int64
+        var participants: [WeakParticipant] = []
+    }
+
+    private struct WeakParticipant: Sendable {
+        weak let object: (any VirtualTimeParticipant)?
+    }
+
+    /// A clock that reads `start`; ten seconds after zero unless told otherwise, so that a test may look back.
+    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
+        state = Mutex(State(now_ns: start.nanoseconds))
+    }
+
+    /// What the clock reads.
+    public var now: MonotonicInstant { MonotonicInstant(nanoseconds: now_ns) }
+
+    /// For the configuration of an engine or a loop.
+    public var base: TimeBase { TimeBase(virtual: self) }
+
+    /// The earliest deadline of all engines on this time, `distantFuture` if there is none.
+    public var nextDeadline: MonotonicInstant {
+        MonotonicInstant(nanoseconds: earliest()?.deadline_ns ?? .max)
+    }
+
+    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing.
+    public func advance(by duration: Duration) {
+        advance(to: now.advanced(by: duration))
+    }
+
+    /// Moves the clock to `instant`, firing what falls due, each at its own deadline; timers that handlers add on the way
+    /// included. An instant in the past only fires what is already due.
+    public func advance(to instant: MonotonicInstant) {
+        moving.withLock {
+            _ = move(to: instant.nanoseconds, isStopped: { false })
+        }
+    }
+
+    /// Fires until nothing is pending, or until `limit` deadlines have come: how many did. For one-shot work; a repeating
+    /// timer never ends by itself.
+    @discardableResult
+    public func run(limit: Int = 100_000) -> Int {
+        moving.withLock {
+            var deadlines = 0
+            while deadlines < limit, let next = earliest(), next.deadline_ns < .max {
+                set(next.deadline_ns)
+                next.participant.runDue()
+                deadlines += 1
+            }
+            return deadlines
+        }
+    }
+
+    /// False if it stopped early.
+    private func move(to target_ns: Int64, isStopped: () -> Bool) -> Bool {
+        while let next = earliest(), next.deadline_ns <= target_ns, next.deadline_ns < .max {
+            if isStopped() { return false }
+            set(next.deadline_ns)
+            next.participant.runDue()
+        }
+        if isStopped() { return false }
+        set(target_ns)
+        return true
+    }
+
+    /// Time never goes back: an instant already passed leaves the clock as it is.
+    private func set(_ now_ns: Int64) {
+        state.withLock { $0.now_ns = max($0.now_ns, now_ns) }
+    }
+
+    /// Of equal deadlines the one of the engine that was made first.
+    private func earliest() -> (participant: any VirtualTimeParticipant, deadline_ns: Int64)? {
+        // Their locks are not taken under ours.
+        let participants = state.withLock { state in
+            state.participants.removeAll { $0.object == nil }
+            return state.participants.compactMap(\.object)
+        }
+        return
+            participants
+            .map { ($0, $0.nextDeadline_ns) }
+            .min { $0.1 < $1.1 }
+    }
+}
+
+extension ManualTime: VirtualTime {
+    /// The clock's reading in nanoseconds.
+    package var now_ns: Int64 { state.withLock { $0.now_ns } }
+
+    package func attach(_ participant: any VirtualTimeParticipant) {
+        state.withLock { $0.participants.append(WeakParticipant(object: participant)) }
+    }
+
+    package func wait(until deadline_ns: Int64, isWoken: () -> Bool) -> Bool {
+        moving.withLock {
+            if deadline_ns < .max {
+                _ = move(to: deadline_ns, isStopped: isWoken)
+                return true
+            }
+            // Nothing to move to here: what others have pending may wake the caller.
+            while !isWoken() {
+                guard let next = earliest(), next.deadline_ns < .max else { return false }
+                _ = move(to: next.deadline_ns, isStopped: isWoken)
+            }
+            return true
+        }
+    }
+}
