@@ -57,7 +57,7 @@ let package = Package(
         .testTarget(name: "CHRTimerTests", dependencies: ["CHRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HRTimerCoreTests",
-            dependencies: ["HRTimerCore", "HRTimerTesting", "TestSupport"],
+            dependencies: ["HRTimerCore", "CHRTimer", "HRTimerTesting", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -10,7 +10,8 @@ import Synchronization
 ///     time.advance(by: .seconds(3600))   // the handler has run
 ///
 /// Engines on this time have no thread: handlers run on the thread that moves the clock, and have returned when `advance`
-/// returns. One thread moves it at a time; a second one waits. A handler may move the clock further.
+/// returns. One thread moves it at a time; a second one waits. A handler that moves the clock is a slow handler: timers of
+/// its own engine wait until it returns.
 /// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
 public final class ManualTime: Sendable {
     private let state: Mutex<State>
@@ -71,7 +72,8 @@ public final class ManualTime: Sendable {
 
     /// False if it stopped early.
     private func move(to target_ns: Int64, isStopped: () -> Bool) -> Bool {
-        while let next = earliest(), next.deadline_ns <= target_ns, next.deadline_ns < .max {
+        // A handler may have moved the clock beyond the target.
+        while let next = earliest(), next.deadline_ns <= max(target_ns, now_ns), next.deadline_ns < .max {
             if isStopped() { return false }
             set(next.deadline_ns)
             next.participant.runDue()

@@ -19,7 +19,7 @@ package final class EngineCore: Sendable {
     private struct Timer: Sendable {
         var handler: Handler
         var repetition: Repetition
-        var deadline_ns: Int64 = .max
+        var tolerance_ns: Int64 = 0
         var phase = Phase.idle
         /// Stays after its last fire: its owner arms it again.
         var isOwned: Bool
@@ -60,10 +60,17 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.timers.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
 
-    package func schedule(_ deadline_ns: Int64, _ repetition: Repetition, _ handler: @escaping Handler) -> TimerToken {
+    package func schedule(
+        _ deadline_ns: Int64,
+        _ repetition: Repetition,
+        tolerance_ns: Int64 = 0,
+        _ handler: @escaping Handler
+    ) -> TimerToken {
         let (token, mustWake) = state.withLock { state -> (TimerToken, Bool) in
-            if state.isShutDown { return (TimerToken(hrt_token(slot: 0, generation: 0)), false) }
-            let token = state.timers.add(Timer(handler: handler, repetition: repetition, isOwned: false))
+            if state.isShutDown { return (.stale, false) }
+            var timer = Timer(handler: handler, repetition: repetition, isOwned: false)
+            timer.tolerance_ns = tolerance_ns
+            let token = state.timers.add(timer)
             Self.arm(token, deadline_ns, &state)
             return (token, Self.mustWake(for: deadline_ns, &state))
         }
@@ -79,16 +86,21 @@ package final class EngineCore: Sendable {
         }
     }
 
-    /// Arms a timer or moves it, with a new repetition if one is given. False if the token is stale.
-    package func arm(_ token: TimerToken, deadline_ns: Int64, repetition: Repetition? = nil) -> Bool {
+    /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
+    package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64? = nil) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard state.timers.isLive(token) else { return (false, false) }
-            if let repetition { state.timers.records[token.slot].repetition = repetition }
+            if let tolerance_ns { state.timers.records[token.slot].tolerance_ns = tolerance_ns }
             Self.arm(token, deadline_ns, &state)
             return (true, Self.mustWake(for: deadline_ns, &state))
         }
         if mustWake { waiter.wake() }
         return isLive
+    }
+
+    /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
+    package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
+        schedule(time.now_ns, .once) { _ in block() } != .stale
     }
 
     /// Takes back the deadline of a timer, which stays live.
@@ -140,8 +152,8 @@ package final class EngineCore: Sendable {
     }
 
     private static func arm(_ token: TimerToken, _ deadline_ns: Int64, _ state: inout State) {
-        state.timers.arm(token, deadline_ns: deadline_ns)
-        state.timers.records[token.slot].deadline_ns = deadline_ns
+        let tolerance_ns = state.timers.records[token.slot].tolerance_ns
+        state.timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
         state.timers.records[token.slot].phase = .armed
     }
 
@@ -219,7 +231,7 @@ extension EngineCore {
             guard let call else { continue }
             call.handler(call.fire)
             let ended = state.withLock { state -> Ended in
-                state.running = call.outer
+                state.running = nil
                 let waiters = state.runningWaiters
                 state.runningWaiters = []
                 return Ended(timer: finish(token, &state), waiters: waiters)
@@ -231,8 +243,6 @@ extension EngineCore {
     private struct Call {
         var handler: Handler
         var fire: TimerFire
-        /// The call that this one runs inside of, where a handler moves a virtual clock.
-        var outer: (token: TimerToken, thread: pthread_t)?
     }
 
     /// What is let go only after the lock.
@@ -259,7 +269,6 @@ extension EngineCore {
             return nil
         }
         state.timers.records[token.slot].skipped = 0
-        let outer = state.running
         state.running = (token, pthread_self())
         state.statistics.fires += 1
         let fire = TimerFire(
@@ -268,7 +277,7 @@ extension EngineCore {
             firedAt_ns: now_ns,
             missedTicks: tick.missed + timer.skipped
         )
-        return Call(handler: timer.handler, fire: fire, outer: outer)
+        return Call(handler: timer.handler, fire: fire)
     }
 
     /// After the call: a fixed delay starts now, and a timer that will not fire again is given back to be freed.
@@ -287,7 +296,10 @@ extension EngineCore {
 }
 
 extension EngineCore: VirtualTimeParticipant {
-    package var nextDeadline_ns: Int64 { state.withLock { $0.isShutDown ? .max : $0.timers.next_ns } }
+    /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
+    package var nextDeadline_ns: Int64 {
+        state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.timers.next_ns }
+    }
 
     package func runDue() {
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in

@@ -55,7 +55,8 @@ public final class TimerEngine: Sendable {
     /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given.
     ///
     /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
-    /// as 0.1 ms. `distantFuture` never fires. After `shutdown()` nothing is scheduled and the token is stale at once.
+    /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up; in
+    /// normal precision it calls at the deadline all the same. After `shutdown()` nothing is scheduled and the token is stale at once.
     /// The handler is freed when the timer is cancelled or has fired for the last time.
     ///
     /// Complexity: that of the queue's arm, and at most one system call, if the engine sleeps past `deadline`.
@@ -63,21 +64,29 @@ public final class TimerEngine: Sendable {
     public func schedule(
         at deadline: MonotonicInstant,
         every interval: Duration? = nil,
+        tolerance: Duration = .zero,
         policy: MissedTickPolicy = .merge,
         handler: @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        core.schedule(deadline.nanoseconds, Repetition(every: interval, policy: policy), handler)
+        core.schedule(
+            deadline.nanoseconds,
+            Repetition(every: interval, policy: policy),
+            tolerance_ns: max(0, tolerance.nanosecondsRoundedUp),
+            handler
+        )
     }
 
-    /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:policy:handler:)`.
+    /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:policy:handler:)`.
     @discardableResult
     public func schedule(
         after delay: Duration,
         every interval: Duration? = nil,
+        tolerance: Duration = .zero,
         policy: MissedTickPolicy = .merge,
         handler: @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        schedule(at: now.advanced(by: delay), every: interval, policy: policy, handler: handler)
+        let deadline = now.advanced(by: delay)
+        return schedule(at: deadline, every: interval, tolerance: tolerance, policy: policy, handler: handler)
     }
 
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.
@@ -112,7 +121,8 @@ public final class TimerEngine: Sendable {
     /// Counts of what the engine did so far.
     public var statistics: EngineStatistics { core.statistics }
 
-    /// Ends the engine: see the type's description. Idempotent.
+    /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
+    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
     public func shutdown() {
         core.shutdown()
     }

@@ -11,5 +11,8 @@ public struct TimerToken: Hashable, Sendable {
         generation = token.generation
     }
 
+    /// No timer's: generations begin at 1.
+    package static let stale = TimerToken(hrt_token(slot: 0, generation: 0))
+
     package var c: hrt_token { hrt_token(slot: slot, generation: generation) }
 }

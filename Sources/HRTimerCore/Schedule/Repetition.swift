@@ -35,6 +35,12 @@ package struct Repetition: Sendable, Equatable {
         package var missed: Int
         /// The next nominal deadline, or nil for none: fired once, or to be set after the handler (`delay`).
         package var next_ns: Int64?
+
+        package init(isCalled: Bool, missed: Int, next_ns: Int64?) {
+            self.isCalled = isCalled
+            self.missed = missed
+            self.next_ns = next_ns
+        }
     }
 
     /// Decides about `deadline_ns`, which has come: `deadline_ns <= now_ns`. O(1), however many ticks were missed.

@@ -1,0 +1,99 @@
+/// A timer with the verbs of GCD's `DispatchSourceTimer`, on a `TimerEngine`, without its crashes.
+///
+///     let source = TimerSource()
+///     source.schedule(deadline: .now.advanced(by: .milliseconds(1)), repeating: .milliseconds(1))
+///     source.setEventHandler { print(source.data) }
+///     source.activate()
+///
+/// The event handler is never called early, never while it is still running, and once for any number of missed ticks:
+/// `data` tells how many. Without a queue it runs on the engine's own thread, where no thread hop delays it; it must then
+/// be short. Made with a `DispatchQueue` it runs there.
+///
+/// Every order of calls is safe, from any thread and from the handlers. What GCD answers with a crash has a meaning here:
+/// a surplus `resume()` does nothing, and the last reference may go in any state; the source then stops quietly and its
+/// cancel handler is not called. The reference keeps the source alive: a handler that mentions it keeps it for ever,
+/// unless `cancel()` frees the handlers.
+///
+/// Deadlines are on `CLOCK_MONOTONIC`, which stands still while the system is suspended.
+public final class TimerSource: Sendable {
+    package let core: SourceCore
+
+    /// A source that is not active yet and runs its handlers on the engine's thread.
+    public convenience init(engine: TimerEngine = .shared) {
+        self.init(engine: engine, target: nil)
+    }
+
+    package init(engine: TimerEngine, target: SourceCore.Target?) {
+        core = SourceCore(engine: engine, target: target)
+        core.register()
+    }
+
+    deinit {
+        core.abandon()
+    }
+
+    /// Sets deadline, interval and leeway, in place of those before. The count of ticks not yet delivered is dropped.
+    ///
+    /// - Parameters:
+    ///   - deadline: when to fire first. A past one fires at once, and a repeating source counts every interval since it;
+    ///     `distantPast` means now, `distantFuture` means not until scheduled again.
+    ///   - interval: between nominal deadlines; nil fires once, zero or less counts as 0.1 ms.
+    ///   - leeway: how much later than the deadline the source may fire to share a wake-up; negative counts as 0, and more
+    ///     than half the interval as half. An engine in normal precision fires at the deadline whatever the leeway.
+    ///
+    /// From the event handler it replaces the next deadline. A source that has fired once may be scheduled again. After
+    /// `cancel()` it does nothing. No allocation; O(1).
+    public func schedule(deadline: MonotonicInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+    }
+
+    /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call.
+    ///
+    /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
+    public func setEventHandler(_ handler: (@Sendable () -> Void)?) {
+        core.setEventHandler(handler)
+    }
+
+    /// What to call once after `cancel()`, when a running event handler has returned; on the same queue or thread.
+    ///
+    /// Not called if the source goes without `cancel()`. After `cancel()` a new handler is not kept.
+    public func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
+        core.setCancelHandler(handler)
+    }
+
+    /// Starts the source. Further calls do nothing.
+    public func activate() {
+        core.activate()
+    }
+
+    /// Takes back one `suspend()`; starts a source that was never activated. Surplus calls do nothing.
+    public func resume() {
+        core.resume()
+    }
+
+    /// Keeps the event handler from being called until `resume()` was called as often. A running call goes on.
+    ///
+    /// Time goes on too: after the last `resume()` one call tells in `data` how many ticks there were. A suspended source
+    /// costs no wake-ups.
+    public func suspend() {
+        core.suspend()
+    }
+
+    /// Ends the source: no call of the event handler begins on the source's own thread or queue after this returned, and
+    /// handlers are freed after the cancel handler ran. Idempotent; legal in any state.
+    public func cancel() {
+        core.cancel()
+    }
+
+    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait.
+    public func cancelAndWait() {
+        core.cancel()
+        core.waitUntilNotRunning()
+    }
+
+    /// Whether `cancel()` was called.
+    public var isCancelled: Bool { core.isCancelled }
+
+    /// How many nominal deadlines passed since the event handler was called last; at least 1 inside of it.
+    public var data: UInt { core.data }
+}

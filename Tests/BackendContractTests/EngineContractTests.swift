@@ -1,0 +1,176 @@
+import CHRTimer
+import Dispatch
+import HRTimer
+import Synchronization
+import TestSupport
+import Testing
+
+/// The engine on the real kernel, for each way of waiting.
+@Suite(.serialized) struct EngineContractTests {
+    private func makeEngine(_ way: WayToWait) throws -> TimerEngine {
+        try TimerEngine(.init(name: "contract", wayToWait: way))
+    }
+
+    @Test("Never early, and every one-shot timer fires once", arguments: WayToWait.allCases)
+    func neverEarly(_ way: WayToWait) throws {
+        let engine = try makeEngine(way)
+        var random = SeededRandom.fromEnvironment()
+        let done = DispatchSemaphore(value: 0)
+        for _ in 0..<2000 {
+            engine.schedule(after: .nanoseconds(Int64.random(in: 0..<50_000_000, using: &random))) { fire in
+                #expect(fire.firedAt >= fire.deadline)
+                #expect(MonotonicInstant.now >= fire.deadline)
+                done.signal()
+            }
+        }
+        for _ in 0..<2000 { #expect(done.wait(timeout: .now() + 60) == .success) }
+        engine.shutdown()
+        #expect(engine.statistics.fires == 2000)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("A repeating timer has no drift: the thousandth deadline is the first plus 999 intervals")
+    func noDrift() throws {
+        let engine = try makeEngine(.futex)
+        let start = MonotonicInstant.now.advanced(by: .milliseconds(1))
+        let done = DispatchSemaphore(value: 0)
+        let ticks = Count()
+        engine.schedule(at: start, every: .microseconds(200)) { fire in
+            let tick = ticks.add(1 + fire.missedTicks)
+            #expect(fire.deadline == start.advanced(by: .microseconds(200) * (tick - 1 - fire.missedTicks)))
+            if tick >= 1000 {
+                engine.cancel(fire.token)
+                done.signal()
+            }
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+    }
+
+    @Test("An earlier deadline from another thread wakes the engine, a later one does not", arguments: WayToWait.allCases)
+    func wakes(_ way: WayToWait) throws {
+        let engine = try makeEngine(way)
+        let far = engine.schedule(after: .seconds(3600)) { _ in }
+        settle(engine)
+        let before = engine.statistics
+        for _ in 0..<100 { engine.schedule(after: .seconds(7200)) { _ in } }
+        engine.reschedule(far, at: engine.now.advanced(by: .seconds(4000)))
+        #expect(engine.statistics.wakesSent == before.wakesSent)
+        let done = DispatchSemaphore(value: 0)
+        engine.schedule(after: .milliseconds(1)) { _ in done.signal() }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(engine.statistics.wakesSent == before.wakesSent + 1)
+    }
+
+    /// Until the engine's thread sleeps.
+    private func settle(_ engine: TimerEngine) {
+        var last = engine.statistics
+        repeat {
+            last = engine.statistics
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 5_000_000)
+        } while engine.statistics != last
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
+        func set(_ isSet: Bool) { value.store(isSet, ordering: .sequentiallyConsistent) }
+    }
+
+    private final class Count: Sendable {
+        private let value = Atomic(0)
+        func add(_ amount: Int = 1) -> Int { value.add(amount, ordering: .relaxed).newValue }
+        var current: Int { value.load(ordering: .relaxed) }
+    }
+
+    @Test("Cancel and wait: when it returns, no call is running and none comes", arguments: WayToWait.allCases)
+    func cancelAndWait(_ way: WayToWait) throws {
+        let engine = try makeEngine(way)
+        for _ in 0..<500 {
+            let (isRunning, wasCancelled) = (Flag(), Flag())
+            let token = engine.schedule(at: .distantPast, every: .microseconds(20)) { _ in
+                isRunning.set(true)
+                #expect(!wasCancelled.isSet)
+                isRunning.set(false)
+            }
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 30_000)
+            engine.cancelAndWait(token)
+            wasCancelled.set(true)
+            #expect(!isRunning.isSet)
+        }
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("Cancel and wait inside the own handler does not wait for itself")
+    func cancelAndWaitInside() throws {
+        let engine = try makeEngine(.futex)
+        let done = DispatchSemaphore(value: 0)
+        engine.schedule(at: .distantPast, every: .milliseconds(1)) { fire in
+            engine.cancelAndWait(fire.token)
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+    }
+
+    @Test("Four threads arm, move and cancel against the engine: nothing is lost and nothing is left")
+    func storm() throws {
+        let engine = try makeEngine(.futex)
+        let fired = Count()
+        let cancelled = Count()
+        let threads = try (0..<4).map { index in
+            try startThread {
+                var random = SeededRandom(seed: UInt64(index))
+                for _ in 0..<5000 {
+                    let delay = Duration.nanoseconds(Int64.random(in: 0..<200_000, using: &random))
+                    let token = engine.schedule(after: delay) { _ in _ = fired.add() }
+                    if Bool.random(using: &random) { engine.reschedule(token, at: engine.now) }
+                    if Bool.random(using: &random), engine.cancel(token) { _ = cancelled.add() }
+                }
+            }
+        }
+        threads.forEach(join)
+        while engine.liveTimers > 0 { hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 1_000_000) }
+        engine.shutdown()
+        // A timer that was cancelled while its handler ran counts on both sides.
+        #expect(fired.current + cancelled.current >= 20_000)
+        #expect(engine.statistics.fires == UInt64(fired.current))
+    }
+
+    @Test("Engines come and go without leaving threads, descriptors or handlers behind")
+    func lifetime() async {
+        // In a process of its own: other tests open descriptors meanwhile.
+        await #expect(processExitsWith: .success) {
+            let before = (descriptors: Kernel.openDescriptors, threads: Kernel.threads)
+            let canaries = Canaries()
+            for way in WayToWait.allCases {
+                for index in 0..<100 {
+                    let engine = try TimerEngine(.init(wayToWait: way))
+                    let canary = canaries.make()
+                    engine.schedule(after: .seconds(index % 2 == 0 ? 0 : 3600), every: .microseconds(10)) { _ in
+                        withExtendedLifetime(canary) {}
+                    }
+                }
+            }
+            #expect(canaries.count == 0)
+            // The test library has threads and descriptors that come and go; a leak would be of hundreds.
+            #expect(Kernel.openDescriptors - before.descriptors < 50)
+            #expect(Kernel.threads - before.threads < 50)
+        }
+    }
+
+    @Test("The last reference may go in a handler")
+    func endsInHandler() throws {
+        let done = DispatchSemaphore(value: 0)
+        let canaries = Canaries()
+        do {
+            let engine = try makeEngine(.futex)
+            let canary = canaries.make()
+            engine.schedule(at: .distantPast) { [engine] _ in
+                engine.shutdown()
+                withExtendedLifetime(canary) {}
+                done.signal()
+            }
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        while canaries.count > 0 { hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000) }
+    }
+}

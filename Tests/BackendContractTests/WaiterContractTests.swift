@@ -1,0 +1,104 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What every way of waiting promises, on the real kernel. Lower bounds hold for every sample; nothing has an upper bound,
+/// except that it ends.
+@Suite(.serialized) struct WaiterContractTests {
+    private func sleepsUntilDeadline(_ waiter: Waiter, _ delay: Duration) {
+        let deadline = MonotonicInstant.now.advanced(by: delay)
+        #expect(!waiter.wait(until: deadline.nanoseconds))
+        #expect(MonotonicInstant.now >= deadline)
+    }
+
+    @Test("Never early, from a nanosecond to a tenth of a second", arguments: WayToWait.allCases)
+    func neverEarly(_ way: WayToWait) throws {
+        let waiter = try Waiter(way)
+        for delay_ns in [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000] as [Int64] {
+            for _ in 0..<(delay_ns < 1_000_000 ? 100 : 3) { sleepsUntilDeadline(waiter, .nanoseconds(delay_ns)) }
+        }
+    }
+
+    @Test("Past, zero and negative deadlines return at once", arguments: WayToWait.allCases)
+    func past(_ way: WayToWait) throws {
+        let waiter = try Waiter(way)
+        for deadline_ns in [Int64.min, -1, 0, 1, MonotonicInstant.now.nanoseconds] {
+            #expect(!waiter.wait(until: deadline_ns))
+        }
+    }
+
+    @Test("A wake before the wait is not lost, and several count as one", arguments: WayToWait.allCases)
+    func wakeBefore(_ way: WayToWait) throws {
+        let waiter = try Waiter(way)
+        for _ in 0..<5 { waiter.wake() }
+        #expect(waiter.wait(until: .max))
+        sleepsUntilDeadline(waiter, .milliseconds(1))
+        waiter.wake()
+        #expect(waiter.wait(until: .max))
+    }
+
+    @Test("A wake from another thread ends a wait, whatever its deadline", arguments: WayToWait.allCases)
+    func wakeDuring(_ way: WayToWait) throws {
+        let waiter = try Waiter(way)
+        let inAnHour_ns = MonotonicInstant.now.advanced(by: .seconds(3600)).nanoseconds
+        for deadline_ns: Int64 in [.max, .max - 1, inAnHour_ns] {
+            let thread = try startThread {
+                hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 2_000_000)
+                waiter.wake()
+            }
+            #expect(waiter.wait(until: deadline_ns))
+            join(thread)
+        }
+    }
+
+    @Test("Ten thousand wakes and waits against each other: none lost", arguments: WayToWait.allCases)
+    func wakeRace(_ way: WayToWait) throws {
+        let there = try Waiter(way)
+        let back = try Waiter(way)
+        let thread = try startThread {
+            for _ in 0..<10_000 {
+                there.wait(until: .max)
+                back.wake()
+            }
+        }
+        for _ in 0..<10_000 {
+            there.wake()
+            #expect(back.wait(until: .max))
+        }
+        join(thread)
+    }
+
+    @Test("It closes what it opened")
+    func descriptors() async {
+        // In a process of its own: other tests open descriptors meanwhile.
+        await #expect(processExitsWith: .success) {
+            for way in WayToWait.allCases {
+                let before = Kernel.openDescriptors
+                for _ in 0..<100 { _ = try Waiter(way) }
+                // The test library has some descriptors that come and go; a leak would be of hundreds.
+                #expect(Kernel.openDescriptors - before < 50)
+            }
+        }
+    }
+
+    @Test("Too many open files is an error with a name, and leaves nothing open")
+    func tooManyFiles() async {
+        await #expect(processExitsWith: .success) {
+            for room in 0..<3 {
+                let restore = Kernel.limitDescriptors(room: room)
+                let before = Kernel.openDescriptors
+                for _ in 0..<100 {
+                    #expect(throws: TimerError(operation: "make a way to wait (timerfd)", errorNumber: EMFILE)) {
+                        try Waiter(.timerfd)
+                    }
+                    _ = try Waiter(.futex)
+                }
+                #expect(Kernel.openDescriptors - before < 50)
+                restore()
+            }
+            _ = try Waiter(.timerfd)
+        }
+    }
+}

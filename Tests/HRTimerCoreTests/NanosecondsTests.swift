@@ -1,0 +1,33 @@
+import HRTimerCore
+import Testing
+
+@Suite struct NanosecondsTests {
+    @Test("A duration is rounded up to the next nanosecond, also below zero")
+    func roundsUp() {
+        #expect(Duration.nanoseconds(5).nanosecondsRoundedUp == 5)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: 1).nanosecondsRoundedUp == 1)
+        #expect(Duration(secondsComponent: 1, attosecondsComponent: 1).nanosecondsRoundedUp == 1_000_000_001)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: -1).nanosecondsRoundedUp == 0)
+        #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_000_000_001).nanosecondsRoundedUp == -1)
+    }
+
+    @Test("A duration beyond 292 years saturates")
+    func saturates() {
+        #expect(Duration.seconds(Int64.max).nanosecondsRoundedUp == .max)
+        #expect(Duration.seconds(Int64.min).nanosecondsRoundedUp == .min)
+        #expect(Duration.nanoseconds(Int64.max).nanosecondsRoundedUp == .max)
+        #expect((Duration.nanoseconds(Int64.max) + .nanoseconds(1)).nanosecondsRoundedUp == .max)
+        #expect((Duration.nanoseconds(Int64.min) - .nanoseconds(1)).nanosecondsRoundedUp == .min)
+    }
+
+    @Test("Seconds as a double: NaN is nil, infinities saturate, fractions round up")
+    func doubles() {
+        #expect(Duration(roundingUpSeconds: .nan) == nil)
+        #expect(Duration(roundingUpSeconds: .infinity) == .nanoseconds(Int64.max))
+        #expect(Duration(roundingUpSeconds: -.infinity) == .nanoseconds(Int64.min))
+        #expect(Duration(roundingUpSeconds: 1e300) == .nanoseconds(Int64.max))
+        #expect(Duration(roundingUpSeconds: 0.5) == .milliseconds(500))
+        #expect(Duration(roundingUpSeconds: 1e-10) == .nanoseconds(1))
+        #expect(Duration(roundingUpSeconds: -0.25) == .milliseconds(-250))
+    }
+}

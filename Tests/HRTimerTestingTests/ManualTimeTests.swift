@@ -1,0 +1,52 @@
+import HRTimer
+import HRTimerTesting
+import Testing
+
+@Suite struct ManualTimeTests {
+    @Test("Time stands still until it is moved, and never goes back")
+    func standsStill() {
+        let time = ManualTime()
+        let start = time.now
+        #expect(time.now == start)
+        time.advance(by: .seconds(1))
+        #expect(start.duration(to: time.now) == .seconds(1))
+        time.advance(by: .seconds(-5))
+        time.advance(to: start)
+        #expect(start.duration(to: time.now) == .seconds(1))
+    }
+
+    @Test("A handler sees its own deadline as the present, whatever the advance asked for")
+    func handlersSeeTheirDeadline() throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(time: time.base))
+        let start = time.now
+        engine.schedule(after: .seconds(1)) { _ in #expect(start.duration(to: time.now) == .seconds(1)) }
+        engine.schedule(after: .seconds(2)) { _ in #expect(start.duration(to: time.now) == .seconds(2)) }
+        #expect(time.nextDeadline == start.advanced(by: .seconds(1)))
+        time.advance(by: .seconds(10))
+        #expect(time.nextDeadline == .distantFuture)
+        #expect(engine.statistics.fires == 2)
+    }
+
+    @Test("Running to the end fires chains of one-shot timers, and is bounded for repeating ones")
+    func run() throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(after: .seconds(1)) { _ in engine.schedule(after: .seconds(3600)) { _ in } }
+        #expect(time.run() == 2)
+        engine.schedule(after: .zero, every: .seconds(1)) { _ in }
+        #expect(time.run(limit: 50) == 50)
+    }
+
+    @Test("A dropped engine leaves nothing behind on the clock")
+    func droppedEngine() throws {
+        let time = ManualTime()
+        do {
+            let engine = try TimerEngine(.init(time: time.base))
+            engine.schedule(after: .seconds(1)) { _ in Issue.record("fired after its engine was gone") }
+            #expect(time.nextDeadline != .distantFuture)
+        }
+        #expect(time.nextDeadline == .distantFuture)
+        time.advance(by: .seconds(5))
+    }
+}

@@ -1,0 +1,53 @@
+import Glibc
+
+/// What the kernel tells about this process and this thread.
+public enum Kernel {
+    /// Open descriptors of the process.
+    public static var openDescriptors: Int {
+        entries(of: "/proc/self/fd") - 1  // the one that reads the directory
+    }
+
+    /// Threads of the process.
+    public static var threads: Int { entries(of: "/proc/self/task") }
+
+    private static func entries(of path: String) -> Int {
+        guard let directory = opendir(path) else { return -1 }
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count - 2  // "." and ".."
+    }
+
+    /// Leaves the process room for so many more descriptors. Call what it returns to undo it.
+    public static func limitDescriptors(room: Int) -> () -> Void {
+        var before = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+        // The limit is on the number of a descriptor, and the kernel takes the lowest free one: close the gaps.
+        var fillers: [Int32] = []
+        let highest = (0..<Int32(before.rlim_cur)).last { fcntl($0, F_GETFD) != -1 } ?? 2
+        while let next = Optional(dup(0)), next <= highest { fillers.append(next) }
+        close(highest + 1)
+        var lowered = before
+        lowered.rlim_cur = rlim_t(Int(highest) + 1 + room)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &lowered)
+        return {
+            fillers.forEach { close($0) }
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+        }
+    }
+
+    /// Times that a thread of this process gave up its processor by itself, so far: a sleeping thread that wakes adds one when
+    /// it sleeps again. `tid` as of gettid(2).
+    public static func voluntarySwitches(ofThread tid: Int32) -> Int? {
+        guard let file = fopen("/proc/self/task/\(tid)/status", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, 256, file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("voluntary_ctxt_switches:") {
+                return Int(text.split(whereSeparator: \.isWhitespace).last ?? "")
+            }
+        }
+        return nil
+    }
+}
