@@ -53,7 +53,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["HRTimerCore"], path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "CHRTimerTests", dependencies: ["CHRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HRTimerCoreTests",

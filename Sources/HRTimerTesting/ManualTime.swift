@@ -1,5 +1,4 @@
 public import HRTimer
-import Synchronization
 
 /// A clock for tests: it stands still until it is told to move, and fires everything due on the way, in order, without
 /// sleeping.
@@ -14,7 +13,7 @@ import Synchronization
 /// its own engine wait until it returns.
 /// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
 public final class ManualTime: Sendable {
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let moving = RecursiveLock()
 
     private struct State {
@@ -28,7 +27,7 @@ public final class ManualTime: Sendable {
 
     /// A clock that reads `start`; ten seconds after zero unless told otherwise, so that a test may look back.
     public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
-        state = Mutex(State(now_ns: start.nanoseconds))
+        state = Locked(State(now_ns: start.nanoseconds))
     }
 
     /// What the clock reads.

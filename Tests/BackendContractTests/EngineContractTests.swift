@@ -46,7 +46,10 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
     }
 
-    @Test("An earlier deadline from another thread wakes the engine, a later one does not", arguments: WayToWait.allCases)
+    @Test(
+        "An earlier deadline from another thread wakes the engine, a later one does not",
+        arguments: WayToWait.allCases
+    )
     func wakes(_ way: WayToWait) throws {
         let engine = try makeEngine(way)
         let far = engine.schedule(after: .seconds(3600)) { _ in }
@@ -171,6 +174,8 @@ import Testing
             }
         }
         #expect(done.wait(timeout: .now() + 60) == .success)
-        while canaries.count > 0 { hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000) }
+        while canaries.count > 0 {
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000)
+        }
     }
 }

@@ -72,7 +72,8 @@ import Testing
             let engine = try TimerEngine(.init(time: time.base))
             let start = time.now
             let log = Recorder<String>()
-            engine.schedule(at: start.advanced(by: .nanoseconds(100)), every: .nanoseconds(100), policy: policy) { fire in
+            engine.schedule(at: start.advanced(by: .nanoseconds(100)), every: .nanoseconds(100), policy: policy) {
+                fire in
                 let deadline = start.duration(to: fire.deadline).nanosecondsRoundedUp
                 log.append("\(deadline)+\(fire.missedTicks)")
                 // The handler of the first call overruns to 650.

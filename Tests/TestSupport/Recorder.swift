@@ -1,8 +1,8 @@
-import Synchronization
+import HRTimerCore
 
 /// What handlers saw, in order; any thread.
 public final class Recorder<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
+    private let elements = Locked<[Element]>([])
 
     /// An empty record.
     public init() {}

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One sleep: resumes its task exactly once, for the first of deadline, cancellation, and end of the engine.
 final class Sleeper: Sendable {
     private enum State {
@@ -9,13 +7,17 @@ final class Sleeper: Sendable {
     }
 
     private let engine: TimerEngine
-    private let state = Mutex(State.idle)
+    private let state = Locked(State.idle)
 
     init(engine: TimerEngine) {
         self.engine = engine
     }
 
-    func start(_ deadline: MonotonicInstant, _ tolerance: Duration?, _ continuation: CheckedContinuation<Void, any Error>) {
+    func start(
+        _ deadline: MonotonicInstant,
+        _ tolerance: Duration?,
+        _ continuation: CheckedContinuation<Void, any Error>
+    ) {
         let isCancelled = state.withLock { state in
             if case .ended = state { return true }
             state = .sleeping(continuation, nil)
@@ -26,7 +28,9 @@ final class Sleeper: Sendable {
             return
         }
         let lifeline = Lifeline(self)
-        let token = engine.schedule(at: deadline, tolerance: tolerance ?? .zero) { _ in lifeline.sleeper.end(.success(())) }
+        let token = engine.schedule(at: deadline, tolerance: tolerance ?? .zero) { _ in
+            lifeline.sleeper.end(.success(()))
+        }
         let hasEnded = state.withLock { state in
             guard case .sleeping(let continuation, _) = state else { return true }
             state = .sleeping(continuation, token)

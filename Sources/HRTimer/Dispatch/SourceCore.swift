@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
 ///
@@ -12,7 +11,7 @@ package final class SourceCore: Sendable {
 
     private let engine: TimerEngine
     private let target: Target?
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     private struct State: Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.

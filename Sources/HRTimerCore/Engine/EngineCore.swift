@@ -1,6 +1,5 @@
 import CHRTimer
 import Glibc
-import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
 /// can end the thread.
@@ -10,7 +9,7 @@ package final class EngineCore: Sendable {
     package let time: TimeBase
     private let name: String
     private let waiter: Waiter
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Where a timer is in its life: without a deadline; in the queue; in a batch that is being fired; or at its last
     /// deadline with the handler running, which may still arm or disarm it.
@@ -122,7 +121,9 @@ package final class EngineCore: Sendable {
     package func waitUntilNotRunning(_ token: TimerToken) {
         while true {
             let waiter = state.withLock { state -> Waiter? in
-                guard let running = state.running, running.token == token, !isCurrent(running.thread) else { return nil }
+                guard let running = state.running, running.token == token, !isCurrent(running.thread) else {
+                    return nil
+                }
                 // A futex needs no descriptor: this cannot fail.
                 guard let waiter = try? Waiter(.futex) else { return nil }
                 state.runningWaiters.append(waiter)

@@ -23,7 +23,9 @@ package struct PendingTimers<Record>: ~Copyable {
 
     /// Running out of memory, or of 2^32 slots, ends the process, as it does everywhere else in Swift.
     private static func requireMemory(_ status: Int32) {
-        if status != 0 { fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))") }
+        if status != 0 {
+            fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
+        }
     }
 
     /// Timers that exist, armed or not.

@@ -41,7 +41,9 @@ import Testing
         #expect(source.data == 0)
     }
 
-    @Test("dispatch_suspend_timer: suspended from 3.5 to 6.5 s it makes 3 calls, then one with 3, then goes on: 9 in all")
+    @Test(
+        "dispatch_suspend_timer: suspended from 3.5 to 6.5 s it makes 3 calls, then one with 3, then goes on: 9 in all"
+    )
     func suspended() {
         start()
         time.advance(by: .milliseconds(3500))
