@@ -1,0 +1,62 @@
+import Dispatch
+import HRTimer
+import TestSupport
+import Testing
+
+/// How exact timers are on the real clock. Every sample has the lower bound: never early. Only the best of many has an upper
+/// one: a busy machine can delay most fires, but it cannot make a coarse timer exact.
+@Suite(.serialized) struct PrecisionTests {
+    @Test("An engine's timer is never early, and its best fire is less than 100 µs late", arguments: WayToWait.allCases)
+    func engine(_ way: WayToWait) throws {
+        let engine = try TimerEngine(.init(wayToWait: way))
+        let latenesses = Recorder<Duration>()
+        let done = DispatchSemaphore(value: 0)
+        engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { fire in
+            latenesses.append(fire.deadline.duration(to: .now))
+            if latenesses.count == 300 {
+                engine.cancel(fire.token)
+                done.signal()
+            }
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(latenesses.all.allSatisfy { $0 >= .zero })
+        #expect(latenesses.all.min()! < .microseconds(100))
+    }
+
+    @Test("A source's handler is never early, and its best call is less than 100 µs late")
+    func source() throws {
+        let engine = try TimerEngine()
+        let source = TimerSource(engine: engine)
+        let latenesses = Recorder<Duration>()
+        let done = DispatchSemaphore(value: 0)
+        let start = MonotonicInstant.now.advanced(by: .milliseconds(1))
+        let ticks = Recorder<UInt>()
+        source.setEventHandler { [weak source] in
+            let now = MonotonicInstant.now
+            ticks.append(source?.data ?? 0)
+            let tick = ticks.all.reduce(0, +)
+            latenesses.append(start.advanced(by: .milliseconds(1) * Int(tick - 1)).duration(to: now))
+            if latenesses.count == 300 { done.signal() }
+        }
+        source.schedule(deadline: start, repeating: .milliseconds(1))
+        source.activate()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancelAndWait()
+        #expect(latenesses.all.allSatisfy { $0 >= .zero })
+        #expect(latenesses.all.min()! < .microseconds(100))
+    }
+
+    @Test("A sleep on the clock is never short, and its best one is less than 200 µs long of the mark")
+    func sleep() async throws {
+        let clock = MonotonicClock()
+        var best = Duration.seconds(1)
+        for _ in 0..<200 {
+            let deadline = clock.now.advanced(by: .milliseconds(1))
+            try await clock.sleep(until: deadline)
+            let lateness = deadline.duration(to: clock.now)
+            #expect(lateness >= .zero)
+            best = min(best, lateness)
+        }
+        #expect(best < .microseconds(200))
+    }
+}
