@@ -1,0 +1,68 @@
+#ifndef CBENCH_KERNEL_H
+#define CBENCH_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hrt_clock.h"
+
+// One measured block: a grid of deadlines, and when each was met. In C so that the stamp is the first thing after the
+// wait returns, in debug builds too. All instants are ns of CLOCK_MONOTONIC.
+
+// What the process had spent at some moment: processor time of all its threads, and their context switches.
+typedef struct {
+    int64_t process_cpu_ns;
+    int64_t thread_cpu_ns;  // of the thread that fires
+    int64_t voluntary_switches;
+    int64_t involuntary_switches;
+} cbench_usage;
+
+typedef struct {
+    int64_t deadline_ns;
+    int64_t woke_ns;
+} cbench_fire;
+
+typedef struct {
+    cbench_fire *_Nonnull fires;  // the caller's, room for `capacity`
+    size_t capacity;
+    size_t count;
+    int64_t first_deadline_ns;
+    int64_t interval_ns;
+    int64_t next_deadline_ns;
+    // Taken right after the first and the last stamp: what is between them is the steady state, without setting up.
+    cbench_usage at_first;
+    cbench_usage at_last;
+} cbench_block;
+
+// The calling thread's own time, and everything else of the whole process. getrusage(2), clock_gettime(2).
+cbench_usage cbench_usage_now(void);
+
+static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
+
+// Sets the grid. The block is then empty.
+void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns, int64_t interval_ns);
+
+// One fire, for the earliest deadline not met so far. Those that have passed besides are missed: the next fire is held
+// against the first deadline after woke_ns. False if this was the last fire, or if none was left. One thread at a time.
+bool cbench_block_fire(cbench_block *_Nonnull block, int64_t woke_ns);
+
+// The same for a timer that itself tells how many deadlines this fire stands for, 1 or more.
+bool cbench_block_fire_for(cbench_block *_Nonnull block, int64_t woke_ns, int64_t deadlines);
+
+// After SIGINT, blocks end with the fire going on. A second SIGINT ends the process, as without the handler.
+// Async-signal-safe: one flag. 0 or a negative errno.
+int cbench_stop_on_interrupt(void);
+bool cbench_stop_requested(void);
+
+// Each fills a block that was begun, on the calling thread, by waiting for one deadline after the other.
+// 0, or the negative errno of what cannot run here.
+int cbench_clock_nanosleep_abs(cbench_block *_Nonnull block);
+int cbench_futex_abs(cbench_block *_Nonnull block);
+int cbench_timerfd_read(cbench_block *_Nonnull block);
+int cbench_timerfd_epoll(cbench_block *_Nonnull block);
+int cbench_epoll_wait(cbench_block *_Nonnull block);
+int cbench_epoll_pwait2(cbench_block *_Nonnull block);
+int cbench_spin_clock(cbench_block *_Nonnull block);
+
+#endif
