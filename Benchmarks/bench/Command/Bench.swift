@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+
+/// `bench`: how late timers fire on this machine, and what they cost.
+@main
+struct Bench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measures how late timers fire on this machine, and what each fire costs.",
+        discussion: """
+            Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
+            absolute deadlines, signed lateness, blocks of all subjects interleaved in a seeded random order. \
+            Results go to standard output, progress to standard error.
+
+            Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
+            """,
+        subcommands: [RunCommand.self, ListCommand.self],
+        defaultSubcommand: RunCommand.self
+    )
+
+    /// One line for each error, where ArgumentParser's own main adds usage to it.
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            let code = exitCode(for: error)
+            // Help and version are "errors" that succeed, and know themselves where to print.
+            if code.isSuccess { exit(withError: error) }
+            let message = message(for: error)
+            if !message.isEmpty { StandardError.print("bench: \(message)") }
+            Foundation.exit(code.rawValue)
+        }
+    }
+}
+
+/// Something that went wrong while the bench ran, in one line for its user.
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,121 @@
+import ArgumentParser
+
+/// How much is measured.
+enum Preset: String, CaseIterable, ExpressibleByArgument {
+    case smoke, quick, standard, thorough
+
+    /// How often each subject gets its turn.
+    var blocks: Int {
+        switch self {
+        case .smoke: 3
+        case .quick, .standard: 9
+        case .thorough: 20
+        }
+    }
+
+    /// How long one turn takes. Quick gives p99, standard p99.9, thorough p99.99 at an interval of 1 ms.
+    var blockNanoseconds: Int64 {
+        switch self {
+        case .smoke: 40_000_000
+        case .quick: 225_000_000
+        case .standard: 1_200_000_000
+        case .thorough: 5_500_000_000
+        }
+    }
+}
+
+/// In which shape results are written.
+enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
+    case text, json
+}
+
+/// When text is coloured.
+enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
+    case auto, always, never
+}
+
+/// The options of `bench run`.
+struct RunOptions: ParsableArguments {
+    @Option(help: "How much to measure: smoke (seconds), quick (a minute), standard (minutes), thorough (an hour).")
+    var preset: Preset = .quick
+
+    @Option(help: ArgumentHelp("Measure only the subjects whose id matches. Repeatable.", valueName: "glob"))
+    var only: [String] = []
+
+    @Option(help: ArgumentHelp("Leave out the subjects whose id matches. Repeatable.", valueName: "glob"))
+    var skip: [String] = []
+
+    @Option(
+        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms.",
+        transform: parseInterval
+    )
+    var interval: Duration = .milliseconds(1)
+
+    @Option(help: "How often each subject gets its turn, 1 to 1000; by default as the preset has it.")
+    var blocks: Int?
+
+    @Option(help: "Seed of the order of turns and of their phases, to repeat a run; by default a new one.")
+    var seed: UInt64?
+
+    @Option(help: "Shape of the results: text or json. Repeatable.")
+    var format: [ReportFormat] = []
+
+    @Option(
+        name: [.customShort("o"), .long],
+        help: ArgumentHelp("Write results to this file; beside text, the JSON.", valueName: "file")
+    )
+    var output: String?
+
+    @Flag(help: "Exit with 1 if a kernel or hrtimer subject fired early, or left timers or descriptors behind.")
+    var gate = false
+
+    @Flag(name: .customLong("no-progress"), help: "Show no progress.")
+    var hidesProgress = false
+
+    @Option(help: "Colour the text: auto, always, never.")
+    var color: ColorChoice = .auto
+
+    /// The shapes asked for, each once.
+    var formats: Set<ReportFormat> { format.isEmpty ? [.text] : Set(format) }
+
+    func validate() throws {
+        for pattern in only where !Subject.all.contains(where: { $0.matches(pattern) }) {
+            throw ValidationError("--only takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)")
+        }
+        for pattern in skip where !Subject.all.contains(where: { $0.matches(pattern) }) {
+            throw ValidationError("--skip takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)")
+        }
+        if subjects.isEmpty {
+            throw ValidationError("--skip takes away all that --only chose: nothing is left to measure")
+        }
+        if let blocks, !(1...1000).contains(blocks) {
+            throw ValidationError("--blocks takes a whole number from 1 to 1000, not \(blocks)")
+        }
+        if formats.count > 1, output == nil {
+            throw ValidationError("--format text with --format json takes -o FILE too, for the JSON")
+        }
+    }
+
+    /// The subjects chosen, in the order of the list.
+    var subjects: [Subject] {
+        Subject.all.filter { subject in
+            (only.isEmpty || only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
+        }
+    }
+}
+
+/// What `--interval` takes: a decimal number and its unit.
+@Sendable
+func parseInterval(_ text: String) throws -> Duration {
+    let units: [(suffix: String, nanoseconds: Double)] = [
+        ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9),
+    ]
+    guard
+        let unit = units.first(where: { text.hasSuffix($0.suffix) }),
+        let number = Double(text.dropLast(unit.suffix.count)),
+        (10_000...1_000_000_000).contains((number * unit.nanoseconds).rounded())
+    else {
+        throw ValidationError("it takes a time from 10us to 1s, such as 250us, 1ms or 16.667ms")
+    }
+    return .nanoseconds(Int64((number * unit.nanoseconds).rounded()))
+}

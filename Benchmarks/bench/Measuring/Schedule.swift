@@ -1,0 +1,23 @@
+/// In which order the blocks of a run are measured.
+///
+/// Each round has every subject once, shuffled: a machine that warms up, throttles or gets a neighbour halfway through
+/// does so for all subjects alike. Each block also gets its own phase, because timers that always start at the same
+/// distance from the scheduler's tick flatter or punish some subjects.
+struct Schedule: Sendable, Equatable {
+    struct Turn: Sendable, Equatable {
+        let round: Int
+        let subject: Int
+        let phase_ns: Int64
+    }
+
+    let turns: [Turn]
+
+    init(subjects: Int, rounds: Int, interval_ns: Int64, seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        turns = (0..<rounds).flatMap { round in
+            (0..<subjects).shuffled(using: &random).map { subject in
+                Turn(round: round, subject: subject, phase_ns: .random(in: 0..<interval_ns, using: &random))
+            }
+        }
+    }
+}

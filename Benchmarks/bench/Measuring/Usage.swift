@@ -1,0 +1,30 @@
+/// What a number of fires cost the process.
+struct Usage: Sendable {
+    var fires = 0
+    /// Of all threads: what Dispatch and the concurrency runtime do for a timer, they do on threads of their own.
+    var processCPU_ns: Int64 = 0
+    /// Of the thread that fired first and last; the whole truth only where one thread does everything.
+    var threadCPU_ns: Int64 = 0
+    var voluntarySwitches = 0
+    var involuntarySwitches = 0
+
+    static func + (left: Usage, right: Usage) -> Usage {
+        Usage(
+            fires: left.fires + right.fires,
+            processCPU_ns: left.processCPU_ns + right.processCPU_ns,
+            threadCPU_ns: left.threadCPU_ns + right.threadCPU_ns,
+            voluntarySwitches: left.voluntarySwitches + right.voluntarySwitches,
+            involuntarySwitches: left.involuntarySwitches + right.involuntarySwitches
+        )
+    }
+
+    /// `amount` for each fire; nil without fires.
+    func perFire(_ amount: some BinaryInteger) -> Double? {
+        fires > 0 ? Double(amount) / Double(fires) : nil
+    }
+
+    var cpuPerFire_ns: Double? { perFire(processCPU_ns) }
+    var switchesPerFire: Double? { perFire(voluntarySwitches + involuntarySwitches) }
+    /// A thread that gave up the processor of its own will was woken again: these are the wake-ups.
+    var wakeupsPerFire: Double? { perFire(voluntarySwitches) }
+}
