@@ -40,6 +40,9 @@ cbench_usage cbench_usage_now(void);
 
 static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
 
+// CLOCK_REALTIME, for subjects that take their deadlines as dates.
+static inline int64_t cbench_wall_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_WALL); }
+
 // Sets the grid. The block is then empty.
 void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns, int64_t interval_ns);
 

@@ -51,10 +51,16 @@ struct RunOptions: ParsableArguments {
     )
     var interval: Duration = .milliseconds(1)
 
-    @Option(help: "How often each subject gets its turn, 1 to 1000; by default as the preset has it.")
+    @Option(
+        help: "How often each subject gets its turn, 1 to 1000; by default as the preset has it.",
+        transform: parseBlocks
+    )
     var blocks: Int?
 
-    @Option(help: "Seed of the order of turns and of their phases, to repeat a run; by default a new one.")
+    @Option(
+        help: "Seed of the order of turns and of their phases, to repeat a run; by default a new one.",
+        transform: parseSeed
+    )
     var seed: UInt64?
 
     @Option(help: "Shape of the results: text or json. Repeatable.")
@@ -79,17 +85,15 @@ struct RunOptions: ParsableArguments {
     var formats: Set<ReportFormat> { format.isEmpty ? [.text] : Set(format) }
 
     func validate() throws {
-        for pattern in only where !Subject.all.contains(where: { $0.matches(pattern) }) {
-            throw ValidationError("--only takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)")
-        }
-        for pattern in skip where !Subject.all.contains(where: { $0.matches(pattern) }) {
-            throw ValidationError("--skip takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)")
+        for (option, patterns) in [("--only", only), ("--skip", skip)] {
+            for pattern in patterns where !Subject.all.contains(where: { $0.matches(pattern) }) {
+                throw ValidationError(
+                    "\(option) takes the id of a subject, or a glob; no subject matches '\(pattern)' (see bench list)"
+                )
+            }
         }
         if subjects.isEmpty {
             throw ValidationError("--skip takes away all that --only chose: nothing is left to measure")
-        }
-        if let blocks, !(1...1000).contains(blocks) {
-            throw ValidationError("--blocks takes a whole number from 1 to 1000, not \(blocks)")
         }
         if formats.count > 1, output == nil {
             throw ValidationError("--format text with --format json takes -o FILE too, for the JSON")
@@ -118,4 +122,20 @@ func parseInterval(_ text: String) throws -> Duration {
         throw ValidationError("it takes a time from 10us to 1s, such as 250us, 1ms or 16.667ms")
     }
     return .nanoseconds(Int64((number * unit.nanoseconds).rounded()))
+}
+
+/// What `--blocks` takes.
+@Sendable
+func parseBlocks(_ text: String) throws -> Int {
+    guard let blocks = Int(text), (1...1000).contains(blocks) else {
+        throw ValidationError("it takes a whole number from 1 to 1000")
+    }
+    return blocks
+}
+
+/// What `--seed` takes.
+@Sendable
+func parseSeed(_ text: String) throws -> UInt64 {
+    guard let seed = UInt64(text) else { throw ValidationError("it takes a whole number from 0 to 2^64 - 1") }
+    return seed
 }

@@ -1,5 +1,6 @@
 import CBench
 import Dispatch
+import Glibc
 
 /// One fire: the deadline it was for, and when it came, both ns of `CLOCK_MONOTONIC`.
 typealias Fire = cbench_fire
@@ -30,9 +31,18 @@ final class BlockRecorder: @unchecked Sendable {
         // Written, not just allocated: a page that comes in at the first touch would be lateness of ours.
         room.initialize(repeating: cbench_fire(), count: fires)
         block = .allocate(capacity: 1)
-        block.initialize(to: cbench_block())
-        block.pointee.fires = room
-        block.pointee.capacity = fires
+        block.initialize(
+            to: cbench_block(
+                fires: room,
+                capacity: fires,
+                count: 0,
+                first_deadline_ns: 0,
+                interval_ns: interval_ns,
+                next_deadline_ns: 0,
+                at_first: cbench_usage(),
+                at_last: cbench_usage()
+            )
+        )
     }
 
     deinit {
@@ -95,8 +105,8 @@ final class BlockRecorder: @unchecked Sendable {
             fires: max(0, fires.count - 1),
             processCPU_ns: to.process_cpu_ns - from.process_cpu_ns,
             threadCPU_ns: to.thread_cpu_ns - from.thread_cpu_ns,
-            voluntarySwitches: to.voluntary_switches - from.voluntary_switches,
-            involuntarySwitches: to.involuntary_switches - from.involuntary_switches
+            voluntarySwitches: Int(to.voluntary_switches - from.voluntary_switches),
+            involuntarySwitches: Int(to.involuntary_switches - from.involuntary_switches)
         )
     }
 }

@@ -1,3 +1,4 @@
+import CHRTimer
 import Glibc
 
 /// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run loops
@@ -11,7 +12,7 @@ func onFreshThread(_ body: @escaping @Sendable () throws -> Void) throws {
         &thread,
         nil,
         { argument in
-            pthread_setname_np(pthread_self(), "bench-block")
+            hrt_thread_set_name("bench-block")
             Unmanaged<Errand>.fromOpaque(argument!).takeRetainedValue().run()
             return nil
         },

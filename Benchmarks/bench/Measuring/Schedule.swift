@@ -11,8 +11,10 @@ struct Schedule: Sendable, Equatable {
     }
 
     let turns: [Turn]
+    let rounds: Int
 
     init(subjects: Int, rounds: Int, interval_ns: Int64, seed: UInt64) {
+        self.rounds = rounds
         var random = SeededRandom(seed: seed)
         turns = (0..<rounds).flatMap { round in
             (0..<subjects).shuffled(using: &random).map { subject in

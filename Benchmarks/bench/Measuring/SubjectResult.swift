@@ -1,3 +1,5 @@
+import CBench
+
 /// What all blocks of one subject gave. Filled between blocks, on the thread that runs the session.
 final class SubjectResult {
     let subject: Subject

@@ -1,0 +1,132 @@
+import CBench
+import CHRTimer
+import Foundation
+
+/// What a latency cannot be read without: the machine, its settings and its load.
+struct HostReport: Sendable {
+    /// One fact: its key in JSON, its name in text, and the value, nil where it cannot be known.
+    struct Fact: Sendable {
+        let key: String
+        let title: String
+        let value: String?
+    }
+
+    let facts: [Fact]
+
+    static func now() -> HostReport {
+        let cpuInfo = readText("/proc/cpuinfo") ?? ""
+        return HostReport(facts: [
+            Fact(key: "kernel", title: "kernel", value: kernel),
+            Fact(key: "cpu", title: "processor", value: field("model name", of: cpuInfo) ?? machine),
+            Fact(key: "cores", title: "cores", value: cores),
+            Fact(key: "virtualisation", title: "virtualisation", value: virtualisation(cpuInfo)),
+            Fact(key: "clocksource", title: "clock source", value: systemFile("clocksource/clocksource0/current_clocksource")),
+            Fact(key: "clock_read_ns", title: "reading it", value: clockReading),
+            Fact(key: "governor", title: "governor", value: systemFile("cpu/cpu0/cpufreq/scaling_governor")),
+            Fact(key: "timer_slack_ns", title: "timer slack", value: "\(hrt_thread_timer_slack_ns()) ns"),
+            Fact(key: "scheduling", title: "scheduling", value: scheduling),
+            Fact(key: "load", title: "load average", value: readText("/proc/loadavg").map(trimmed)),
+            Fact(key: "swift", title: "Swift", value: swiftVersion),
+            Fact(key: "build", title: "build", value: buildName),
+        ])
+    }
+
+    private static var kernel: String? {
+        var name = utsname()
+        guard uname(&name) == 0 else { return nil }
+        return "\(text(name.sysname)) \(text(name.release)) \(text(name.version))"
+    }
+
+    private static var machine: String? {
+        var name = utsname()
+        return uname(&name) == 0 ? text(name.machine) : nil
+    }
+
+    private static var cores: String {
+        let online = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        let allowed = hrt_thread_affinity().nonzeroBitCount
+        return allowed == 0 || allowed == online ? "\(online)" : "\(online), \(allowed) of them allowed to this process"
+    }
+
+    private static func virtualisation(_ cpuInfo: String) -> String {
+        let vendor = systemText("/sys/class/dmi/id/sys_vendor").map { " (\($0))" } ?? ""
+        let flags = field("flags", of: cpuInfo)?.split(separator: " ") ?? []
+        return flags.contains("hypervisor") ? "guest of a hypervisor\(vendor)" : "none seen\(vendor)"
+    }
+
+    /// What one stamp costs: the middle of several averages.
+    private static var clockReading: String {
+        let readings = 1000
+        let averages = (0..<15).map { _ in
+            let start_ns = cbench_now_ns()
+            for _ in 0..<readings { _ = cbench_now_ns() }
+            return Double(cbench_now_ns() - start_ns) / Double(readings)
+        }
+        return "\(averages.sorted()[7].formatted(decimals: 1)) ns"
+    }
+
+    private static var scheduling: String {
+        switch sched_getscheduler(0) {
+        case SCHED_OTHER: "SCHED_OTHER, nice \(getpriority(__priority_which_t(0), 0))"
+        case SCHED_FIFO: "SCHED_FIFO"
+        case SCHED_RR: "SCHED_RR"
+        case let policy: "policy \(policy)"
+        }
+    }
+
+    private static var swiftVersion: String {
+        #if compiler(>=6.4)
+        "6.4 or later"
+        #elseif compiler(>=6.3)
+        "6.3"
+        #elseif compiler(>=6.2)
+        "6.2"
+        #else
+        "6.1"
+        #endif
+    }
+
+    private static func systemFile(_ path: String) -> String? {
+        systemText("/sys/devices/system/\(path)")
+    }
+
+    private static func systemText(_ path: String) -> String? {
+        readText(path).map(trimmed)
+    }
+
+    /// The value of the first "name : value" line.
+    private static func field(_ name: String, of text: String) -> String? {
+        for line in text.split(separator: "\n") where line.hasPrefix(name) {
+            return line.split(separator: ":", maxSplits: 1).last.map { trimmed(String($0)) }
+        }
+        return nil
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// A field of utsname: bytes that end with a zero.
+    private static func text<Bytes>(_ bytes: Bytes) -> String {
+        // Safe: the bytes are only looked at inside the call, and only as many as the tuple has.
+        withUnsafeBytes(of: bytes) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}
+
+/// "debug" or "release", by whether assertions are compiled in.
+let buildName: String = {
+    var isDebug = false
+    assert(
+        {
+            isDebug = true
+            return true
+        }()
+    )
+    return isDebug ? "debug" : "release"
+}()
+
+/// A file of /proc or /sys; nil where it cannot be read.
+func readText(_ path: String) -> String? {
+    guard let data = FileManager.default.contents(atPath: path) else { return nil }
+    return String(decoding: data, as: UTF8.self)
+}

@@ -1,0 +1,28 @@
+/// All that is decided before the first block.
+struct Plan: Sendable {
+    let subjects: [Subject]
+    let interval_ns: Int64
+    let firesPerBlock: Int
+    let seed: UInt64
+    let schedule: Schedule
+
+    /// What is measured twice: the reference, or the first subject where that was not chosen.
+    let controlled: Subject
+
+    init(subjects: [Subject], interval: Duration, blocks: Int, block_ns: Int64, seed: UInt64) {
+        precondition(!subjects.isEmpty, "a plan needs a subject")
+        self.subjects = subjects
+        self.seed = seed
+        interval_ns = Int64(interval / .nanoseconds(1))
+        // Never so few that a block says nothing, however long the interval.
+        firesPerBlock = Int(max(8, block_ns / interval_ns))
+        controlled = subjects.first { $0.id == Subject.referenceID } ?? subjects[0]
+        // The control is one more subject, and comes last.
+        schedule = Schedule(subjects: subjects.count + 1, rounds: blocks, interval_ns: interval_ns, seed: seed)
+    }
+
+    /// How long the run takes if everything is on time.
+    var expected: Duration {
+        .nanoseconds(Int64(schedule.turns.count) * (Int64(firesPerBlock) * interval_ns + interval_ns / 2 + 3_000_000))
+    }
+}

@@ -1,0 +1,124 @@
+import CBench
+import Foundation
+
+/// One run of the bench: measures blocks in the order of the schedule, and gathers what they give.
+///
+/// All of it happens on the thread that calls `run`; blocks are on fresh threads, one at a time.
+final class Session {
+    let plan: Plan
+    /// In the order of the plan's subjects.
+    let results: [SubjectResult]
+    /// The reference once more, as if it were another subject.
+    let control: SubjectResult
+    private(set) var wasInterrupted = false
+    /// What gated subjects had not cleaned up, added over their blocks.
+    private(set) var leftBehind = LeftBehind()
+
+    struct LeftBehind: Sendable {
+        var timers = 0
+        var descriptors = 0
+    }
+
+    init(_ plan: Plan) {
+        self.plan = plan
+        results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns) }
+        control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns)
+    }
+
+    /// Measures until all is done, or until SIGINT.
+    func run(_ progress: Progress) {
+        wakeDispatch()
+        for (done, turn) in plan.schedule.turns.enumerated() {
+            if cbench_stop_requested() {
+                wasInterrupted = true
+                break
+            }
+            let result = turn.subject < results.count ? results[turn.subject] : control
+            progress.show(done: done, of: plan.schedule.turns.count, result.subject.id)
+            measure(result, turn)
+        }
+        wasInterrupted = wasInterrupted || cbench_stop_requested()
+        progress.finish()
+    }
+
+    private func measure(_ result: SubjectResult, _ turn: Schedule.Turn) {
+        guard result.skippedBecause == nil else { return }
+        let recorder = BlockRecorder(fires: plan.firesPerBlock, interval_ns: plan.interval_ns, phase_ns: turn.phase_ns)
+        let descriptorsBefore = openDescriptors()
+        let loadBefore = MachineLoad.now()
+        do {
+            try onFreshThread { [subject = result.subject] in try subject.measure(recorder) }
+        } catch {
+            result.skippedBecause = "\(error)"
+            return
+        }
+        let block = BlockResult(
+            round: turn.round,
+            fires: recorder.fires,
+            interval_ns: plan.interval_ns,
+            usage: recorder.usage,
+            disturbance: MachineLoad.now().since(loadBefore)
+        )
+        result.add(block, fires: recorder.fires)
+        if result.subject.isGated {
+            leftBehind.timers += recorder.timersLeftBehind
+            leftBehind.descriptors += openDescriptors() - descriptorsBefore
+        }
+    }
+
+    /// Dispatch opens the descriptors of its manager thread at the first timer of the process, and keeps them. That must
+    /// not happen inside a block, nor count as something a subject left behind.
+    private func wakeDispatch() {
+        let woken = DispatchSemaphore(value: 0)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { woken.signal() }
+        woken.wait()
+    }
+
+    private func openDescriptors() -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    }
+
+    /// Why the gate is closed; empty if it is open.
+    var gateFailures: [String] {
+        var failures: [String] = []
+        for result in results where result.subject.isGated {
+            if let reason = result.skippedBecause { failures.append("\(result.subject.id) could not run: \(reason)") }
+            let early = result.lateness.earlyCount
+            if early > 0 { failures.append("\(result.subject.id) fired early \(early) times") }
+        }
+        if leftBehind.timers != 0 { failures.append("\(leftBehind.timers) timers were left behind") }
+        if leftBehind.descriptors != 0 { failures.append("\(leftBehind.descriptors) descriptors were left open") }
+        return failures
+    }
+
+    /// How much two measurements of the same thing differed. Nil without a percentile to compare.
+    var noiseFloor: NoiseFloor? {
+        guard let twin = results.first(where: { $0.subject.id == plan.controlled.id }) else { return nil }
+        return NoiseFloor(twin, control)
+    }
+}
+
+/// Differences between a subject and the same subject once more: differences between others mean nothing below these.
+struct NoiseFloor: Sendable {
+    let id: String
+    let p50_ns: Int64
+    let p99_ns: Int64?
+    let cpuPerFire_ns: Double?
+
+    init?(_ one: SubjectResult, _ other: SubjectResult) {
+        guard let p50_ns = Self.difference(one, other, at: .p50) else { return nil }
+        self.id = one.subject.id
+        self.p50_ns = p50_ns
+        p99_ns = Self.difference(one, other, at: .p99)
+        cpuPerFire_ns =
+            if let left = one.usage.cpuPerFire_ns, let right = other.usage.cpuPerFire_ns { abs(left - right) } else { nil }
+    }
+
+    private static func difference(_ one: SubjectResult, _ other: SubjectResult, at percentile: Percentile) -> Int64? {
+        guard
+            let left = one.lateness.value_ns(at: percentile),
+            let right = other.lateness.value_ns(at: percentile)
+        else { return nil }
+        return abs(left - right)
+    }
+}

@@ -1,0 +1,90 @@
+/// What a program reads: schema 1. Members may be added to it; those that are here keep their meaning.
+struct JSONReport {
+    let session: Session
+    let host: HostReport
+    let command: [String]
+
+    var text: String { value.text() + "\n" }
+
+    var value: JSONValue {
+        [
+            "schema": .integer(1),
+            "build": .string(buildName),
+            "command": .array(command.map { .string($0) }),
+            // As text where it does not fit: JSON's readers keep 53 bits of a number.
+            "seed": session.plan.seed < 1 << 53 ? .integer(Int64(session.plan.seed)) : .string("\(session.plan.seed)"),
+            "interrupted": .bool(session.wasInterrupted),
+            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: JSONValue($0.value)) }),
+            "noise_floor": noiseFloor,
+            "left_behind": [
+                "timers": JSONValue(session.leftBehind.timers),
+                "descriptors": JSONValue(session.leftBehind.descriptors),
+            ],
+            "results": .array(session.results.map(result)),
+            "operations": .array([]),
+        ]
+    }
+
+    private var noiseFloor: JSONValue {
+        guard let floor = session.noiseFloor else { return .null }
+        return [
+            "id": .string(floor.id),
+            "p50_ns": JSONValue(floor.p50_ns),
+            "p99_ns": JSONValue(floor.p99_ns),
+            "cpu_ns_per_fire": JSONValue(floor.cpuPerFire_ns),
+        ]
+    }
+
+    private func result(_ result: SubjectResult) -> JSONValue {
+        [
+            "id": .string(result.subject.id),
+            "interval_ns": JSONValue(result.interval_ns),
+            "n": JSONValue(result.lateness.count),
+            "early": JSONValue(result.lateness.earlyCount),
+            "missed": JSONValue(result.missed),
+            "skipped_because": JSONValue(result.skippedBecause),
+            "lateness_ns": lateness(result),
+            "drift_ppm": JSONValue(result.drift_ppm),
+            "cpu_ns_per_fire": JSONValue(result.usage.cpuPerFire_ns),
+            "context_switches_per_fire": JSONValue(result.usage.switchesPerFire),
+            "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
+            "blocks": .array(result.blocks.map(block)),
+            "histogram": .array(
+                result.lateness.buckets.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) }
+            ),
+        ]
+    }
+
+    private func lateness(_ result: SubjectResult) -> JSONValue {
+        let lateness = result.lateness
+        return [
+            "min": JSONValue(lateness.min_ns),
+            "p50": JSONValue(lateness.value_ns(at: .p50)),
+            "p90": JSONValue(lateness.value_ns(at: .p90)),
+            "p99": JSONValue(lateness.value_ns(at: .p99)),
+            "p999": JSONValue(lateness.value_ns(at: .p999)),
+            "max": JSONValue(lateness.max_ns),
+            "mean": JSONValue(lateness.mean_ns),
+            "sd": JSONValue(result.standardDeviation_ns),
+        ]
+    }
+
+    private func block(_ block: BlockResult) -> JSONValue {
+        [
+            "round": JSONValue(block.round),
+            "n": JSONValue(block.fires),
+            "early": JSONValue(block.early),
+            "missed": JSONValue(block.missed),
+            "p50_ns": JSONValue(block.median_ns),
+            "max_ns": JSONValue(block.max_ns),
+            "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),
+            "thread_cpu_ns_per_fire": JSONValue(block.usage.perFire(block.usage.threadCPU_ns)),
+            "voluntary_switches": JSONValue(block.usage.voluntarySwitches),
+            "involuntary_switches": JSONValue(block.usage.involuntarySwitches),
+            "steal_ns": JSONValue(block.disturbance.steal_ns),
+            "throttled_ns": JSONValue(block.disturbance.throttled_ns),
+            "foreign_cpu_ns": JSONValue(block.disturbance.foreignCPU_ns),
+            "marked": .bool(block.disturbance.isMarked),
+        ]
+    }
+}

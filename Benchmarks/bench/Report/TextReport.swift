@@ -1,0 +1,93 @@
+/// What a person reads: the host, a histogram for each subject, then one table.
+struct TextReport {
+    let session: Session
+    let host: HostReport
+    let isColoured: Bool
+
+    var text: String {
+        (heading + histograms + summary + notes).joined(separator: "\n") + "\n"
+    }
+
+    private var heading: [String] {
+        let plan = session.plan
+        let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.value ?? "not known")" }
+        return [bold("host")] + facts + [
+            "",
+            bold("lateness: time from each deadline to the first instruction after the wait, or of the handler"),
+            "  absolute deadlines every \(timeText(plan.interval_ns)), \(plan.schedule.rounds) blocks of "
+                + "\(plan.firesPerBlock.grouped) for each subject in random order, seed \(plan.seed); bars are logarithmic",
+        ]
+    }
+
+    private var histograms: [String] {
+        session.results.flatMap { result in
+            var lines = ["", bold(result.subject.id) + "  " + result.subject.explanation]
+            if let reason = result.skippedBecause { lines.append("  not measured: \(reason)") }
+            return lines + HistogramPlot.lines(result.lateness.buckets)
+        }
+    }
+
+    private var summary: [String] {
+        let width = session.results.map(\.subject.id.count).max() ?? 0
+        let titles = ["fires", "early", "missed", "min", "p50", "p90", "p99", "p99.9", "max", "CPU/fire", "switches", "drift"]
+        let head = "subject".padded(to: width) + titles.map { $0.aligned(to: columnWidth($0)) }.joined()
+        return ["", bold(head)] + session.results.map { result in
+            let id = result.subject.id.padded(to: width)
+            guard result.lateness.count > 0 else { return "\(id)  not measured: \(result.skippedBecause ?? "interrupted")" }
+            let cells = zip(titles, cells(of: result)).map { $1.aligned(to: columnWidth($0)) }
+            return id + cells.enumerated().map { $0 == 1 && result.lateness.earlyCount > 0 ? alarming($1) : $1 }.joined()
+        }
+    }
+
+    private func columnWidth(_ title: String) -> Int {
+        switch title {
+        case "early", "missed": 8
+        case "switches": 10
+        case "drift": 9
+        default: 9
+        }
+    }
+
+    private func cells(of result: SubjectResult) -> [String] {
+        let lateness = result.lateness
+        func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
+        return [
+            lateness.count.grouped, lateness.earlyCount.grouped, result.missed.grouped, time(lateness.min_ns),
+        ]
+            + Percentile.allCases.map { time(lateness.value_ns(at: $0)) }
+            + [
+                time(lateness.max_ns),
+                result.usage.cpuPerFire_ns.map { timeText($0) } ?? "–",
+                result.usage.switchesPerFire?.formatted(decimals: 2) ?? "–",
+                result.drift_ppm.map { "\(($0 / 10_000).formatted(decimals: 2)) %" } ?? "–",
+            ]
+    }
+
+    private var notes: [String] {
+        var notes = [""]
+        if let floor = session.noiseFloor {
+            let p99 = floor.p99_ns.map { ", \(timeText($0)) at p99" } ?? ""
+            let cpu = floor.cpuPerFire_ns.map { ", \(timeText($0)) of CPU" } ?? ""
+            notes.append(
+                "noise floor: \(floor.id), measured twice, differed by \(timeText(floor.p50_ns)) at p50\(p99)\(cpu); "
+                    + "differences below that say nothing"
+            )
+        }
+        let blocks = session.results.flatMap(\.blocks)
+        let marked = blocks.filter(\.disturbance.isMarked).count
+        if marked > 0 {
+            notes.append("disturbed: \(marked) of \(blocks.count) blocks saw steal, throttling or foreign load; they are counted")
+        }
+        notes.append("CPU and context switches are the whole process's, from first fire to last; – means too few fires")
+        if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }
+        return notes
+    }
+
+    private func bold(_ text: String) -> String {
+        isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text
+    }
+
+    private func alarming(_ text: String) -> String {
+        isColoured ? "\u{1b}[31m\(text)\u{1b}[0m" : text
+    }
+}

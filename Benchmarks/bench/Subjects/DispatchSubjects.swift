@@ -1,0 +1,55 @@
+import CBench
+import Dispatch
+
+extension Subject {
+    /// Dispatch's timers, each on a serial queue of its own.
+    static let dispatch: [Subject] = [
+        Subject("dispatch.source", "DispatchSource timer, repeating, leeway 0") {
+            try measureSource($0, flags: [])
+        },
+        Subject("dispatch.source-strict", "the same with the flag .strict") {
+            try measureSource($0, flags: .strict)
+        },
+        Subject("dispatch.async-after", "asyncAfter for each deadline; its leeway is 10 %, and at least 1 ms") { recorder in
+            let queue = DispatchQueue(label: "bench.async-after", qos: .userInteractive)
+            _ = recorder.begin()
+            fireAfter(recorder, on: queue)
+            try recorder.waitUntilFull()
+        },
+    ]
+
+    private static func measureSource(_ recorder: BlockRecorder, flags: DispatchSource.TimerFlags) throws {
+        let queue = DispatchQueue(label: "bench.source", qos: .userInteractive)
+        let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
+        let interval: DispatchTimeInterval = .nanoseconds(Int(recorder.interval_ns))
+        source.setEventHandler {
+            let woke_ns = cbench_now_ns()
+            // The data of a timer source is how many deadlines have passed since the last call.
+            recorder.fire(woke_ns, for: Int64(source.data))
+        }
+        let cancelled = DispatchSemaphore(value: 0)
+        source.setCancelHandler { cancelled.signal() }
+        source.schedule(deadline: .init(instant_ns: recorder.begin()), repeating: interval, leeway: .nanoseconds(0))
+        source.activate()
+        defer {
+            // Waits for the cancel handler: no call may reach into the next block.
+            source.cancel()
+            cancelled.wait()
+        }
+        try recorder.waitUntilFull()
+    }
+
+    private static func fireAfter(_ recorder: BlockRecorder, on queue: DispatchQueue) {
+        queue.asyncAfter(deadline: .init(instant_ns: recorder.nextDeadline_ns)) {
+            let woke_ns = cbench_now_ns()
+            if recorder.fire(woke_ns) { fireAfter(recorder, on: queue) }
+        }
+    }
+}
+
+extension DispatchTime {
+    /// An instant of `CLOCK_MONOTONIC`, which is what Dispatch's uptime is on Linux.
+    init(instant_ns: Int64) {
+        self.init(uptimeNanoseconds: UInt64(instant_ns))
+    }
+}

@@ -1,0 +1,57 @@
+import CBench
+import Foundation
+
+extension Subject {
+    /// Foundation's timers, on a run loop of the measuring thread.
+    static let foundation: [Subject] = [
+        Subject("foundation.timer", "Timer on a RunLoop, tolerance 0, repeating", measure: measureTimer),
+        Subject("foundation.thread-sleep", "Thread.sleep(until:), one call for each deadline") { recorder in
+            let dates = DateGrid()
+            _ = recorder.begin()
+            var woke_ns: Int64
+            repeat {
+                Thread.sleep(until: dates.date(at: recorder.nextDeadline_ns))
+                woke_ns = cbench_now_ns()
+            } while recorder.fire(woke_ns)
+        },
+    ]
+
+    @Sendable
+    private static func measureTimer(_ recorder: BlockRecorder) {
+        let dates = DateGrid()
+        let loop = RunLoop.current
+        let first = dates.date(at: recorder.begin())
+        let timer = Timer(fire: first, interval: Double(recorder.interval_ns) / 1e9, repeats: true) { timer in
+            let woke_ns = cbench_now_ns()
+            // Without timers the mode is empty, which ends the loop.
+            if !recorder.fire(woke_ns) { timer.invalidate() }
+        }
+        loop.add(timer, forMode: .default)
+        while timer.isValid, loop.run(mode: .default, before: .distantFuture) {}
+    }
+}
+
+/// Turns instants of `CLOCK_MONOTONIC` into dates, which count on the wall clock.
+private struct DateGrid {
+    /// Wall clock minus monotonic clock.
+    private let offset_ns: Int64
+
+    init() {
+        // Of several readings the one with the least time between its clocks; anything lost makes dates later, so that
+        // no subject is said to be early through our own error.
+        var best: (gap_ns: Int64, offset_ns: Int64) = (.max, 0)
+        for _ in 0..<16 {
+            let before_ns = cbench_now_ns()
+            let wall_ns = cbench_wall_ns()
+            let gap_ns = cbench_now_ns() - before_ns
+            if gap_ns < best.gap_ns { best = (gap_ns, wall_ns - before_ns) }
+        }
+        offset_ns = best.offset_ns
+    }
+
+    /// The first date that is not before the instant; dates of this century are 119 ns apart.
+    func date(at instant_ns: Int64) -> Date {
+        let sinceReference_ns = instant_ns + offset_ns - Int64(Date.timeIntervalBetween1970AndReferenceDate) * 1_000_000_000
+        return Date(timeIntervalSinceReferenceDate: (Double(sinceReference_ns) / 1e9).nextUp)
+    }
+}
