@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cbench_kernel.h"
 
@@ -28,6 +29,7 @@ cbench_usage cbench_usage_now(void) {
     return (cbench_usage){
         .process_cpu_ns = hrt_clock_process_cpu_ns(),
         .thread_cpu_ns = hrt_clock_thread_cpu_ns(),
+        .thread_id = gettid(),
         .voluntary_switches = used.ru_nvcsw,
         .involuntary_switches = used.ru_nivcsw,
     };

@@ -13,7 +13,8 @@
 // What the process had spent at some moment: processor time of all its threads, and their context switches.
 typedef struct {
     int64_t process_cpu_ns;
-    int64_t thread_cpu_ns;  // of the thread that fires
+    int64_t thread_cpu_ns;  // of the calling thread, which is
+    int64_t thread_id;      // this one, gettid(2)
     int64_t voluntary_switches;
     int64_t involuntary_switches;
 } cbench_usage;

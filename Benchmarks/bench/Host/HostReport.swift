@@ -4,11 +4,32 @@ import Foundation
 
 /// What a latency cannot be read without: the machine, its settings and its load.
 struct HostReport: Sendable {
-    /// One fact: its key in JSON, its name in text, and the value, nil where it cannot be known.
+    /// One fact: its key in JSON, its name in text, and the value, null where it cannot be known.
     struct Fact: Sendable {
         let key: String
         let title: String
-        let value: String?
+        let value: JSONValue
+        /// The unit of a number.
+        let unit: String
+
+        init(_ key: String, _ title: String, _ value: String?) {
+            self.init(key, title, JSONValue(value))
+        }
+
+        init(_ key: String, _ title: String, _ value: JSONValue, unit: String = "") {
+            self.key = key
+            self.title = title
+            self.value = value
+            self.unit = unit
+        }
+
+        var text: String {
+            switch value {
+            case .null: "not known"
+            case .string(let text): text
+            default: "\(value.text()) \(unit)"
+            }
+        }
     }
 
     let facts: [Fact]
@@ -16,18 +37,18 @@ struct HostReport: Sendable {
     static func now() -> HostReport {
         let cpuInfo = readText("/proc/cpuinfo") ?? ""
         return HostReport(facts: [
-            Fact(key: "kernel", title: "kernel", value: kernel),
-            Fact(key: "cpu", title: "processor", value: field("model name", of: cpuInfo) ?? machine),
-            Fact(key: "cores", title: "cores", value: cores),
-            Fact(key: "virtualisation", title: "virtualisation", value: virtualisation(cpuInfo)),
-            Fact(key: "clocksource", title: "clock source", value: systemFile("clocksource/clocksource0/current_clocksource")),
-            Fact(key: "clock_read_ns", title: "reading it", value: clockReading),
-            Fact(key: "governor", title: "governor", value: systemFile("cpu/cpu0/cpufreq/scaling_governor")),
-            Fact(key: "timer_slack_ns", title: "timer slack", value: "\(hrt_thread_timer_slack_ns()) ns"),
-            Fact(key: "scheduling", title: "scheduling", value: scheduling),
-            Fact(key: "load", title: "load average", value: readText("/proc/loadavg").map(trimmed)),
-            Fact(key: "swift", title: "Swift", value: swiftVersion),
-            Fact(key: "build", title: "build", value: buildName),
+            Fact("kernel", "kernel", kernel),
+            Fact("cpu", "processor", field("model name", of: cpuInfo) ?? machine),
+            Fact("cores", "cores", cores),
+            Fact("virtualisation", "virtualisation", virtualisation(cpuInfo)),
+            Fact("clocksource", "clock source", systemFile("clocksource/clocksource0/current_clocksource")),
+            Fact("clock_read_ns", "one reading", JSONValue(clockReading), unit: "ns"),
+            Fact("governor", "governor", systemFile("cpu/cpu0/cpufreq/scaling_governor")),
+            Fact("timer_slack_ns", "timer slack", .integer(Int64(clamping: hrt_thread_timer_slack_ns())), unit: "ns"),
+            Fact("scheduling", "scheduling", scheduling),
+            Fact("load", "load average", readText("/proc/loadavg").map(trimmed)),
+            Fact("swift", "Swift", swiftVersion),
+            Fact("build", "build", buildName),
         ])
     }
 
@@ -55,14 +76,14 @@ struct HostReport: Sendable {
     }
 
     /// What one stamp costs: the middle of several averages.
-    private static var clockReading: String {
+    private static var clockReading: Double {
         let readings = 1000
         let averages = (0..<15).map { _ in
             let start_ns = cbench_now_ns()
             for _ in 0..<readings { _ = cbench_now_ns() }
             return Double(cbench_now_ns() - start_ns) / Double(readings)
         }
-        return "\(averages.sorted()[7].formatted(decimals: 1)) ns"
+        return averages.sorted()[7]
     }
 
     private static var scheduling: String {

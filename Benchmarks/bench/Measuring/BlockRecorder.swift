@@ -104,7 +104,7 @@ final class BlockRecorder: @unchecked Sendable {
         return Usage(
             fires: max(0, fires.count - 1),
             processCPU_ns: to.process_cpu_ns - from.process_cpu_ns,
-            threadCPU_ns: to.thread_cpu_ns - from.thread_cpu_ns,
+            threadCPU_ns: to.thread_id == from.thread_id ? to.thread_cpu_ns - from.thread_cpu_ns : nil,
             voluntarySwitches: Int(to.voluntary_switches - from.voluntary_switches),
             involuntarySwitches: Int(to.involuntary_switches - from.involuntary_switches)
         )

@@ -14,7 +14,7 @@ struct JSONReport {
             // As text where it does not fit: JSON's readers keep 53 bits of a number.
             "seed": session.plan.seed < 1 << 53 ? .integer(Int64(session.plan.seed)) : .string("\(session.plan.seed)"),
             "interrupted": .bool(session.wasInterrupted),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: JSONValue($0.value)) }),
+            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
             "noise_floor": noiseFloor,
             "left_behind": [
                 "timers": JSONValue(session.leftBehind.timers),
@@ -78,7 +78,7 @@ struct JSONReport {
             "p50_ns": JSONValue(block.median_ns),
             "max_ns": JSONValue(block.max_ns),
             "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),
-            "thread_cpu_ns_per_fire": JSONValue(block.usage.perFire(block.usage.threadCPU_ns)),
+            "thread_cpu_ns_per_fire": JSONValue(block.usage.threadCPUPerFire_ns),
             "voluntary_switches": JSONValue(block.usage.voluntarySwitches),
             "involuntary_switches": JSONValue(block.usage.involuntarySwitches),
             "steal_ns": JSONValue(block.disturbance.steal_ns),

@@ -10,7 +10,7 @@ struct TextReport {
 
     private var heading: [String] {
         let plan = session.plan
-        let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.value ?? "not known")" }
+        let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.text)" }
         return [bold("host")] + facts + [
             "",
             bold("lateness: time from each deadline to the first instruction after the wait, or of the handler"),

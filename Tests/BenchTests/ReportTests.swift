@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@testable import bench
+
+@Suite("A report", .serialized, .timeLimit(.minutes(1)))
+struct ReportTests {
+    @Test("is JSON of schema 1")
+    func isSchema1() throws {
+        let report = JSONReport(session: measured(blocks: 2), host: .now(), command: ["bench", "a \"b\"\n"])
+        let parsed = try JSONSerialization.jsonObject(with: Data(report.text.utf8))
+        let root = try #require(parsed as? [String: Any])
+        #expect(root["schema"] as? Int == 1)
+        #expect(["debug", "release"].contains(root["build"] as? String))
+        #expect(root["command"] as? [String] == ["bench", "a \"b\"\n"])
+        #expect(root["seed"] as? Int == 5)
+        #expect((root["host"] as? [String: Any])?["kernel"] is String)
+        #expect((root["noise_floor"] as? [String: Any])?["id"] as? String == Subject.referenceID)
+        #expect((root["operations"] as? [Any])?.isEmpty == true)
+
+        let results = try #require(root["results"] as? [[String: Any]])
+        #expect(results.map { $0["id"] as? String } == [Subject.referenceID, "kernel.spin-clock"])
+        for result in results { try checkResult(result) }
+    }
+
+    private func checkResult(_ result: [String: Any]) throws {
+        #expect(result["interval_ns"] as? Int == 1_000_000)
+        #expect(result["n"] as? Int == 40)
+        #expect(result["early"] as? Int == 0)
+        #expect(result["missed"] is Int)
+        #expect(result["skipped_because"] is NSNull)
+        #expect(result["drift_ppm"] is Double)
+        for key in ["cpu_ns_per_fire", "context_switches_per_fire", "wakeups_per_fire"] { #expect(result[key] is Double) }
+        #expect((result["blocks"] as? [Any])?.count == 2)
+        let histogram = try #require(result["histogram"] as? [[Int]])
+        #expect(histogram.allSatisfy { $0.count == 2 })
+        #expect(histogram.reduce(0) { $0 + $1[1] } == 40)
+
+        let lateness = try #require(result["lateness_ns"] as? [String: Any])
+        for key in ["min", "p50", "max", "mean", "sd"] { #expect(lateness[key] is NSNumber, "\(key)") }
+        // 40 fires are enough for p50 alone.
+        for key in ["p90", "p99", "p999"] { #expect(lateness[key] is NSNull, "\(key)") }
+    }
+
+    @Test("in text has the host, a histogram and a row for each subject, and the noise floor")
+    func hasItsParts() throws {
+        let text = TextReport(session: measured(blocks: 2), host: .now(), isColoured: false).text
+        #expect(text.hasPrefix("host\n"))
+        #expect(text.contains("\nnoise floor: \(Subject.referenceID), measured twice"))
+        // Heading of the histogram, row of the table; the reference in the noise floor too.
+        #expect(text.components(separatedBy: "\nkernel.spin-clock").count == 3)
+        #expect(!text.contains("\u{1b}"))
+    }
+
+    @Test("keeps a subject that cannot run, and says why")
+    func keepsWhatCannotRun() throws {
+        let broken = Subject("kernel.broken", "never works") { _ in throw BenchError("no such system call") }
+        let session = Session(plan([broken], blocks: 2))
+        session.run(Progress(.hidden))
+        #expect(session.results[0].skippedBecause == "no such system call")
+        #expect(session.gateFailures == ["kernel.broken could not run: no such system call"])
+        #expect(TextReport(session: session, host: .now(), isColoured: false).text.contains("no such system call"))
+        #expect(JSONReport(session: session, host: .now(), command: []).text.contains("no such system call"))
+    }
+
+    @Test("closes the gate for one early fire")
+    func closesTheGate() {
+        let early = Subject("hrtimer.early", "fires 1 ns early") { recorder in
+            var deadline_ns = recorder.begin()
+            while recorder.fire(deadline_ns - 1) { deadline_ns = recorder.nextDeadline_ns }
+        }
+        let session = Session(plan([early], blocks: 1))
+        session.run(Progress(.hidden))
+        #expect(session.gateFailures == ["hrtimer.early fired early 20 times"])
+    }
+
+    @Test("counts what a subject left behind")
+    func countsWhatIsLeftBehind() {
+        let leaky = Subject("hrtimer.leaky", "leaves two timers and a descriptor") { recorder in
+            _ = recorder.begin()
+            while recorder.fire(recorder.nextDeadline_ns) {}
+            recorder.timersLeftBehind = 2
+            _ = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        }
+        let session = Session(plan([leaky], blocks: 1))
+        session.run(Progress(.hidden))
+        // Twice, because the only subject is its own control.
+        #expect(session.gateFailures == ["4 timers were left behind", "2 descriptors were left open"])
+    }
+
+    private func measured(blocks: Int) -> Session {
+        let subjects = Subject.all.filter { [Subject.referenceID, "kernel.spin-clock"].contains($0.id) }
+        let session = Session(plan(subjects, blocks: blocks))
+        session.run(Progress(.hidden))
+        return session
+    }
+
+    private func plan(_ subjects: [Subject], blocks: Int) -> Plan {
+        Plan(subjects: subjects, interval: .milliseconds(1), blocks: blocks, block_ns: 20_000_000, seed: 5)
+    }
+}
+
+@Suite("Text")
+struct FormattingTests {
+    @Test(
+        "shows times with three digits",
+        arguments: zip(
+            [0, 812, 999.4, 999.6, 13_449, 1_070_000, -1_070_000, 99_960, 2.5e9, 4e12],
+            ["0 ns", "812 ns", "999 ns", "1.00 µs", "13.4 µs", "1.07 ms", "-1.07 ms", "100 µs", "2.50 s", "4000 s"]
+        )
+    )
+    func times(time_ns: Double, text: String) {
+        #expect(timeText(time_ns) == text)
+    }
+
+    @Test("groups thousands")
+    func groups() {
+        #expect(0.grouped == "0")
+        #expect(999.grouped == "999")
+        #expect(1_000_005.grouped == "1,000,005")
+        #expect((-1234).grouped == "-1,234")
+    }
+
+    @Test("draws early fires, and the empty steps between the others")
+    func plots() {
+        let buckets = [
+            LatencyHistogram.Bucket(low_ns: -5, high_ns: -5, count: 1),
+            LatencyHistogram.Bucket(low_ns: 150, high_ns: 150, count: 1000),
+            LatencyHistogram.Bucket(low_ns: 600, high_ns: 601, count: 2),
+        ]
+        let rows = HistogramPlot.rows(buckets)
+        #expect(rows.map(\.below_ns) == [0, 100, 200, 500, 1000])
+        #expect(rows.map(\.count) == [1, 0, 1000, 0, 2])
+        let lines = HistogramPlot.lines(buckets)
+        #expect(lines[0].contains("early |█"))
+        #expect(lines[2].contains("1,000    99.7 %"))
+    }
+}

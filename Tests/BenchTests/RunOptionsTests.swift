@@ -1,0 +1,96 @@
+import ArgumentParser
+import Testing
+
+@testable import bench
+
+@Suite("The command line")
+struct RunOptionsTests {
+    @Test("without arguments asks for all subjects at 1 ms, as text")
+    func hasDefaults() throws {
+        let options = try RunOptions.parse([])
+        #expect(options.preset == .quick)
+        #expect(options.interval == .milliseconds(1))
+        #expect(options.subjects.map(\.id) == Subject.all.map(\.id))
+        #expect(options.formats == [.text])
+    }
+
+    @Test("gives at least 1,000 fires a subject by default")
+    func quickIsEnough() {
+        let plan = plan(preset: .quick)
+        #expect(plan.firesPerBlock * plan.schedule.rounds >= 1000)
+    }
+
+    @Test("runs when no subcommand is named")
+    func runsByDefault() throws {
+        #expect(try Bench.parseAsRoot([]) is RunCommand)
+        #expect(try Bench.parseAsRoot(["run", "--preset", "smoke"]) is RunCommand)
+        #expect(try Bench.parseAsRoot(["list"]) is ListCommand)
+    }
+
+    @Test(
+        "takes times with units",
+        arguments: zip(
+            ["10us", "250us", "250µs", "1ms", "16.667ms", "1s", "1000000ns"],
+            [10_000, 250_000, 250_000, 1_000_000, 16_667_000, 1_000_000_000, 1_000_000]
+        )
+    )
+    func takesTimes(text: String, nanoseconds: Int64) throws {
+        #expect(try RunOptions.parse(["--interval", text]).interval == .nanoseconds(nanoseconds))
+    }
+
+    @Test("chooses subjects by glob")
+    func choosesSubjects() throws {
+        let options = try RunOptions.parse(["--only", "kernel.*", "--only", "dispatch.source", "--skip", "*.timerfd-*"])
+        let ids = options.subjects.map(\.id)
+        #expect(ids.contains(Subject.referenceID))
+        #expect(ids.contains("dispatch.source"))
+        #expect(ids.allSatisfy { $0.hasPrefix("kernel.") || $0 == "dispatch.source" })
+        #expect(!ids.contains("kernel.timerfd-read"))
+    }
+
+    @Test(
+        "answers what it cannot take with one line that names the option, and exit code 64",
+        arguments: [
+            ["--interval", "0"], ["--interval", "0ms"], ["--interval", "3days"], ["--interval", "2s"],
+            ["--interval", "-1ms"], ["--interval", "nan"], ["--interval", "nanms"], ["--interval", "1"],
+            ["--interval", "infs"], ["--only", "no.such"], ["--skip", "no.such"], ["--blocks", "0"],
+            ["--blocks", "many"], ["--seed", "-1"], ["--preset", "eternal"], ["--format", "yaml"], ["--color", "blue"],
+        ]
+    )
+    func refusesBadValues(arguments: [String]) throws {
+        let error = #expect(throws: (any Error).self) { try RunOptions.parse(arguments) }
+        let thrown = try #require(error)
+        #expect(RunOptions.exitCode(for: thrown).rawValue == 64)
+        let message = RunOptions.message(for: thrown)
+        #expect(message.contains(arguments[0]))
+        #expect(!message.contains("\n"))
+    }
+
+    @Test("asks for a file when text and JSON are both wanted")
+    func wantsAFileForTwoFormats() throws {
+        #expect(throws: (any Error).self) { try RunOptions.parse(["--format", "text", "--format", "json"]) }
+        let options = try RunOptions.parse(["--format", "text", "--format", "json", "-o", "x.json"])
+        #expect(options.formats == [.text, .json])
+    }
+
+    @Test("refuses to measure nothing")
+    func refusesNothing() {
+        #expect(throws: (any Error).self) { try RunOptions.parse(["--only", "kernel.*", "--skip", "kernel.*"]) }
+    }
+
+    @Test("learns before measuring that a file cannot be written")
+    func refusesUnwritableFiles() {
+        let error = #expect(throws: BenchError.self) { try ReportOutput.file("/no/such/directory/result.json") }
+        #expect(error?.description.hasPrefix("-o takes") == true)
+    }
+
+    private func plan(preset: Preset) -> Plan {
+        Plan(
+            subjects: Subject.all,
+            interval: .milliseconds(1),
+            blocks: preset.blocks,
+            block_ns: preset.blockNanoseconds,
+            seed: 1
+        )
+    }
+}

@@ -1,0 +1,107 @@
+import CBench
+import Testing
+
+@testable import bench
+
+// One after another: subjects share the processors with everything that runs beside them.
+@Suite("Every subject", .serialized, .timeLimit(.minutes(1)))
+struct SubjectTests {
+    @Test("fills a block", arguments: Subject.all.map(\.id))
+    func fillsABlock(id: String) throws {
+        let subject = try #require(Subject.all.first { $0.id == id })
+        let recorder = BlockRecorder(fires: 10, interval_ns: 1_000_000, phase_ns: 12_345)
+        try onFreshThread { try subject.measure(recorder) }
+        #expect(recorder.fires.count == 10)
+        #expect(recorder.timersLeftBehind == 0)
+        #expect(recorder.usage.fires == 9)
+        let deadlines = recorder.fires.map(\.deadline_ns)
+        #expect(zip(deadlines, deadlines.dropFirst()).allSatisfy { $0 < $1 })
+        if subject.isGated { #expect(recorder.fires.allSatisfy { $0.lateness_ns >= 0 }) }
+    }
+
+    @Test("has an id of its own that says its group")
+    func hasAnIDOfItsOwn() {
+        #expect(Set(Subject.all.map(\.id)).count == Subject.all.count)
+        for subject in Subject.all {
+            #expect(subject.id.contains("."))
+            #expect(!subject.explanation.isEmpty)
+        }
+    }
+
+    @Test("is found by its id and by globs")
+    func isFoundByGlobs() throws {
+        let reference = try #require(Subject.all.first { $0.id == Subject.referenceID })
+        #expect(reference.matches("kernel.clock-nanosleep-abs"))
+        #expect(reference.matches("kernel.*"))
+        #expect(reference.matches("*.clock-*"))
+        #expect(!reference.matches("kernel"))
+        #expect(!reference.matches("dispatch.*"))
+    }
+}
+
+@Suite("A block")
+struct BlockTests {
+    @Test("holds a late fire against the earliest deadline, and counts those it passed as missed")
+    func countsMissedDeadlines() {
+        let recorder = BlockRecorder(fires: 3, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        recorder.fire(first + 5)
+        recorder.fire(first + 350)
+        recorder.fire(first + 401)
+        #expect(recorder.fires.map { $0.deadline_ns - first } == [0, 100, 400])
+        #expect(recorder.fires.map(\.lateness_ns) == [5, 250, 1])
+        #expect(result(of: recorder).missed == 2)
+    }
+
+    @Test("believes a timer that says how many deadlines a fire stands for")
+    func believesTheTimersOwnCount() {
+        let recorder = BlockRecorder(fires: 3, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        recorder.fire(first + 199, for: 1)
+        recorder.fire(first + 220, for: 2)
+        recorder.fire(first + 310, for: 1)
+        #expect(recorder.fires.map { $0.deadline_ns - first } == [0, 100, 300])
+        #expect(result(of: recorder).missed == 1)
+    }
+
+    @Test("keeps early fires as they are")
+    func keepsEarlyFires() {
+        let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        recorder.fire(first - 30)
+        recorder.fire(first + 100)
+        #expect(recorder.fires.map(\.lateness_ns) == [-30, 0])
+        #expect(result(of: recorder).early == 1)
+        #expect(result(of: recorder).missed == 0)
+    }
+
+    @Test("takes no fire once it is full")
+    func takesNoMoreThanItsRoom() throws {
+        let recorder = BlockRecorder(fires: 1, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        #expect(!recorder.fire(first))
+        #expect(!recorder.fire(first + 100))
+        #expect(recorder.fires.count == 1)
+        try recorder.waitUntilFull()
+    }
+
+    @Test("sees a timer that runs away from its grid")
+    func measuresDrift() throws {
+        let recorder = BlockRecorder(fires: 100, interval_ns: 1_000_000, phase_ns: 0)
+        let first = recorder.begin()
+        // 0.1 % too slow: 1 µs more each time.
+        for tick in 0..<100 { recorder.fire(first + Int64(tick) * 1_001_000) }
+        let drift = try #require(result(of: recorder).drift_ppm)
+        #expect(abs(drift - 1000) < 0.01)
+    }
+
+    private func result(of recorder: BlockRecorder) -> BlockResult {
+        BlockResult(
+            round: 0,
+            fires: recorder.fires,
+            interval_ns: recorder.interval_ns,
+            usage: recorder.usage,
+            disturbance: Disturbance()
+        )
+    }
+}

@@ -1,0 +1,160 @@
+import CHRTimer
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("The latency histogram")
+struct HRTHistogramTests {
+    @Test("says the percentiles of a sorted array, to three digits", arguments: [50.0, 90, 99, 99.9, 100])
+    func agreesWithASortedArray(percentile: Double) {
+        var random = SeededRandom.fromEnvironment()
+        let histogram = Histogram()
+        // Magnitudes of all sizes, both signs.
+        let values = (0..<10_000).map { _ in
+            Int64.random(in: -1000...1000, using: &random) << Int64.random(in: 0...20, using: &random)
+        }
+        for value in values { histogram.record(value) }
+
+        let rank = Int((percentile / 100 * Double(values.count)).rounded(.up))
+        let exact = values.sorted()[max(rank, 1) - 1]
+        let found = hrt_histogram_percentile_ns(histogram.handle, percentile)
+        #expect(abs(found - exact) <= max(1, abs(exact) / 1000))
+    }
+
+    @Test("keeps count, minimum, maximum, sum and the number of early values exactly")
+    func keepsExactNumbers() {
+        let histogram = Histogram()
+        for value: Int64 in [-7, 1_234_567, 89, -1, 0] { histogram.record(value) }
+        #expect(hrt_histogram_count(histogram.handle) == 5)
+        #expect(hrt_histogram_early_count(histogram.handle) == 2)
+        #expect(hrt_histogram_min_ns(histogram.handle) == -7)
+        #expect(hrt_histogram_max_ns(histogram.handle) == 1_234_567)
+        #expect(hrt_histogram_sum_ns(histogram.handle) == 1_234_648)
+    }
+
+    @Test("puts every value into a bucket that contains it and is no wider than its digits allow")
+    func bucketsContainTheirValues() throws {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<2000 {
+            let histogram = Histogram()
+            let value = Int64.random(in: -4_000_000_000...4_000_000_000, using: &random)
+            histogram.record(value)
+            let buckets = histogram.buckets
+            #expect(buckets.count == 1)
+            let bucket = try #require(buckets.first)
+            #expect((bucket.low_ns...bucket.high_ns).contains(value), "\(value)")
+            #expect((bucket.high_ns - bucket.low_ns) * 1000 <= abs(value), "\(value)")
+        }
+    }
+
+    @Test("has the bucket borders of HdrHistogram")
+    func hasTheBordersOfHdrHistogram() {
+        let histogram = Histogram()
+        // With three digits: single units up to 2047, then steps of 2, 4, 8 …
+        for value: Int64 in [2047, 2048, 2049, 4095, 4096, 10_000] { histogram.record(value) }
+        #expect(histogram.buckets.map(\.low_ns) == [2047, 2048, 4094, 4096, 10_000])
+        #expect(histogram.buckets.map(\.high_ns) == [2047, 2049, 4095, 4099, 10_007])
+    }
+
+    @Test("gives its buckets in order, negative ones first")
+    func iteratesInOrder() {
+        let histogram = Histogram()
+        for value: Int64 in [5, -3000, 0, 70_000, -1, 5] { histogram.record(value) }
+        #expect(histogram.buckets.map(\.low_ns) == [-3001, -1, 0, 5, 69_952])
+        #expect(histogram.buckets.map(\.count) == [1, 1, 1, 2, 1])
+    }
+
+    @Test("counts values beyond its range instead of losing them", arguments: [Int64.min, Int64.min + 1, .max - 1, .max])
+    func countsBeyondItsRange(value: Int64) {
+        let histogram = Histogram()
+        histogram.record(value)
+        #expect(hrt_histogram_count(histogram.handle) == 1)
+        #expect(hrt_histogram_out_of_range_count(histogram.handle) == 1)
+        #expect(hrt_histogram_percentile_ns(histogram.handle, 50) == value)
+    }
+
+    @Test("stops its sum at the end of the range instead of wrapping")
+    func saturatesItsSum() {
+        let histogram = Histogram()
+        for _ in 0..<3 { histogram.record(.max) }
+        histogram.record(-1)
+        #expect(hrt_histogram_sum_ns(histogram.handle) == .max)
+    }
+
+    @Test("adds another of its layout, and refuses one of another")
+    func addsItsLayoutOnly() {
+        let one = Histogram()
+        let other = Histogram()
+        let coarse = Histogram(digits: 1)
+        for value: Int64 in [1, 2, 3] { one.record(value) }
+        for value: Int64 in [-9, 3] { other.record(value) }
+        #expect(hrt_histogram_add(one.handle, other.handle) == 0)
+        #expect(one.buckets.map(\.count) == [1, 1, 1, 2])
+        #expect(hrt_histogram_min_ns(one.handle) == -9)
+        #expect(hrt_histogram_early_count(one.handle) == 1)
+        #expect(hrt_histogram_add(one.handle, coarse.handle) == -EINVAL)
+        #expect(hrt_histogram_count(one.handle) == 5)
+    }
+
+    @Test("adds an empty one without a trace")
+    func addsNothing() {
+        let histogram = Histogram()
+        histogram.record(4)
+        #expect(hrt_histogram_add(histogram.handle, Histogram().handle) == 0)
+        #expect(hrt_histogram_min_ns(histogram.handle) == 4)
+        #expect(hrt_histogram_max_ns(histogram.handle) == 4)
+    }
+
+    @Test("is empty after a reset")
+    func resets() {
+        let histogram = Histogram()
+        for value: Int64 in [-5, 5, .max] { histogram.record(value) }
+        hrt_histogram_reset(histogram.handle)
+        #expect(histogram.buckets.isEmpty)
+        #expect(hrt_histogram_count(histogram.handle) == 0)
+        #expect(hrt_histogram_out_of_range_count(histogram.handle) == 0)
+        #expect(hrt_histogram_min_ns(histogram.handle) == .max)
+        #expect(hrt_histogram_percentile_ns(histogram.handle, 50) == 0)
+    }
+
+    @Test("answers any percentile asked for", arguments: [-Double.infinity, -1, 0, .nan, 100, 101, .infinity])
+    func answersAnyPercentile(percentile: Double) {
+        let histogram = Histogram()
+        for value: Int64 in [10, 20] { histogram.record(value) }
+        #expect(hrt_histogram_percentile_ns(histogram.handle, percentile) == (percentile >= 100 ? 20 : 10))
+    }
+
+    @Test("is not made from arguments out of range", arguments: [(0, 1), (5, 1), (3, 0), (3, Int64.max), (3, -1)])
+    func refusesBadArguments(digits: CInt, highest_ns: Int64) {
+        var handle: OpaquePointer?
+        #expect(hrt_histogram_create(digits, highest_ns, &handle) == -EINVAL)
+        #expect(handle == nil)
+    }
+}
+
+/// A histogram up to 4 s and a bit, freed with its last reference.
+private final class Histogram {
+    let handle: OpaquePointer
+
+    init(digits: CInt = 3) {
+        var created: OpaquePointer?
+        precondition(hrt_histogram_create(digits, 4_000_000_000, &created) == 0)
+        handle = created!
+    }
+
+    deinit {
+        hrt_histogram_destroy(handle)
+    }
+
+    func record(_ value_ns: Int64) {
+        hrt_histogram_record(handle, value_ns)
+    }
+
+    var buckets: [hrt_histogram_bucket] {
+        var found: [hrt_histogram_bucket] = []
+        var cursor = 0
+        var bucket = hrt_histogram_bucket()
+        while hrt_histogram_next(handle, &cursor, &bucket) { found.append(bucket) }
+        return found
+    }
+}
