@@ -14,7 +14,8 @@ static void request_stop(int signal) {
 }
 
 int cbench_stop_on_interrupt(void) {
-    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second one takes its default course.
+    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second one takes its default
+    // course.
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
     return sigaction(SIGINT, &action, NULL) == 0 ? 0 : -errno;
 }

@@ -6,7 +6,9 @@ import Testing
 struct ScheduleTests {
     @Test("is the same for the same seed, and another for another")
     func isReproducible() {
-        func schedule(_ seed: UInt64) -> Schedule { Schedule(subjects: 12, rounds: 5, interval_ns: 1_000_000, seed: seed) }
+        func schedule(_ seed: UInt64) -> Schedule {
+            Schedule(subjects: 12, rounds: 5, interval_ns: 1_000_000, seed: seed)
+        }
         #expect(schedule(42) == schedule(42))
         #expect(schedule(42) != schedule(43))
     }

@@ -30,7 +30,9 @@ struct ReportTests {
         #expect(result["missed"] is Int)
         #expect(result["skipped_because"] is NSNull)
         #expect(result["drift_ppm"] is Double)
-        for key in ["cpu_ns_per_fire", "context_switches_per_fire", "wakeups_per_fire"] { #expect(result[key] is Double) }
+        for key in ["cpu_ns_per_fire", "context_switches_per_fire", "wakeups_per_fire"] {
+            #expect(result[key] is Double)
+        }
         #expect((result["blocks"] as? [Any])?.count == 2)
         let histogram = try #require(result["histogram"] as? [[Int]])
         #expect(histogram.allSatisfy { $0.count == 2 })
@@ -133,6 +135,6 @@ struct FormattingTests {
         #expect(rows.map(\.count) == [1, 0, 1000, 0, 2])
         let lines = HistogramPlot.lines(buckets)
         #expect(lines[0].contains("early |█"))
-        #expect(lines[2].contains("1,000    99.7 %"))
+        #expect(lines[2].contains("1,000   99.7 %"))
     }
 }

@@ -32,7 +32,7 @@ struct MachineLoad: Sendable {
         guard let text = readText("/sys/fs/cgroup/cpu.stat") else { return 0 }
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")
-            if words.first == "throttled_usec", let time_us = words.last.flatMap({ Int64($0) }) { return time_us * 1000 }
+            if words.first == "throttled_usec" { return (words.last.flatMap { Int64($0) } ?? 0) * 1000 }
         }
         return 0
     }

@@ -1,8 +1,8 @@
 import CHRTimer
 import Glibc
 
-/// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run loops
-/// of one block cannot reach the next.
+/// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run
+/// loops of one block cannot reach the next.
 func onFreshThread(_ body: @escaping @Sendable () throws -> Void) throws {
     let errand = Errand(body)
     var thread = pthread_t()

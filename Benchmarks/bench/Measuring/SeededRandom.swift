@@ -1,5 +1,5 @@
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): the same seed gives the
-/// same run.
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): the same seed gives
+/// the same run.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -66,8 +66,8 @@ final class Session {
         }
     }
 
-    /// Dispatch opens the descriptors of its manager thread at the first timer of the process, and keeps them. That must
-    /// not happen inside a block, nor count as something a subject left behind.
+    /// Dispatch opens the descriptors of its manager thread at the first timer of the process, and keeps them. That
+    /// must not happen inside a block, nor count as something a subject left behind.
     private func wakeDispatch() {
         let woken = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { woken.signal() }
@@ -110,8 +110,9 @@ struct NoiseFloor: Sendable {
         self.id = one.subject.id
         self.p50_ns = p50_ns
         p99_ns = Self.difference(one, other, at: .p99)
-        cpuPerFire_ns =
-            if let left = one.usage.cpuPerFire_ns, let right = other.usage.cpuPerFire_ns { abs(left - right) } else { nil }
+        cpuPerFire_ns = one.usage.cpuPerFire_ns.flatMap { left in
+            other.usage.cpuPerFire_ns.map { right in abs(left - right) }
+        }
     }
 
     private static func difference(_ one: SubjectResult, _ other: SubjectResult, at percentile: Percentile) -> Int64? {

@@ -1,5 +1,5 @@
-/// A histogram in lines of text: one for each step of 1, 2, 5, 10, 20 … ns, with logarithmic bars so that one late fire among
-/// thousands can be seen.
+/// A histogram in lines of text: one for each step of 100, 200, 500 ns, 1, 2, 5 µs …, with logarithmic bars so that one
+/// late fire among thousands can be seen.
 enum HistogramPlot {
     struct Row: Equatable {
         /// Upper end of the step; the lower one is that of the row before. 0 stands for all early fires.
@@ -36,7 +36,7 @@ enum HistogramPlot {
         }
     }
 
-    /// 0, then 1, 2, 5, 10 … ns up to 100 s.
+    /// 0, then 100, 200, 500 ns, 1 µs … up to 100 s.
     private static let steps: [Int64] = {
         var steps: [Int64] = [0]
         var decade: Int64 = 100

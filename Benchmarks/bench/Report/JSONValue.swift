@@ -38,7 +38,8 @@ indirect enum JSONValue: Equatable, Sendable {
         case .string(let value): return Self.quoted(value)
         case .array(let elements):
             if elements.allSatisfy(\.fitsLine) { return "[" + elements.map { $0.text() }.joined(separator: ", ") + "]" }
-            return "[\n" + elements.map { inner + $0.text(indentedBy: indent + 2) }.joined(separator: ",\n") + "\n\(outer)]"
+            let lines = elements.map { inner + $0.text(indentedBy: indent + 2) }
+            return "[\n" + lines.joined(separator: ",\n") + "\n\(outer)]"
         case .object(let members):
             let parts = members.map { "\(Self.quoted($0.key)): \($0.value.text(indentedBy: indent + 2))" }
             if fitsLine { return "{" + parts.joined(separator: ", ") + "}" }

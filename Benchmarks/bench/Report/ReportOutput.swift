@@ -1,7 +1,7 @@
 import Glibc
 
-/// Where a report goes: standard output, or a file that was opened before anything was measured, so that a path that cannot
-/// be written is known at once and not after the run.
+/// Where a report goes: standard output, or a file that was opened before anything was measured, so that a path that
+/// cannot be written is known at once and not after the run.
 final class ReportOutput {
     private let descriptor: CInt
     private let name: String

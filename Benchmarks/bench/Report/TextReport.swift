@@ -15,7 +15,8 @@ struct TextReport {
             "",
             bold("lateness: time from each deadline to the first instruction after the wait, or of the handler"),
             "  absolute deadlines every \(timeText(plan.interval_ns)), \(plan.schedule.rounds) blocks of "
-                + "\(plan.firesPerBlock.grouped) for each subject in random order, seed \(plan.seed); bars are logarithmic",
+                + "\(plan.firesPerBlock.grouped) for each subject in random order, seed \(plan.seed)",
+            "  the bars of the histograms are logarithmic",
         ]
     }
 
@@ -29,21 +30,27 @@ struct TextReport {
 
     private var summary: [String] {
         let width = session.results.map(\.subject.id.count).max() ?? 0
-        let titles = ["fires", "early", "missed", "min", "p50", "p90", "p99", "p99.9", "max", "CPU/fire", "switches", "drift"]
-        let head = "subject".padded(to: width) + titles.map { $0.aligned(to: columnWidth($0)) }.joined()
-        return ["", bold(head)] + session.results.map { result in
-            let id = result.subject.id.padded(to: width)
-            guard result.lateness.count > 0 else { return "\(id)  not measured: \(result.skippedBecause ?? "interrupted")" }
-            let cells = zip(titles, cells(of: result)).map { $1.aligned(to: columnWidth($0)) }
-            return id + cells.enumerated().map { $0 == 1 && result.lateness.earlyCount > 0 ? alarming($1) : $1 }.joined()
-        }
+        let head = "subject".padded(to: width) + Self.titles.map { $0.aligned(to: columnWidth($0)) }.joined()
+        return ["", bold(head)]
+            + session.results.map { result in
+                let id = result.subject.id.padded(to: width)
+                guard result.lateness.count > 0 else {
+                    return "\(id)  not measured: \(result.skippedBecause ?? "interrupted")"
+                }
+                var row = zip(Self.titles, cells(of: result)).map { $1.aligned(to: columnWidth($0)) }
+                if result.lateness.earlyCount > 0 { row[1] = alarming(row[1]) }
+                return id + row.joined()
+            }
     }
+
+    private static let titles = [
+        "fires", "early", "missed", "min", "p50", "p90", "p99", "p99.9", "max", "CPU/fire", "switches", "drift",
+    ]
 
     private func columnWidth(_ title: String) -> Int {
         switch title {
         case "early", "missed": 8
         case "switches": 10
-        case "drift": 9
         default: 9
         }
     }
@@ -52,15 +59,19 @@ struct TextReport {
         let lateness = result.lateness
         func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
         return [
-            lateness.count.grouped, lateness.earlyCount.grouped, result.missed.grouped, time(lateness.min_ns),
+            lateness.count.grouped,
+            lateness.earlyCount.grouped,
+            result.missed.grouped,
+            time(lateness.min_ns),
+            time(lateness.value_ns(at: .p50)),
+            time(lateness.value_ns(at: .p90)),
+            time(lateness.value_ns(at: .p99)),
+            time(lateness.value_ns(at: .p999)),
+            time(lateness.max_ns),
+            result.usage.cpuPerFire_ns.map { timeText($0) } ?? "–",
+            result.usage.switchesPerFire?.formatted(decimals: 2) ?? "–",
+            result.drift_ppm.map { "\(($0 / 10_000).formatted(decimals: 2)) %" } ?? "–",
         ]
-            + Percentile.allCases.map { time(lateness.value_ns(at: $0)) }
-            + [
-                time(lateness.max_ns),
-                result.usage.cpuPerFire_ns.map { timeText($0) } ?? "–",
-                result.usage.switchesPerFire?.formatted(decimals: 2) ?? "–",
-                result.drift_ppm.map { "\(($0 / 10_000).formatted(decimals: 2)) %" } ?? "–",
-            ]
     }
 
     private var notes: [String] {
@@ -76,7 +87,8 @@ struct TextReport {
         let blocks = session.results.flatMap(\.blocks)
         let marked = blocks.filter(\.disturbance.isMarked).count
         if marked > 0 {
-            notes.append("disturbed: \(marked) of \(blocks.count) blocks saw steal, throttling or foreign load; they are counted")
+            let share = "\(marked) of \(blocks.count) blocks"
+            notes.append("disturbed: \(share) saw steal, throttling or foreign load; they are counted all the same")
         }
         notes.append("CPU and context switches are the whole process's, from first fire to last; – means too few fires")
         if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }

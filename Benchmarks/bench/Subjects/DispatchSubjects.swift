@@ -10,11 +10,11 @@ extension Subject {
         Subject("dispatch.source-strict", "the same with the flag .strict") {
             try measureSource($0, flags: .strict)
         },
-        Subject("dispatch.async-after", "asyncAfter for each deadline; its leeway is 10 %, and at least 1 ms") { recorder in
+        Subject("dispatch.async-after", "asyncAfter for each deadline; its leeway is 10 %, at least 1 ms") {
             let queue = DispatchQueue(label: "bench.async-after", qos: .userInteractive)
-            _ = recorder.begin()
-            fireAfter(recorder, on: queue)
-            try recorder.waitUntilFull()
+            _ = $0.begin()
+            fireAfter($0, on: queue)
+            try $0.waitUntilFull()
         },
     ]
 

@@ -51,7 +51,8 @@ private struct DateGrid {
 
     /// The first date that is not before the instant; dates of this century are 119 ns apart.
     func date(at instant_ns: Int64) -> Date {
-        let sinceReference_ns = instant_ns + offset_ns - Int64(Date.timeIntervalBetween1970AndReferenceDate) * 1_000_000_000
-        return Date(timeIntervalSinceReferenceDate: (Double(sinceReference_ns) / 1e9).nextUp)
+        let reference_ns = Int64(Date.timeIntervalBetween1970AndReferenceDate) * 1_000_000_000
+        let interval_ns = instant_ns + offset_ns - reference_ns
+        return Date(timeIntervalSinceReferenceDate: (Double(interval_ns) / 1e9).nextUp)
     }
 }

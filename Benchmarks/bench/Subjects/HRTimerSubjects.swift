@@ -4,8 +4,8 @@ import HRTimer
 extension Subject {
     /// This library's faces, each on an engine or loop of its own.
     static let hrtimer: [Subject] = [
-        Subject("hrtimer.source.normal", "TimerSource, repeating, handler on the engine's thread", measure: measureSource),
-        Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:), for each deadline", measure: measureSleep),
+        Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread", measure: measureSource),
+        Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline", measure: measureSleep),
     ]
 
     @Sendable

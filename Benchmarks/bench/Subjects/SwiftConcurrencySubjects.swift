@@ -4,7 +4,7 @@ extension Subject {
     /// What the concurrency runtime offers. Sleeps are on `SuspendingClock`: on Linux that is `CLOCK_MONOTONIC`, the
     /// clock of the stamps.
     static let swiftConcurrency: [Subject] = [
-        Subject("swift.task-sleep", "Task.sleep(until:) on SuspendingClock, default tolerance, for each deadline") { recorder in
+        Subject("swift.task-sleep", "Task.sleep(until:) on SuspendingClock, default tolerance") { recorder in
             let sleeper = Task.detached {
                 let zero = SuspendingClock.Instant.monotonicZero
                 _ = recorder.begin()
