@@ -49,8 +49,8 @@ struct TextReport {
 
     private func columnWidth(_ title: String) -> Int {
         switch title {
-        case "early", "missed": 8
-        case "switches": 10
+        case "early": 8
+        case "missed", "switches": 10
         default: 9
         }
     }
