@@ -74,7 +74,7 @@ let package = Package(
         ),
         .testTarget(name: "PrecisionTests", dependencies: ["HRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "NameProbe", dependencies: ["HRTimer"], swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["bench", "CBench", "CHRTimer"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17

@@ -14,6 +14,8 @@
 #include "hrt_clock.h"
 #include "hrt_histogram.h"
 #include "hrt_loop.h"
+#include "hrt_margin.h"
+#include "hrt_nonblocking.h"
 #include "hrt_queue.h"
 #include "hrt_thread.h"
 #include "hrt_wait.h"

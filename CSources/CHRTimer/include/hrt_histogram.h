@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hrt_nonblocking.h"
+
 // How often each lateness occurred: log-linear buckets, as HdrHistogram lays them out, so that what is counted here can
 // be written in its formats without loss. Unlike there, values are signed: a timer that fired early has negative
 // lateness, and that must be seen, not clamped.
@@ -14,16 +16,6 @@
 // One thread records. Any other may read or add from a histogram at any time: each number it sees was true at some
 // moment, but numbers of one record in flight may not be there all at once.
 typedef struct hrt_histogram hrt_histogram;
-
-// Clang checks what a function so marked does, when compiled with -fsanitize=realtime or -Wfunction-effects.
-#if defined(__has_attribute)
-#if __has_attribute(nonblocking)
-#define HRT_NONBLOCKING __attribute__((nonblocking))
-#endif
-#endif
-#ifndef HRT_NONBLOCKING
-#define HRT_NONBLOCKING
-#endif
 
 // A range of values, both ends included, which the histogram does not tell apart.
 typedef struct {

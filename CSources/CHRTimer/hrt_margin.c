@@ -1,0 +1,101 @@
+#include "include/hrt_margin.h"
+
+#include <string.h>
+
+#include "include/hrt_clock.h"
+
+enum {
+    LOWEST_OCTAVE = 8,  // 2^8 ns = 256 ns, less than any wake takes
+    BUCKETS_PER_OCTAVE_LOG2 = 3,
+};
+
+// Each new entry weighs 1 / KEPT of the one before, which is the same as fading the old ones by KEPT.
+static const double KEPT = 0.97;
+
+// Weights are scaled back before they leave the comfortable range of a double.
+static const double LARGEST_WEIGHT = 1e100;
+
+// What a wake takes on an ordinary machine with default slack: the guess before anything was seen.
+static const int64_t FIRST_GUESS_NS = 60 * 1000;
+
+// The allowance never adds up to more than what a tenth of a second gives: over any second no more than 110 % of the budget
+// can be spun.
+static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
+
+static unsigned class_of(int64_t sleep_ns) {
+    return sleep_ns < 200 * 1000 ? 0 : sleep_ns < 10 * 1000 * 1000 ? 1 : 2;
+}
+
+static unsigned bucket_of(int64_t latency_ns) {
+    if (latency_ns < INT64_C(1) << LOWEST_OCTAVE) return 0;
+    unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)latency_ns);
+    unsigned part = (unsigned)(latency_ns >> (octave - BUCKETS_PER_OCTAVE_LOG2)) & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1);
+    unsigned bucket = ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
+    return bucket < HRT_MARGIN_BUCKETS ? bucket : HRT_MARGIN_BUCKETS - 1;
+}
+
+// The least latency above those of the bucket.
+static int64_t bucket_end_ns(unsigned bucket) {
+    unsigned octave = LOWEST_OCTAVE + (bucket >> BUCKETS_PER_OCTAVE_LOG2);
+    int64_t part = (bucket & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1)) + 1;
+    return (INT64_C(1) << octave) + (part << (octave - BUCKETS_PER_OCTAVE_LOG2));
+}
+
+static double clamp(double value, double low, double high) {
+    return value > low ? (value < high ? value : high) : low;  // NaN becomes low
+}
+
+void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t now_ns) {
+    memset(margin, 0, sizeof *margin);
+    margin->quantile = clamp(quantile, 0.01, 0.999);
+    margin->budget = clamp(budget, 0, 1);
+    margin->allowance_ns = margin->budget * ALLOWANCE_SPAN_NS;
+    margin->allowance_as_of_ns = now_ns;
+    for (unsigned class = 0; class < HRT_MARGIN_CLASSES; class++) {
+        margin->classes[class].next_weight = 1;
+        margin->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = 1;
+        margin->classes[class].total = 1;
+    }
+}
+
+static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
+    double elapsed_ns = (double)(now_ns - margin->allowance_as_of_ns);
+    if (elapsed_ns <= 0) return;
+    margin->allowance_as_of_ns = now_ns;
+    margin->allowance_ns =
+        clamp(margin->allowance_ns + elapsed_ns * margin->budget, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
+}
+
+static int64_t quantile_ns(const hrt_margin *margin, unsigned class) {
+    double above = margin->classes[class].total * (1 - margin->quantile);
+    unsigned bucket = HRT_MARGIN_BUCKETS;
+    // From the top, since few entries lie above a high quantile.
+    do {
+        above -= margin->classes[class].weights[--bucket];
+    } while (above >= 0 && bucket > 0);
+    return bucket_end_ns(bucket);
+}
+
+int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
+    add_up_allowance(margin, now_ns);
+    if (margin->allowance_ns <= 0) return 0;
+    int64_t wanted_ns = quantile_ns(margin, class_of(sleep_ns));
+    return (double)wanted_ns < margin->allowance_ns ? wanted_ns : (int64_t)margin->allowance_ns;
+}
+
+void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latency_ns) HRT_NONBLOCKING {
+    unsigned class = class_of(sleep_ns);
+    double weight = margin->classes[class].next_weight;
+    margin->classes[class].weights[bucket_of(latency_ns)] += weight;
+    margin->classes[class].total += weight;
+    margin->classes[class].next_weight = weight / KEPT;
+    if (weight < LARGEST_WEIGHT) return;
+    // Once in some 7,500 entries.
+    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) margin->classes[class].weights[bucket] /= weight;
+    margin->classes[class].total /= weight;
+    margin->classes[class].next_weight /= weight;
+}
+
+void hrt_margin_record_spin(hrt_margin *margin, int64_t spun_ns) HRT_NONBLOCKING {
+    if (spun_ns > 0) margin->allowance_ns -= (double)spun_ns;
+}
