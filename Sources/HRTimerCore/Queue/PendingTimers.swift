@@ -75,6 +75,9 @@ package struct PendingTimers<Record>: ~Copyable {
     @inline(__always)
     package var next_ns: Int64 { hrt_queue_next_ns(queue) }
 
+    /// The latest instant to wake at such that no armed timer comes later than its deadline plus its tolerance.
+    package var nextWake_ns: Int64 { hrt_queue_next_wake_ns(queue) }
+
     /// Disarms what is due and writes it to `batch` in order of firing. A full batch may have left more behind.
     @inline(__always)
     package func takeDue(now_ns: Int64, into batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
