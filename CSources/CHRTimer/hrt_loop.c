@@ -1,1 +1,218 @@
 #include "include/hrt_loop.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "hrt_status.h"
+
+struct hrt_loop {
+    struct event_base *base;
+    struct event *timer_event;
+    struct event *wake_event;
+    hrt_ready *ready;
+    size_t ready_count;
+    size_t ready_capacity;  // never less than watch_count: the callback must not allocate
+    size_t watch_count;
+    int64_t armed_ns;
+    int timer_fd;
+    int wake_fd;
+    bool is_expired;         // timer_fd came up since it was armed
+    _Atomic uint32_t woken;  // 1 while a wake is pending
+};
+
+struct hrt_watch {
+    hrt_loop *loop;
+    struct event *event;
+    uint64_t tag;
+};
+
+// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned.
+static void on_timer(evutil_socket_t fd, short events, void *context) {
+    (void)fd, (void)events;
+    ((hrt_loop *)context)->is_expired = true;
+}
+
+static void on_wake(evutil_socket_t fd, short events, void *context) {
+    (void)events, (void)context;
+    uint64_t count;
+    // EAGAIN: an earlier read took this wake along.
+    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) hrt_impossible("read of eventfd", errno);
+}
+
+static void on_ready(evutil_socket_t fd, short events, void *context) {
+    (void)fd;
+    const struct hrt_watch *watch = context;
+    hrt_loop *loop = watch->loop;
+    uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) | ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
+    loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
+}
+
+static struct event_base *make_base(void) {
+    struct event_config *config = event_config_new();
+    if (config == NULL) return NULL;
+    // No lock: one thread alone touches the base. No environment: EVENT_NOEPOLL and the like are not ours to obey.
+    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
+    // Where the kernel is short of descriptors in epoll_create1 libevent would go on with poll(2).
+    event_config_avoid_method(config, "poll");
+    event_config_avoid_method(config, "select");
+    struct event_base *base = event_base_new_with_config(config);
+    event_config_free(config);
+    return base;
+}
+
+static struct event *add_event(hrt_loop *loop, int fd, short events, event_callback_fn callback, void *context) {
+    struct event *event = event_new(loop->base, fd, events | EV_PERSIST, callback, context);
+    if (event == NULL) return NULL;
+    if (event_add(event, NULL) == 0) return event;
+    int error = errno;
+    event_free(event);
+    errno = error;
+    return NULL;
+}
+
+static int open_descriptors(hrt_loop *loop) {
+    loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (loop->timer_fd < 0) return -1;
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake_fd < 0) return -1;
+    errno = ENOMEM;  // for the failures of libevent that set none
+    loop->base = make_base();
+    if (loop->base == NULL) return -1;
+    // Edge-triggered: each settime is a new edge, so that the timerfd need never be read.
+    loop->timer_event = add_event(loop, loop->timer_fd, EV_READ | EV_ET, on_timer, loop);
+    if (loop->timer_event == NULL) return -1;
+    loop->wake_event = add_event(loop, loop->wake_fd, EV_READ, on_wake, loop);
+    return loop->wake_event == NULL ? -1 : 0;
+}
+
+int hrt_loop_create(hrt_loop **out_loop) {
+    hrt_loop *loop = calloc(1, sizeof *loop);
+    if (loop == NULL) return -ENOMEM;
+    loop->timer_fd = loop->wake_fd = -1;
+    loop->armed_ns = HRT_NEVER;
+    if (open_descriptors(loop) != 0) {
+        int error = errno;
+        hrt_loop_destroy(loop);
+        return -error;
+    }
+    *out_loop = loop;
+    return 0;
+}
+
+void hrt_loop_destroy(hrt_loop *loop) {
+    if (loop->timer_event != NULL) event_free(loop->timer_event);
+    if (loop->wake_event != NULL) event_free(loop->wake_event);
+    if (loop->base != NULL) event_base_free(loop->base);
+    if (loop->timer_fd >= 0) close(loop->timer_fd);
+    if (loop->wake_fd >= 0) close(loop->wake_fd);
+    free(loop->ready);
+    free(loop);
+}
+
+static void arm(hrt_loop *loop, int64_t deadline_ns) {
+    if (deadline_ns == loop->armed_ns && (deadline_ns == HRT_NEVER || !loop->is_expired)) return;
+    struct itimerspec spec = {0};  // all zero disarms
+    if (deadline_ns != HRT_NEVER) {
+        spec.it_value = hrt_timespec_from_ns(deadline_ns);
+        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
+    }
+    if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) hrt_impossible("timerfd_settime", errno);
+    loop->armed_ns = deadline_ns;
+    loop->is_expired = false;
+}
+
+// Lets libevent look once, and gives what it found beside the timer.
+static int look(hrt_loop *loop, int flags) {
+    loop->ready_count = 0;
+    // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
+    if (event_base_loop(loop->base, flags) < 0) hrt_impossible("event_base_loop", errno);
+    int woken = atomic_exchange_explicit(&loop->woken, 0, memory_order_acquire) ? HRT_LOOP_WOKEN : 0;
+    return woken | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
+}
+
+int hrt_loop_poll(hrt_loop *loop) {
+    if (loop->watch_count == 0 && !hrt_loop_is_woken(loop)) {
+        loop->ready_count = 0;
+        return 0;
+    }
+    return look(loop, EVLOOP_NONBLOCK);
+}
+
+int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
+    if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_NONBLOCK);
+    for (;;) {
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return hrt_loop_poll(loop);
+        arm(loop, deadline_ns);
+        int found = look(loop, EVLOOP_ONCE);
+        if (found != 0) return found;
+        // The deadline, or for no reason: the eventfd of a wake that was consumed before its write was done.
+    }
+}
+
+size_t hrt_loop_ready(const hrt_loop *loop, const hrt_ready **out_ready) {
+    *out_ready = loop->ready;
+    return loop->ready_count;
+}
+
+void hrt_loop_wake(hrt_loop *loop) {
+    if (atomic_exchange_explicit(&loop->woken, 1, memory_order_release) != 0) return;
+    uint64_t one = 1;
+    // EAGAIN means that the counter is full, which is readable as well. errno is kept for the code a signal interrupted.
+    int error = errno;
+    if (write(loop->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) hrt_impossible("write to eventfd", errno);
+    errno = error;
+}
+
+int hrt_loop_is_woken(const hrt_loop *loop) {
+    return (int)atomic_load_explicit(&loop->woken, memory_order_acquire);
+}
+
+int hrt_loop_can_watch(int fd) {
+    struct stat status;
+    if (fstat(fd, &status) != 0) return -errno;
+    return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
+}
+
+static int make_room(hrt_loop *loop) {
+    if (loop->watch_count < loop->ready_capacity) return 0;
+    size_t capacity = loop->ready_capacity == 0 ? 8 : loop->ready_capacity * 2;
+    hrt_ready *ready = realloc(loop->ready, capacity * sizeof *ready);
+    if (ready == NULL) return -ENOMEM;
+    loop->ready = ready;
+    loop->ready_capacity = capacity;
+    return 0;
+}
+
+int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_watch **out_watch) {
+    // Asked first because libevent writes a warning to stderr when epoll_ctl fails.
+    int status = hrt_loop_can_watch(fd);
+    if (status == 0) status = make_room(loop);
+    if (status != 0) return status;
+    hrt_watch *watch = malloc(sizeof *watch);
+    if (watch == NULL) return -ENOMEM;
+    *watch = (hrt_watch){.loop = loop, .tag = tag};
+    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) | ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0);
+    errno = ENOMEM;
+    watch->event = add_event(loop, fd, wanted, on_ready, watch);
+    if (watch->event == NULL) {
+        int error = errno;
+        free(watch);
+        return -error;
+    }
+    loop->watch_count++;
+    *out_watch = watch;
+    return 0;
+}
+
+void hrt_loop_unwatch(hrt_loop *loop, hrt_watch *watch) {
+    event_free(watch->event);
+    free(watch);
+    loop->watch_count--;
+}

@@ -1,3 +1,71 @@
 #ifndef HRT_LOOP_H
 #define HRT_LOOP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hrt_clock.h"
+
+// One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from another thread, and
+// descriptors that become readable or writable. A libevent event_base that holds our timerfd and our eventfd; libevent's
+// own timeouts are not used, as they are relative and in microseconds.
+//
+// All functions belong to one thread at a time, except hrt_loop_wake and hrt_loop_is_woken.
+typedef struct hrt_loop hrt_loop;
+
+// A descriptor that a loop watches.
+typedef struct hrt_watch hrt_watch;
+
+// What to watch a descriptor for, and what it is ready for. A hang-up or an error is reported as whatever was asked for:
+// the read or write that follows tells.
+enum { HRT_READABLE = 1, HRT_WRITABLE = 2 };
+
+// Why a wait ended: 0 for the deadline, otherwise a set of these.
+enum { HRT_LOOP_WOKEN = 1, HRT_LOOP_READY = 2 };
+
+typedef struct {
+    uint64_t tag;     // what the descriptor was watched with
+    uint32_t events;  // HRT_READABLE | HRT_WRITABLE
+} hrt_ready;
+
+// 0, -ENOMEM, -EMFILE, -ENFILE. Takes five descriptors, all close-on-exec and non-blocking: the timerfd, the eventfd,
+// libevent's epoll set, and the signal pipe that libevent 2.1 makes in each base although none of ours ever uses it.
+int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
+
+// Nothing may be watched any more, and no thread may be inside a wake.
+void hrt_loop_destroy(hrt_loop *_Nonnull loop);
+
+// Blocks until CLOCK_MONOTONIC reads deadline_ns or later (0, never early), or until a wake not yet consumed
+// (HRT_LOOP_WOKEN, consumes it) or a ready descriptor (HRT_LOOP_READY). A past deadline looks at everything without
+// blocking. HRT_NEVER has no deadline. The timerfd is armed only if the deadline is another than the one armed, or has
+// expired. timerfd_settime(2) with TFD_TIMER_ABSTIME, event_base_loop with EVLOOP_ONCE.
+int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
+
+// As a wait for a past deadline. No system call if nothing is watched and no wake is pending.
+int hrt_loop_poll(hrt_loop *_Nonnull loop);
+
+// The descriptors that the last wait or poll found ready, in libevent's order: as many as were found, valid until the next
+// wait. Writes the address of the first.
+size_t hrt_loop_ready(const hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *_Nonnull out_ready);
+
+// Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.
+// Any thread; async-signal-safe.
+void hrt_loop_wake(hrt_loop *_Nonnull loop);
+
+// 1 if a wake is pending; does not consume it. Any thread.
+int hrt_loop_is_woken(const hrt_loop *_Nonnull loop);
+
+// 0 if the descriptor can be watched: -EBADF if it is none, -EPERM for a regular file or a directory, which epoll refuses.
+// Any thread.
+int hrt_loop_can_watch(int fd);
+
+// Watches a descriptor, level-triggered: reported by every wait for as long as it is ready. Borrows it: the caller closes
+// it, after hrt_loop_unwatch. One descriptor may be watched more than once.
+// 0, -EBADF, -EPERM, -ENOMEM, -ENOSPC (/proc/sys/fs/epoll/max_user_watches).
+int hrt_loop_watch(
+    hrt_loop *_Nonnull loop, int fd, uint32_t events, uint64_t tag, hrt_watch *_Nullable *_Nonnull out_watch);
+
+// Frees the watch. What it found in the last wait stays listed.
+void hrt_loop_unwatch(hrt_loop *_Nonnull loop, hrt_watch *_Nonnull watch);
+
 #endif

@@ -1,0 +1,56 @@
+/// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94.
+public struct FrameRate: Hashable, Sendable {
+    /// Above the line; at least 1.
+    public let numerator: Int64
+    /// Below the line; at least 1.
+    public let denominator: Int64
+
+    /// What a rate that makes no sense becomes.
+    public static let standard = FrameRate(60)
+
+    /// The slowest and the fastest rate there is: one refresh in 1000 s, and one in 0.1 ms.
+    public static let bounds: ClosedRange<Double> = 0.001...10_000
+
+    /// `framesPerSecond`, to a millionth. Zero, negative values and NaN give 60; others are brought into `bounds`,
+    /// infinity too.
+    public init(_ framesPerSecond: Double) {
+        guard framesPerSecond > 0 else {
+            self.init(checked: 60_000_000, 1_000_000)
+            return
+        }
+        let bounded = min(max(framesPerSecond, Self.bounds.lowerBound), Self.bounds.upperBound)
+        self.init(checked: Int64((bounded * 1e6).rounded()), 1_000_000)
+    }
+
+    /// `numerator / denominator`, exactly, if that lies in `bounds` and `denominator` is at most a million; otherwise as
+    /// the quotient's nearest rate.
+    public init(_ numerator: Int64, _ denominator: Int64) {
+        let quotient = Double(numerator) / Double(denominator)
+        if denominator > 0, denominator <= 1_000_000, Self.bounds.contains(quotient) {
+            self.init(checked: numerator, denominator)
+        } else {
+            self.init(quotient)
+        }
+    }
+
+    private init(checked numerator: Int64, _ denominator: Int64) {
+        self.numerator = numerator
+        self.denominator = denominator
+    }
+
+    /// As a number.
+    public var framesPerSecond: Double { Double(numerator) / Double(denominator) }
+
+    /// Which of rate, rate/2, rate/3 … to use for a wish: the one that lies nearest. Of two about equally near ones, to
+    /// within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No wish (zero,
+    /// negative, NaN), or one above the rate, gives 1.
+    func divisor(forPreferred preferred: Double) -> Int64 {
+        let maximum = framesPerSecond
+        guard preferred > 0, preferred < maximum else { return 1 }
+        let slowest = maximum / Self.bounds.lowerBound
+        let fewer = min((maximum / preferred).rounded(.down), slowest)
+        let (faster, slower) = (maximum / fewer, maximum / (fewer + 1))
+        let isSlower = faster - preferred >= preferred - slower - (faster - slower) * 0.01
+        return Int64(isSlower ? fewer + 1 : fewer)
+    }
+}

@@ -1,0 +1,84 @@
+import HRTimerCore
+
+extension LoopTimer {
+    /// Calls the handler now, on the calling thread, whatever the mode, in or out of a loop.
+    ///
+    /// The schedule of a repeating timer stays as it is. One that does not repeat is invalid afterwards, even though its
+    /// deadline has not come. Does nothing on an invalid timer. Not guarded against a handler that calls `fire()`.
+    public func fire() {
+        let (handler, repeats) = state.withLock { state -> (Handler?, Bool) in
+            if state.handler != nil { state.lastFired_ns = state.deadline_ns }
+            return (state.handler, state.repetition.repeats)
+        }
+        guard let handler else { return }
+        handler(self)
+        if !repeats { invalidate() }
+    }
+
+    /// The loop's call for a timer it took as due at `now_ns`.
+    func fireDue(_ now_ns: Int64) {
+        guard let handler = beginFiring(now_ns) else { return }
+        handler(self)
+        if endFiring() { invalidate() }
+    }
+
+    /// Nil if there is nothing to call: invalid, or a tick that the policy leaves out.
+    private func beginFiring(_ now_ns: Int64) -> Handler? {
+        withLoop { state, loop in
+            // The loop holds a deadline of no timer that is firing; moved ones are armed when the handler has returned.
+            guard let handler = state.handler, !state.isFiring else { return nil }
+            let tick = state.repetition.tick(deadline_ns: state.deadline_ns, now_ns: now_ns)
+            guard tick.isCalled else {
+                state.uncountedTicks += tick.missed
+                if let next_ns = tick.next_ns { Self.arm(at: next_ns, &state, loop) }
+                return nil
+            }
+            state.isFiring = true
+            state.isMoved = false
+            state.lastFired_ns = state.deadline_ns
+            state.missedTicks = state.uncountedTicks + tick.missed
+            // Those were in this call; what passes during the call is counted at its end.
+            state.uncountedTicks = -tick.missed
+            return handler
+        }
+    }
+
+    /// True if this was the last call.
+    private func endFiring() -> Bool {
+        withLoop { state, loop in
+            state.isFiring = false
+            guard state.handler != nil else { return false }
+            guard state.repetition.repeats else { return true }
+            if state.isMoved {
+                state.uncountedTicks = 0
+                Self.arm(at: state.deadline_ns, &state, loop)
+            } else if let loop {
+                Self.arm(at: Self.next(after: &state, now_ns: loop.time.now_ns), &state, loop)
+            }
+            return false
+        }
+    }
+
+    /// The deadline after the one just fired. One computation, however many ticks were missed.
+    private static func next(after state: inout State, now_ns: Int64) -> Int64 {
+        switch state.repetition.policy {
+        case .delay:
+            state.uncountedTicks = 0
+            return now_ns.addingSaturating(state.repetition.interval_ns)
+        case .burst:
+            state.uncountedTicks = 0
+            return state.deadline_ns.addingSaturating(state.repetition.interval_ns)
+        case .merge, .skip:
+            let (missed, next_ns) = state.repetition.onGrid(after: state.deadline_ns, now_ns: now_ns)
+            state.uncountedTicks += missed
+            return next_ns
+        }
+    }
+
+    private static func arm(at deadline_ns: Int64, _ state: inout State, _ loop: TimerLoop?) {
+        state.deadline_ns = deadline_ns
+        guard let token = state.token else { return }
+        // The loop is awake: this is its thread.
+        _ = loop?.arm(token, deadline_ns: deadline_ns, tolerance_ns: state.tolerance_ns)
+    }
+}

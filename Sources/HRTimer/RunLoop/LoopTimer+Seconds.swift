@@ -1,0 +1,49 @@
+public import HRTimerCore
+
+/// Foundation's spellings: a time interval is a `Double` of seconds.
+extension LoopTimer {
+    /// As `init(timeInterval:repeats:policy:userInfo:block:)` with seconds. NaN makes an invalid timer; infinity, and
+    /// anything beyond 292 years, one that never fires.
+    public convenience init(
+        timeInterval: Double,
+        repeats: Bool,
+        policy: MissedTickPolicy = .merge,
+        userInfo: (any Sendable)? = nil,
+        block: @escaping Handler
+    ) {
+        if let interval = Duration(roundingUpSeconds: timeInterval) {
+            self.init(timeInterval: interval, repeats: repeats, policy: policy, userInfo: userInfo, block: block)
+        } else {
+            self.init(invalidWithPolicy: policy)
+        }
+    }
+
+    /// A timer in the default mode of the calling thread's loop.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduled(
+        timeInterval: Double,
+        repeats: Bool,
+        policy: MissedTickPolicy = .merge,
+        userInfo: (any Sendable)? = nil,
+        block: @escaping Handler
+    ) -> LoopTimer {
+        let timer = LoopTimer(
+            timeInterval: timeInterval,
+            repeats: repeats,
+            policy: policy,
+            userInfo: userInfo,
+            block: block
+        )
+        TimerLoop.current.add(timer, forMode: .default)
+        return timer
+    }
+
+    /// The interval in seconds, 0 for a timer that does not repeat.
+    public var timeInterval: Double { Double(state.withLock { $0.repetition.interval_ns }) / 1e9 }
+
+    convenience init(invalidWithPolicy policy: MissedTickPolicy) {
+        let never = Repetition(every: nil, policy: policy)
+        self.init(deadline_ns: .max, origin: .settled, repetition: never, userInfo: nil, handler: nil)
+    }
+}

@@ -1,0 +1,58 @@
+import CHRTimer
+import Synchronization
+
+/// Owner of a `hrt_loop`. One thread waits, any thread wakes.
+///
+/// Where the process has no descriptors left it waits on a futex instead: timers go on, descriptors cannot be watched.
+final class LoopWaiter: @unchecked Sendable {
+    // Sendable: the pointer is constant, hrt_loop_wake and hrt_loop_is_woken are thread-safe, and everything else is
+    // called by the one thread that runs the loop.
+    private let loop: OpaquePointer?
+    private let futex: Waiter?
+    private let isFutexWoken = Atomic(false)
+    /// Why there is no `hrt_loop`.
+    let failure: TimerError?
+
+    struct Found: OptionSet {
+        let rawValue: Int32
+        static let woken = Found(rawValue: Int32(HRT_LOOP_WOKEN))
+        static let ready = Found(rawValue: Int32(HRT_LOOP_READY))
+    }
+
+    init() {
+        var loop: OpaquePointer?
+        let status = hrt_loop_create(&loop)
+        self.loop = loop
+        failure = status == 0 ? nil : TimerError(operation: "make an event loop", errorNumber: -status)
+        // A futex needs no descriptor: this cannot fail.
+        futex = status == 0 ? nil : try? Waiter(.futex)
+    }
+
+    deinit {
+        if let loop { hrt_loop_destroy(loop) }
+    }
+
+    /// Empty when `deadline_ns` has come. `Int64.max` has no deadline.
+    func wait(until deadline_ns: Int64) -> Found {
+        if let loop { return Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
+        let isWoken = futex?.wait(until: deadline_ns) ?? false
+        isFutexWoken.store(false, ordering: .relaxed)
+        return isWoken ? .woken : []
+    }
+
+    func poll() -> Found {
+        if let loop { return Found(rawValue: hrt_loop_poll(loop)) }
+        return isFutexWoken.load(ordering: .relaxed) ? wait(until: .min) : []
+    }
+
+    func wake() {
+        if let loop { return hrt_loop_wake(loop) }
+        isFutexWoken.store(true, ordering: .relaxed)
+        futex?.wake()
+    }
+
+    var isWoken: Bool {
+        if let loop { return hrt_loop_is_woken(loop) != 0 }
+        return isFutexWoken.load(ordering: .relaxed)
+    }
+}

@@ -1,0 +1,34 @@
+/// Blocks that wait for the loop's next pass, in order of (order, arrival).
+struct PendingPerforms: Sendable {
+    typealias Block = @Sendable () -> Void
+
+    private struct Entry: Sendable {
+        let block: Block
+        let modes: ModeSet
+        let order: Int
+    }
+
+    private var entries: [Entry] = []
+
+    mutating func add(_ block: @escaping Block, modes: ModeSet, order: Int) {
+        let place = entries.lastIndex { $0.order <= order }.map { $0 + 1 } ?? 0
+        entries.insert(Entry(block: block, modes: modes, order: order), at: place)
+    }
+
+    func contains(servedBy served: ModeSet) -> Bool {
+        entries.contains { $0.modes.intersects(served) }
+    }
+
+    /// Takes what the running mode serves: to be called, and let go, without the lock.
+    mutating func take(servedBy served: ModeSet) -> [Block] {
+        if entries.isEmpty { return [] }
+        let taken = entries.filter { $0.modes.intersects(served) }.map(\.block)
+        entries.removeAll { $0.modes.intersects(served) }
+        return taken
+    }
+
+    mutating func removeAll() -> [Block] {
+        defer { entries = [] }
+        return entries.map(\.block)
+    }
+}

@@ -1,0 +1,163 @@
+public import HRTimerCore
+
+extension TimerLoop {
+    /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
+    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`.
+    ///
+    /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
+    @available(*, noasync)
+    public func run() {
+        _ = runInMode(.default, limit_ns: .max, returnsAfterSource: false)
+    }
+
+    /// Runs in the default mode until `limit`; ends earlier as `run()` does. A past limit makes one pass, which fires what
+    /// is due, and does not wait.
+    @available(*, noasync)
+    public func run(until limit: MonotonicInstant) {
+        _ = runInMode(.default, limit_ns: limit.nanoseconds, returnsAfterSource: false)
+    }
+
+    /// Runs in `mode` until one source was handled, or until `limit`. Timers, observers and performed blocks may come any
+    /// number of times meanwhile. A past limit makes one pass without waiting.
+    ///
+    /// False if nothing was run: on another thread than the loop's own, in `.common`, or with neither a timer nor a source
+    /// nor a block in `mode`. True also if it ended early because nothing was left, or through `stop()`.
+    @available(*, noasync)
+    @discardableResult
+    public func run(mode: Mode, before limit: MonotonicInstant) -> Bool {
+        runInMode(mode, limit_ns: limit.nanoseconds, returnsAfterSource: true) != nil
+    }
+
+    /// Ends the innermost run that is going on, after the handler that may be running. Lost if there is none. Any thread.
+    public func stop() {
+        let mustWake = state.withLock { state in
+            guard !state.runs.isEmpty else { return false }
+            state.runs[state.runs.count - 1].isStopped = true
+            return state.mustWakeNow()
+        }
+        if mustWake { waiter.wake() }
+    }
+
+    /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Wakes that come before it did
+    /// count as one. Any thread; also from a signal handler.
+    public func wakeUp() {
+        waiter.wake()
+    }
+
+    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
+    /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again. Any thread.
+    public func perform(
+        inModes modes: some Sequence<Mode> = [.default],
+        order: Int = 0,
+        _ block: @escaping @Sendable () -> Void
+    ) {
+        let mustWake = state.withLock { state in
+            if state.isEnded { return false }
+            let set = state.modes.set(of: modes)
+            state.performs.add(block, modes: set, order: order)
+            return set.intersects(state.served) && state.mustWakeNow()
+        }
+        if mustWake { waiter.wake() }
+    }
+
+    /// The mode of the innermost run, nil if the loop does not run. Any thread.
+    public var currentMode: Mode? { state.withLock { $0.runs.last?.mode } }
+
+    /// Whether the loop sleeps, waiting for something to do. Any thread.
+    public var isWaiting: Bool { state.withLock { $0.sleepsUntil_ns != .min } }
+
+    /// Whether the loop goes on running while it has nothing to do: then only `stop()` or a limit ends a run. Any thread.
+    public var isKeptAlive: Bool {
+        get { state.withLock { $0.isKeptAlive } }
+        set {
+            let mustWake = state.withLock { state in
+                state.isKeptAlive = newValue
+                return state.mustWakeNow()
+            }
+            if mustWake { waiter.wake() }
+        }
+    }
+}
+
+// One run.
+extension TimerLoop {
+    enum Outcome { case handledSource, timedOut, stopped, finished }
+
+    /// Nil if there was nothing to run.
+    private func runInMode(_ mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+        if mode == .common { return nil }
+        return onOwnThread {
+            guard begin(mode) else { return nil }
+            defer { state.withLock { _ = $0.runs.popLast() } }
+            while true {
+                let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
+                if let outcome { return outcome }
+            }
+        } ?? nil
+    }
+
+    private func begin(_ mode: Mode) -> Bool {
+        state.withLock { state in
+            guard let index = state.modes.known(mode) ?? (state.isKeptAlive ? state.modes.index(of: mode) : nil) else {
+                return false
+            }
+            let served = state.modes.served(in: index)
+            guard state.hasWork(in: served), !state.isEnded else { return false }
+            state.runs.append(LoopState.Run(mode: mode, index: index, served: served))
+            return true
+        }
+    }
+
+    /// Blocks, then a wait, then timers, then blocks again. Nil if the run goes on.
+    private func pass(limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+        performBlocks()
+        sleep(limit_ns: limit_ns)
+        fireDueTimers()
+        performBlocks()
+        let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
+        return state.withLock { state in
+            if isPastLimit { return .timedOut }
+            guard let run = state.runs.last, !run.isStopped, !state.isEnded else { return .stopped }
+            return state.hasWork(in: run.served) ? nil : .finished
+        }
+    }
+
+    private func performBlocks() {
+        for block in state.withLock({ $0.performs.take(servedBy: $0.served) }) { block() }
+    }
+
+    private func fireDueTimers() {
+        let now_ns = time.now_ns
+        var timer = state.withLock { state -> LoopTimer? in
+            state.sleepsUntil_ns = .min
+            state.collectDue(now_ns: now_ns)
+            return state.popDue()
+        }
+        while let due = timer {
+            due.fireDue(now_ns)
+            timer = state.withLock { $0.popDue() }
+        }
+    }
+
+    private func sleep(limit_ns: Int64) {
+        let until_ns = state.withLock { state -> Int64 in
+            let isStopped = state.runs.last?.isStopped ?? true
+            if isStopped || state.isEnded || state.performs.contains(servedBy: state.served) { return .min }
+            state.readmit()
+            state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
+            return state.sleepsUntil_ns
+        }
+        if let virtual = time.virtual {
+            sleep(until: until_ns, virtual)
+        } else {
+            _ = until_ns == .min ? waiter.poll() : waiter.wait(until: until_ns)
+        }
+    }
+
+    /// Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+    private func sleep(until until_ns: Int64, _ virtual: any VirtualTime) {
+        guard waiter.poll().isEmpty, virtual.now_ns < until_ns else { return }
+        let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
+        _ = hasMoved ? waiter.poll() : waiter.wait(until: .max)
+    }
+}

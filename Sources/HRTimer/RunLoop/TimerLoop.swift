@@ -1,0 +1,134 @@
+import CHRTimer
+import Glibc
+public import HRTimerCore
+
+/// A thread's loop of timers, descriptors and blocks: Foundation's `RunLoop`, on the kernel's exact timers.
+///
+///     let timer = LoopTimer(timeInterval: 0.010, repeats: true) { timer in … }
+///     TimerLoop.current.add(timer, forMode: .default)
+///     TimerLoop.current.run(until: .now.advanced(by: .seconds(1)))
+///
+/// Each thread has a loop, made when `current` is first asked for and gone with the thread. Handlers run on that thread,
+/// while it is inside one of the `run` functions, and with no lock held. Everything else may be called from any thread and
+/// wakes the loop if need be: adding, moving and invalidating timers, `perform`, `stop`, `wakeUp`.
+///
+/// The loop waits in libevent, on one absolute timerfd, an eventfd for wakes and the descriptors it was given. With
+/// nothing pending there are no wake-ups. It takes five descriptors; where the process has none left its timers work all
+/// the same, on a futex. They are freed with the last reference to the loop.
+public final class TimerLoop: Sendable {
+    let time: TimeBase
+    let waiter = LoopWaiter()
+    let state = Locked(LoopState())
+    private let owner: Locked<Owner>
+
+    /// Whose loop it is. A free one belongs to whichever thread runs it at the moment.
+    private enum Owner: Sendable { case main, thread(pthread_t), free }
+
+    private init(owner: Owner, time: TimeBase) {
+        self.owner = Locked(owner)
+        self.time = time
+    }
+
+    /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
+    ///
+    /// For tests, on a virtual time: such a loop never sleeps, it moves the clock to its next deadline instead.
+    public convenience init(time: TimeBase = .kernel) {
+        self.init(owner: .free, time: time)
+    }
+
+    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process.
+    ///
+    /// Not for asynchronous functions, which have no thread of their own.
+    @available(*, noasync)
+    public static var current: TimerLoop {
+        if let loop = CurrentLoop.value { return loop }
+        if isMainThread { return main }
+        let loop = TimerLoop(owner: .thread(pthread_self()), time: .kernel)
+        CurrentLoop.adopt(loop)
+        return loop
+    }
+
+    /// The loop of the main thread, from any thread. It lives as long as the process.
+    public static let main = TimerLoop(owner: .main, time: .kernel)
+
+    private static var isMainThread: Bool { hrt_thread_id() == getpid() }
+
+    deinit {
+        end()
+    }
+
+    /// What the loop's clock reads now.
+    public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
+
+    /// How many timers the loop holds: added, and neither invalidated nor fired for the last time.
+    public var liveTimers: Int { state.withLock { $0.timers.count } }
+
+    /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
+    func end() {
+        let (timers, blocks) = state.withLock { state in
+            state.isEnded = true
+            state.modes.removeAllMembers()
+            for index in state.runs.indices { state.runs[index].isStopped = true }
+            return (state.timers.end(), state.performs.removeAll())
+        }
+        for record in timers { record.timer.invalidate() }
+        withExtendedLifetime(blocks) {}
+    }
+
+    /// Makes the calling thread the loop's own for good. False if it is another thread's.
+    func claim() -> Bool {
+        owner.withLock { owner in
+            guard case .free = owner else { return false }
+            owner = .thread(pthread_self())
+            return true
+        }
+    }
+
+    /// Calls `body` on the loop's own thread; nil on every other.
+    func onOwnThread<Result>(_ body: () -> Result) -> Result? {
+        let isBorrowed: Bool? = owner.withLock { owner in
+            switch owner {
+            case .main: return Self.isMainThread ? false : nil
+            case .thread(let thread): return isCurrent(thread) ? false : nil
+            case .free:
+                owner = .thread(pthread_self())
+                return true
+            }
+        }
+        guard let isBorrowed else { return nil }
+        if !isBorrowed { return body() }
+        defer { owner.withLock { $0 = .free } }
+        return CurrentLoop.with(self, body)
+    }
+}
+
+/// The calling thread's loop, in a thread-specific value whose destructor ends the loop with the thread.
+enum CurrentLoop {
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let error = pthread_key_create(&key) { context in
+            guard let context else { return }
+            // Retained by `adopt`.
+            Unmanaged<TimerLoop>.fromOpaque(context).takeRetainedValue().end()
+        }
+        precondition(error == 0, "no thread-specific key is left for the loops of threads: pthread_key_create(3)")
+        return key
+    }()
+
+    static var value: TimerLoop? {
+        pthread_getspecific(key).map { Unmanaged<TimerLoop>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    static func adopt(_ loop: TimerLoop) {
+        // Released by the key's destructor.
+        pthread_setspecific(key, Unmanaged.passRetained(loop).toOpaque())
+    }
+
+    /// Calls `body` with `loop` in the place of the thread's own loop.
+    static func with<Result>(_ loop: TimerLoop, _ body: () -> Result) -> Result {
+        let before = pthread_getspecific(key)
+        pthread_setspecific(key, Unmanaged.passUnretained(loop).toOpaque())
+        defer { pthread_setspecific(key, before) }
+        return withExtendedLifetime(loop, body)
+    }
+}

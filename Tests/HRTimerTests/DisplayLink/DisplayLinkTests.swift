@@ -1,0 +1,195 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What `CADisplayLink` documents, on a virtual display and frozen time.
+@Suite struct DisplayLinkTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    /// The refreshes there were calls for, counted from the start.
+    let frames = Recorder<Int>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant { start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded()))) }
+
+    private func frame(_ instant: MonotonicInstant, _ rate: Double) -> Int {
+        Int((Double(instant.nanoseconds - start.nanoseconds) / 1e9 * rate).rounded())
+    }
+
+    private func link(
+        _ rate: Double,
+        then block: @escaping DisplayLink.Handler = { _ in }
+    ) -> DisplayLink {
+        let link = DisplayLink(framesPerSecond: rate) { [frames, self] link in
+            frames.append(frame(link.timestamp, link.maximumFramesPerSecond))
+            block(link)
+        }
+        link.add(to: loop, forMode: .default)
+        return link
+    }
+
+    @Test("There is one call a refresh, the first one refresh after the link was added")
+    func everyRefresh() {
+        let link = link(100)
+        loop.run(until: at(0.05))
+        #expect(frames.all == [1, 2, 3, 4, 5])
+        #expect(link.timestamp == at(0.05))
+        #expect(link.targetTimestamp == at(0.06))
+        #expect(link.duration == .milliseconds(10))
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("At 60 Hz a day has 5,184,000 refreshes, and the last is as exact as the first")
+    func grid() {
+        let link = link(60)
+        loop.run(until: at(1.0 / 60 + 0.001))
+        time.advance(by: .seconds(86_399))
+        #expect(frames.count == 1)
+        loop.run(until: at(86_400))
+        #expect(link.timestamp == at(86_400))
+        link.invalidate()
+    }
+
+    @Test("A handler longer than a refresh loses refreshes, is called at the next one, and they are counted")
+    func slowHandler() {
+        let link = link(100) { [time, frames] _ in
+            if frames.count == 2 { time.advance(by: .milliseconds(25)) }
+        }
+        loop.run(until: at(0.06))
+        #expect(frames.all == [1, 2, 5, 6])
+        #expect(link.droppedFrames == 2)
+        link.invalidate()
+    }
+
+    @Test("A loop that was kept busy makes one late call, for the latest refresh")
+    func lateLoop() {
+        let link = link(100)
+        time.advance(by: .milliseconds(34))
+        loop.run(until: at(0.05))
+        #expect(frames.all == [3, 4, 5])
+        #expect(link.droppedFrames == 2)
+        link.invalidate()
+    }
+
+    @Test("After a pause calls go on at the next refresh, without a catch-up and without a count")
+    func pause() {
+        let link = link(100)
+        loop.run(until: at(0.02))
+        link.isPaused = true
+        loop.run(until: at(0.055))
+        link.isPaused = false
+        loop.run(until: at(0.07))
+        #expect(frames.all == [1, 2, 6, 7])
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("A preferred rate divides the refreshes evenly; duration stays that of the display")
+    func preferred() {
+        let link = link(60)
+        link.preferredFramesPerSecond = 20
+        loop.run(until: at(0.2))
+        #expect(frames.all == [3, 6, 9, 12])
+        #expect(link.actualFramesPerSecond == 20)
+        #expect(link.duration == .nanoseconds(16_666_667))
+        #expect(link.targetTimestamp == at(0.25))
+        link.invalidate()
+    }
+
+    @Test(
+        "The nearest divisor of the display's rate is used, of two equally near ones the slower",
+        arguments: [
+            (60, 50, 60), (60, 45, 30), (60, 40, 30), (60, 25, 20), (60, 24, 20), (59.94, 45, 29.97), (59.94, 60, 59.94),
+            (120, 50, 40), (120, 48, 40), (144, 60, 48), (144, 30, 28.8), (144, 24, 24), (165, 60, 55), (75, 50, 37.5),
+            (60, 0, 60), (60, -1, 60), (60, .nan, 60), (60, .infinity, 60), (60, 1000, 60),
+        ] as [(Double, Double, Double)]
+    )
+    func divisors(_ rate: Double, _ wish: Double, _ expected: Double) {
+        let link = DisplayLink(framesPerSecond: rate) { _ in }
+        link.preferredFramesPerSecond = wish
+        #expect(abs(link.actualFramesPerSecond - expected) < 1e-9)
+    }
+
+    @Test(
+        "Any rate is safe: what makes no sense is 60, and there are bounds",
+        arguments: [
+            (0, 60), (-1, 60), (.nan, 60), (-.infinity, 60), (.infinity, 10_000), (1e300, 10_000), (1e-300, 0.001),
+            (59.94, 59.94),
+        ] as [(Double, Double)]
+    )
+    func anyRate(_ rate: Double, _ expected: Double) {
+        let link = link(rate)
+        #expect(link.maximumFramesPerSecond == expected)
+        link.preferredFramesPerSecond = 1e-300
+        link.preferredFramesPerSecond = 0
+        loop.run(until: at(0.1))
+        #expect(frames.count == Int(expected / 10))
+        link.invalidate()
+    }
+
+    @Test("invalidate() in the handler ends it, and frees what it captured")
+    func invalidate() {
+        let canaries = Canaries()
+        do {
+            let canary = canaries.make()
+            _ = link(100) { link in
+                link.invalidate()
+                withExtendedLifetime(canary) {}
+            }
+        }
+        loop.run(until: at(1))
+        #expect(frames.all == [1])
+        #expect(canaries.count == 0)
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("Removed from its last mode a link is let go; it may be added again")
+    func remove() {
+        let link = link(100)
+        link.add(to: loop, forMode: .eventTracking)
+        link.remove(from: loop, forMode: .default)
+        #expect(loop.liveTimers == 1)
+        loop.run(until: at(0.02))
+        #expect(frames.all == [])
+        link.remove(from: loop, forMode: .eventTracking)
+        #expect(loop.liveTimers == 0)
+        link.add(to: loop, forMode: .default)
+        time.advance(to: at(0.02))
+        loop.run(until: at(0.03))
+        #expect(frames.all == [2, 3])
+        link.invalidate()
+    }
+
+    final class Screen: Sendable {
+        let drawn = Recorder<Double>()
+        func draw(_ link: DisplayLink) { drawn.append(link.maximumFramesPerSecond) }
+    }
+
+    @Test("A target is held until the link is invalid; a weak target is not, and the link ends with it")
+    func targets() {
+        var strong: Screen? = Screen()
+        weak let held = strong
+        let link = DisplayLink(framesPerSecond: 100, target: strong!, action: Screen.draw)
+        link.add(to: loop, forMode: .default)
+        strong = nil
+        loop.run(until: at(0.02))
+        #expect(held?.drawn.count == 2)
+        link.invalidate()
+        #expect(held == nil)
+
+        var target: Screen? = Screen()
+        let weakly = DisplayLink(framesPerSecond: 100, weakTarget: target!, action: Screen.draw)
+        weakly.add(to: loop, forMode: .default)
+        target = nil
+        loop.run(until: at(0.1))
+        #expect(!weakly.isValid)
+        #expect(loop.liveTimers == 0)
+    }
+}
