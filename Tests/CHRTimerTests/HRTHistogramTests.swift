@@ -17,7 +17,7 @@ struct HRTHistogramTests {
 
         let rank = (values.count * perMille + 999) / 1000
         let exact = values.sorted()[rank - 1]
-        let found = hrt_histogram_percentile_ns(histogram.handle, Double(perMille) / 10)
+        let found = histogram.percentile_ns(Double(perMille) / 10)
         #expect(abs(found - exact) <= max(1, abs(exact) / 1000))
     }
 
@@ -25,11 +25,11 @@ struct HRTHistogramTests {
     func keepsExactNumbers() {
         let histogram = Histogram()
         for value: Int64 in [-7, 1_234_567, 89, -1, 0] { histogram.record(value) }
-        #expect(hrt_histogram_count(histogram.handle) == 5)
-        #expect(hrt_histogram_early_count(histogram.handle) == 2)
-        #expect(hrt_histogram_min_ns(histogram.handle) == -7)
-        #expect(hrt_histogram_max_ns(histogram.handle) == 1_234_567)
-        #expect(hrt_histogram_sum_ns(histogram.handle) == 1_234_648)
+        #expect(histogram.count == 5)
+        #expect(histogram.earlyCount == 2)
+        #expect(histogram.min_ns == -7)
+        #expect(histogram.max_ns == 1_234_567)
+        #expect(histogram.sum_ns == 1_234_648)
     }
 
     @Test("puts every value into a bucket that contains it and is no wider than its digits allow")
@@ -68,9 +68,9 @@ struct HRTHistogramTests {
     func countsBeyondItsRange(value: Int64) {
         let histogram = Histogram()
         histogram.record(value)
-        #expect(hrt_histogram_count(histogram.handle) == 1)
-        #expect(hrt_histogram_out_of_range_count(histogram.handle) == 1)
-        #expect(hrt_histogram_percentile_ns(histogram.handle, 50) == value)
+        #expect(histogram.count == 1)
+        #expect(histogram.outOfRangeCount == 1)
+        #expect(histogram.percentile_ns(50) == value)
     }
 
     @Test("stops its sum at the end of the range instead of wrapping")
@@ -78,7 +78,7 @@ struct HRTHistogramTests {
         let histogram = Histogram()
         for _ in 0..<3 { histogram.record(.max) }
         histogram.record(-1)
-        #expect(hrt_histogram_sum_ns(histogram.handle) == .max)
+        #expect(histogram.sum_ns == .max)
     }
 
     @Test("adds another of its layout, and refuses one of another")
@@ -88,40 +88,40 @@ struct HRTHistogramTests {
         let coarse = Histogram(digits: 1)
         for value: Int64 in [1, 2, 3] { one.record(value) }
         for value: Int64 in [-9, 3] { other.record(value) }
-        #expect(hrt_histogram_add(one.handle, other.handle) == 0)
+        #expect(one.add(other) == 0)
         #expect(one.buckets.map(\.count) == [1, 1, 1, 2])
-        #expect(hrt_histogram_min_ns(one.handle) == -9)
-        #expect(hrt_histogram_early_count(one.handle) == 1)
-        #expect(hrt_histogram_add(one.handle, coarse.handle) == -EINVAL)
-        #expect(hrt_histogram_count(one.handle) == 5)
+        #expect(one.min_ns == -9)
+        #expect(one.earlyCount == 1)
+        #expect(one.add(coarse) == -EINVAL)
+        #expect(one.count == 5)
     }
 
     @Test("adds an empty one without a trace")
     func addsNothing() {
         let histogram = Histogram()
         histogram.record(4)
-        #expect(hrt_histogram_add(histogram.handle, Histogram().handle) == 0)
-        #expect(hrt_histogram_min_ns(histogram.handle) == 4)
-        #expect(hrt_histogram_max_ns(histogram.handle) == 4)
+        #expect(histogram.add(Histogram()) == 0)
+        #expect(histogram.min_ns == 4)
+        #expect(histogram.max_ns == 4)
     }
 
     @Test("is empty after a reset")
     func resets() {
         let histogram = Histogram()
         for value: Int64 in [-5, 5, .max] { histogram.record(value) }
-        hrt_histogram_reset(histogram.handle)
+        histogram.reset()
         #expect(histogram.buckets.isEmpty)
-        #expect(hrt_histogram_count(histogram.handle) == 0)
-        #expect(hrt_histogram_out_of_range_count(histogram.handle) == 0)
-        #expect(hrt_histogram_min_ns(histogram.handle) == .max)
-        #expect(hrt_histogram_percentile_ns(histogram.handle, 50) == 0)
+        #expect(histogram.count == 0)
+        #expect(histogram.outOfRangeCount == 0)
+        #expect(histogram.min_ns == .max)
+        #expect(histogram.percentile_ns(50) == 0)
     }
 
     @Test("answers any percentile asked for", arguments: [-Double.infinity, -1, 0, .nan, 100, 101, .infinity])
     func answersAnyPercentile(percentile: Double) {
         let histogram = Histogram()
         for value: Int64 in [10, 20] { histogram.record(value) }
-        #expect(hrt_histogram_percentile_ns(histogram.handle, percentile) == (percentile >= 100 ? 20 : 10))
+        #expect(histogram.percentile_ns(percentile) == (percentile >= 100 ? 20 : 10))
     }
 
     @Test(
@@ -137,7 +137,8 @@ struct HRTHistogramTests {
 
 /// A histogram up to 4 s and a bit, freed with its last reference.
 private final class Histogram {
-    let handle: OpaquePointer
+    // Private: an object may go right after its last use, and a handle taken from it must not outlive it.
+    private let handle: OpaquePointer
 
     init(digits: CInt = 3) {
         var created: OpaquePointer?
@@ -152,6 +153,25 @@ private final class Histogram {
     func record(_ value_ns: Int64) {
         hrt_histogram_record(handle, value_ns)
     }
+
+    func reset() {
+        hrt_histogram_reset(handle)
+    }
+
+    func add(_ other: Histogram) -> CInt {
+        withExtendedLifetime(other) { hrt_histogram_add(handle, other.handle) }
+    }
+
+    func percentile_ns(_ percentile: Double) -> Int64 {
+        hrt_histogram_percentile_ns(handle, percentile)
+    }
+
+    var count: UInt64 { hrt_histogram_count(handle) }
+    var earlyCount: UInt64 { hrt_histogram_early_count(handle) }
+    var outOfRangeCount: UInt64 { hrt_histogram_out_of_range_count(handle) }
+    var min_ns: Int64 { hrt_histogram_min_ns(handle) }
+    var max_ns: Int64 { hrt_histogram_max_ns(handle) }
+    var sum_ns: Int64 { hrt_histogram_sum_ns(handle) }
 
     var buckets: [hrt_histogram_bucket] {
         var found: [hrt_histogram_bucket] = []

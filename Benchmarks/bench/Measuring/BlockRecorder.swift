@@ -94,15 +94,15 @@ final class BlockRecorder: @unchecked Sendable {
         }
     }
 
-    /// The fires so far, in order.
-    var fires: UnsafeBufferPointer<Fire> { UnsafeBufferPointer(start: room, count: block.pointee.count) }
+    /// The fires so far, in order: a copy, because the recorder may go right after its last use.
+    var fires: [Fire] { Array(UnsafeBufferPointer(start: room, count: block.pointee.count)) }
 
     /// What was spent between the first fire and the last.
     var usage: Usage {
         let from = block.pointee.at_first
         let to = block.pointee.at_last
         return Usage(
-            fires: max(0, fires.count - 1),
+            fires: max(0, block.pointee.count - 1),
             processCPU_ns: to.process_cpu_ns - from.process_cpu_ns,
             threadCPU_ns: to.thread_id == from.thread_id ? to.thread_cpu_ns - from.thread_cpu_ns : nil,
             voluntarySwitches: Int(to.voluntary_switches - from.voluntary_switches),

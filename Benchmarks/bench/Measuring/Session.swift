@@ -52,14 +52,15 @@ final class Session {
             result.skippedBecause = "\(error)"
             return
         }
+        let fires = recorder.fires
         let block = BlockResult(
             round: turn.round,
-            fires: recorder.fires,
+            fires: fires,
             interval_ns: plan.interval_ns,
             usage: recorder.usage,
             disturbance: MachineLoad.now().since(loadBefore)
         )
-        result.add(block, fires: recorder.fires)
+        result.add(block, fires: fires)
         if result.subject.isGated {
             leftBehind.timers += recorder.timersLeftBehind
             leftBehind.descriptors += openDescriptors() - descriptorsBefore

@@ -17,7 +17,7 @@ final class SubjectResult {
         self.interval_ns = interval_ns
     }
 
-    func add(_ block: BlockResult, fires: some Collection<Fire>) {
+    func add(_ block: BlockResult, fires: [Fire]) {
         for fire in fires {
             lateness.record(fire.lateness_ns)
             squares.add(Double(fire.lateness_ns))
@@ -54,7 +54,7 @@ struct BlockResult: Sendable {
     let usage: Usage
     let disturbance: Disturbance
 
-    init(round: Int, fires: some Collection<Fire>, interval_ns: Int64, usage: Usage, disturbance: Disturbance) {
+    init(round: Int, fires: [Fire], interval_ns: Int64, usage: Usage, disturbance: Disturbance) {
         let sorted = fires.map(\.lateness_ns).sorted()
         self.round = round
         self.fires = sorted.count
@@ -68,7 +68,7 @@ struct BlockResult: Sendable {
     }
 
     /// Deadlines of the grid up to the last one fired for, without a fire of their own.
-    private static func missed(in fires: some Collection<Fire>, interval_ns: Int64) -> Int {
+    private static func missed(in fires: [Fire], interval_ns: Int64) -> Int {
         guard let first = fires.first else { return 0 }
         let last_ns = fires.reduce(first.deadline_ns) { max($0, $1.deadline_ns) }
         return Int((last_ns - first.deadline_ns) / interval_ns) + 1 - fires.count
