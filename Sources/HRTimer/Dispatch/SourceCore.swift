@@ -39,7 +39,9 @@ package final class SourceCore: Sendable {
     }
 
     package func register() {
-        let timer = engine.core.makeOwned { [self] _ in fired() }
+        var request = EngineCore.Request { [self] _ in fired() }
+        request.isOwned = true
+        let timer = engine.core.schedule(request)
         state.withLock { $0.timer = timer }
     }
 

@@ -7,42 +7,17 @@ package final class EngineCore: Sendable {
     package typealias Handler = @Sendable (TimerFire) -> Void
 
     package let time: TimeBase
-    private let name: String
+    private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
-    private let state = Locked(State())
-
-    /// Where a timer is in its life: without a deadline; in the queue; in a batch that is being fired; or at its last
-    /// deadline with the handler running, which may still arm or disarm it.
-    private enum Phase { case idle, armed, due, firing }
-
-    private struct Timer: Sendable {
-        var handler: Handler
-        var repetition: Repetition
-        var tolerance_ns: Int64 = 0
-        var phase = Phase.idle
-        /// Stays after its last fire: its owner arms it again.
-        var isOwned: Bool
-        /// Ticks without a call since the last one, for `MissedTickPolicy.skip`.
-        var skipped = 0
-    }
-
-    private struct State: ~Copyable, Sendable {
-        var timers = PendingTimers<Timer>()
-        /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
-        var sleepsUntil_ns = Int64.min
-        /// The timer whose handler runs, and the thread that runs it.
-        var running: (token: TimerToken, thread: pthread_t)?
-        /// Threads that wait for the running handler to return.
-        var runningWaiters: [Waiter] = []
-        var isShutDown = false
-        var thread: pthread_t?
-        var statistics = EngineStatistics()
-    }
+    private let state: Locked<EngineState>
+    /// Recorded into by the engine's thread alone.
+    private let lateness = LatencyHistogram()
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
+        self.configuration = configuration
         time = configuration.time
-        name = configuration.name
         waiter = try Waiter(configuration.wayToWait)
+        state = Locked(EngineState(precision: configuration.precision))
     }
 
     package func start() throws(TimerError) {
@@ -58,30 +33,43 @@ package final class EngineCore: Sendable {
 
     package var liveTimers: Int { state.withLock { $0.timers.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
+    package var latenessSoFar: LatencyHistogram { lateness.copy() }
 
-    package func schedule(
-        _ deadline_ns: Int64,
-        _ repetition: Repetition,
-        tolerance_ns: Int64 = 0,
-        _ handler: @escaping Handler
-    ) -> TimerToken {
+    /// The token is stale if the engine has ended.
+    package func schedule(_ timer: consuming Request) -> TimerToken {
+        let deadline_ns = timer.deadline_ns
+        let new = EngineState.Timer(
+            handler: timer.handler,
+            repetition: timer.repetition,
+            tolerance_ns: timer.tolerance_ns,
+            precision: timer.precision ?? configuration.precision,
+            isOwned: timer.isOwned
+        )
         let (token, mustWake) = state.withLock { state -> (TimerToken, Bool) in
             if state.isShutDown { return (.stale, false) }
-            var timer = Timer(handler: handler, repetition: repetition, isOwned: false)
-            timer.tolerance_ns = tolerance_ns
-            let token = state.timers.add(timer)
-            Self.arm(token, deadline_ns, &state)
-            return (token, Self.mustWake(for: deadline_ns, &state))
+            let token = state.add(new)
+            if deadline_ns == .max { return (token, false) }
+            state.arm(token, deadline_ns)
+            return (token, state.mustWake(for: deadline_ns))
         }
         if mustWake { waiter.wake() }
         return token
     }
 
-    /// A timer that stays until `cancel`, however often it fires; not armed yet. Nil after shutdown.
-    package func makeOwned(_ handler: @escaping Handler) -> TimerToken? {
-        state.withLock { state in
-            if state.isShutDown { return nil }
-            return state.timers.add(Timer(handler: handler, repetition: .once, isOwned: true))
+    /// What a face asks for.
+    package struct Request {
+        /// `Int64.max`: not armed yet.
+        package var deadline_ns = Int64.max
+        package var repetition = Repetition.once
+        package var tolerance_ns: Int64 = 0
+        /// Nil for the engine's own.
+        package var precision: TimerPrecision?
+        /// Stays until it is cancelled, however often it fires.
+        package var isOwned = false
+        package var handler: Handler
+
+        package init(_ handler: @escaping Handler) {
+            self.handler = handler
         }
     }
 
@@ -90,8 +78,8 @@ package final class EngineCore: Sendable {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard state.timers.isLive(token) else { return (false, false) }
             if let tolerance_ns { state.timers.records[token.slot].tolerance_ns = tolerance_ns }
-            Self.arm(token, deadline_ns, &state)
-            return (true, Self.mustWake(for: deadline_ns, &state))
+            state.arm(token, deadline_ns)
+            return (true, state.mustWake(for: deadline_ns))
         }
         if mustWake { waiter.wake() }
         return isLive
@@ -99,31 +87,29 @@ package final class EngineCore: Sendable {
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
-        schedule(time.now_ns, .once) { _ in block() } != .stale
+        var request = Request { _ in block() }
+        request.deadline_ns = time.now_ns
+        return schedule(request) != .stale
     }
 
     /// Takes back the deadline of a timer, which stays live.
     package func disarm(_ token: TimerToken) {
         state.withLock { state in
-            guard state.timers.isLive(token) else { return }
-            state.timers.disarm(token)
-            state.timers.records[token.slot].phase = .idle
+            if state.timers.isLive(token) { state.disarm(token) }
         }
     }
 
     package func cancel(_ token: TimerToken) -> Bool {
         // The record is let go after the lock: freeing what the handler captured may call back into this engine.
-        let timer = state.withLock { $0.timers.remove(token) }
+        let timer = state.withLock { $0.remove(token) }
         return timer != nil
     }
 
-    /// Returns when the timer's handler is not running. At once on the engine's own thread.
+    /// Returns when the timer's handler is not running. At once in the handler itself.
     package func waitUntilNotRunning(_ token: TimerToken) {
         while true {
             let waiter = state.withLock { state -> Waiter? in
-                guard let running = state.running, running.token == token, !isCurrent(running.thread) else {
-                    return nil
-                }
+                guard let running = state.running, running.token == token, !isCurrent(running.thread) else { return nil }
                 // A futex needs no descriptor: this cannot fail.
                 guard let waiter = try? Waiter(.futex) else { return nil }
                 state.runningWaiters.append(waiter)
@@ -135,11 +121,9 @@ package final class EngineCore: Sendable {
     }
 
     package func shutdown() {
-        let (thread, timers) = state.withLock { state -> (pthread_t?, [Timer]) in
-            let thread = state.thread
-            state.thread = nil
-            state.isShutDown = true
-            return (thread, state.timers.end())
+        let (thread, timers) = state.withLock { state in
+            defer { state.thread = nil }
+            return (state.thread, state.end())
         }
         if let thread {
             waiter.wake()
@@ -151,21 +135,6 @@ package final class EngineCore: Sendable {
         }
         withExtendedLifetime(timers) {}
     }
-
-    private static func arm(_ token: TimerToken, _ deadline_ns: Int64, _ state: inout State) {
-        let tolerance_ns = state.timers.records[token.slot].tolerance_ns
-        state.timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
-        state.timers.records[token.slot].phase = .armed
-    }
-
-    /// Whether the thread sleeps too long for `deadline_ns`. If so it counts as awake from now on, so that further deadlines
-    /// send no second wake.
-    private static func mustWake(for deadline_ns: Int64, _ state: inout State) -> Bool {
-        guard deadline_ns < state.sleepsUntil_ns else { return false }
-        state.sleepsUntil_ns = .min
-        state.statistics.wakesSent += 1
-        return true
-    }
 }
 
 // The engine's thread.
@@ -173,24 +142,30 @@ extension EngineCore {
     private static let batchSize = 64
 
     private func run() {
-        name.withCString { hrt_thread_set_name($0) }
+        configuration.name.withCString { hrt_thread_set_name($0) }
         // Cannot fail: 1 is within the range.
         _ = hrt_thread_set_timer_slack_ns(1)
+        var margin = SpinMargin(budget: configuration.spinBudget, now_ns: time.now_ns)
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
-            while let next_ns = turn(batch) {
-                waiter.wait(until: next_ns)
+            while let wake = turn(batch) {
+                if wake.isPrecise {
+                    let spun_ns = waiter.waitPrecisely(until: wake.at_ns, &margin)
+                    if spun_ns > 0 { state.withLock { $0.statistics.spinTime += .nanoseconds(spun_ns) } }
+                } else {
+                    waiter.wait(until: wake.at_ns)
+                }
             }
         }
     }
 
-    /// Fires all that is due. Gives the next deadline to wait for, or nil when the engine has ended.
-    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>) -> Int64? {
+    /// Fires all that is due. Gives the next instant to wait for, or nil when the engine has ended.
+    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>) -> EngineState.Wake? {
         var isFirst = true
         while true {
             let now_ns = time.now_ns
             let outcome = state.withLock { state -> Outcome in
                 if state.isShutDown { return .ended }
-                let count = Self.takeDue(now_ns, batch, &state)
+                let count = state.takeDue(now_ns, batch)
                 if isFirst {
                     state.statistics.wakeups += 1
                     if count == 0 { state.statistics.spuriousWakeups += 1 }
@@ -200,106 +175,54 @@ extension EngineCore {
                     state.sleepsUntil_ns = .min
                     return .due(count)
                 }
-                state.sleepsUntil_ns = state.timers.next_ns
-                return .sleep(until_ns: state.sleepsUntil_ns)
+                let wake = state.nextWake
+                // The queue moves a bounded number of timers a call, and may not have come to those that are due.
+                if state.timers.next_ns <= now_ns { return .due(0) }
+                state.sleepsUntil_ns = wake.at_ns
+                return .sleep(wake)
             }
             switch outcome {
             case .ended: return nil
-            case .sleep(let until_ns): return until_ns
+            case .sleep(let wake): return wake
             case .due(let count): fire(UnsafeMutableBufferPointer(rebasing: batch[..<count]), now_ns)
             }
         }
     }
 
-    private enum Outcome { case ended, sleep(until_ns: Int64), due(Int) }
-
-    /// Takes a batch out of the queue and marks its timers, so that a cancel or a new deadline before their turn is seen.
-    private static func takeDue(
-        _ now_ns: Int64,
-        _ batch: UnsafeMutableBufferPointer<hrt_due>,
-        _ state: inout State
-    ) -> Int {
-        let count = state.timers.takeDue(now_ns: now_ns, into: batch)
-        for due in batch[..<count] { state.timers.records[due.token.slot].phase = .due }
-        return count
-    }
+    private enum Outcome { case ended, sleep(EngineState.Wake), due(Int) }
 
     /// Calls the handlers of a batch in order. No lock is held while one runs.
     private func fire(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ now_ns: Int64) {
+        var lastDeadline_ns = batch.first?.deadline_ns ?? 0
+        var saved: UInt64 = 0
         for due in batch {
+            if due.deadline_ns != lastDeadline_ns { saved += 1 }
+            lastDeadline_ns = due.deadline_ns
             let token = TimerToken(due.token)
-            let call = state.withLock { Self.begin(token, due.deadline_ns, now_ns, &$0) }
-            guard let call else { continue }
+            guard let call = state.withLock({ $0.begin(token, due.deadline_ns, now_ns) }) else { continue }
+            lateness.record(now_ns.subtractingSaturating(due.deadline_ns))
+            if let watch = configuration.latenessWatch, call.fire.lateness > watch.bound { watch.handler(call.fire) }
             call.handler(call.fire)
-            let ended = state.withLock { state -> Ended in
-                state.running = nil
-                let waiters = state.runningWaiters
-                state.runningWaiters = []
-                return Ended(timer: finish(token, &state), waiters: waiters)
+            let ended = state.withLock { state in
+                defer { state.runningWaiters = [] }
+                return Ended(timer: state.finish(token, time.now_ns), waiters: state.runningWaiters)
             }
             for waiter in ended.waiters { waiter.wake() }
         }
-    }
-
-    private struct Call {
-        var handler: Handler
-        var fire: TimerFire
+        if saved > 0 { state.withLock { $0.statistics.wakeupsSaved += saved } }
     }
 
     /// What is let go only after the lock.
     private struct Ended {
-        var timer: Timer?
+        var timer: EngineState.Timer?
         var waiters: [Waiter]
-    }
-
-    /// Sets the next deadline and gives the call to make: nil if the timer was cancelled, moved or disarmed since it was
-    /// taken, or if the policy leaves this tick out.
-    private static func begin(
-        _ token: TimerToken,
-        _ deadline_ns: Int64,
-        _ now_ns: Int64,
-        _ state: inout State
-    ) -> Call? {
-        guard state.timers.isLive(token), state.timers.records[token.slot].phase == .due else { return nil }
-        let timer = state.timers.records[token.slot]
-        let tick = timer.repetition.tick(deadline_ns: deadline_ns, now_ns: now_ns)
-        state.timers.records[token.slot].phase = .firing
-        if let next_ns = tick.next_ns { arm(token, next_ns, &state) }
-        guard tick.isCalled else {
-            state.timers.records[token.slot].skipped += tick.missed
-            return nil
-        }
-        state.timers.records[token.slot].skipped = 0
-        state.running = (token, pthread_self())
-        state.statistics.fires += 1
-        let fire = TimerFire(
-            token: token,
-            deadline_ns: deadline_ns,
-            firedAt_ns: now_ns,
-            missedTicks: tick.missed + timer.skipped
-        )
-        return Call(handler: timer.handler, fire: fire)
-    }
-
-    /// After the call: a fixed delay starts now, and a timer that will not fire again is given back to be freed.
-    private func finish(_ token: TimerToken, _ state: inout State) -> Timer? {
-        guard state.timers.isLive(token), state.timers.records[token.slot].phase == .firing else { return nil }
-        state.timers.records[token.slot].phase = .idle
-        let timer = state.timers.records[token.slot]
-        if timer.repetition.repeats {
-            if timer.repetition.policy == .delay {
-                Self.arm(token, time.now_ns.addingSaturating(timer.repetition.interval_ns), &state)
-            }
-            return nil
-        }
-        return timer.isOwned ? nil : state.timers.remove(token)
     }
 }
 
 extension EngineCore: VirtualTimeParticipant {
     /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
-        state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.timers.next_ns }
+        state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.nextWake.at_ns }
     }
 
     package func runDue() {

@@ -1,12 +1,29 @@
-import CHRTimer
+package import CHRTimer
 
-/// How an engine's thread waits for its next deadline.
+/// How an engine's thread waits for its next deadline. All of them wait for an absolute instant and can be woken.
 public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default.
     case futex
     /// An absolute `timerfd_create(2)` timer and an `eventfd(2)` under `epoll(7)`: three descriptors; exempt from timer
     /// slack also where the slack cannot be set.
     case timerfd
+    /// `clock_nanosleep(2)`, woken by the signal SIGRTMAX - 1, for which it installs a handler. For comparison with the futex,
+    /// which is as exact.
+    case nanosleep
+    /// libevent's loop over our timerfd: five descriptors.
+    case libevent
+    /// No sleep at all: a whole processor for one engine.
+    case spin
+
+    package var kind: hrt_wait_kind {
+        switch self {
+        case .futex: HRT_WAIT_FUTEX
+        case .timerfd: HRT_WAIT_TIMERFD
+        case .nanosleep: HRT_WAIT_NANOSLEEP
+        case .libevent: HRT_WAIT_LIBEVENT
+        case .spin: HRT_WAIT_SPIN
+        }
+    }
 }
 
 /// Owner of a `hrt_wait`. One thread waits, any thread wakes.
@@ -16,8 +33,7 @@ package final class Waiter: @unchecked Sendable {
 
     package init(_ way: WayToWait) throws(TimerError) {
         var wait: OpaquePointer?
-        let kind = way == .futex ? HRT_WAIT_FUTEX : HRT_WAIT_TIMERFD
-        try check(hrt_wait_create(kind, &wait), "make a way to wait (\(way))")
+        try check(hrt_wait_create(way.kind, &wait), "make a way to wait (\(way))")
         self.wait = wait!
     }
 
@@ -29,6 +45,13 @@ package final class Waiter: @unchecked Sendable {
     @discardableResult
     package func wait(until deadline_ns: Int64) -> Bool {
         hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
+    }
+
+    /// As `wait(until:)`, but awake a margin before the deadline and spinning since. Gives the time spun.
+    func waitPrecisely(until deadline_ns: Int64, _ margin: inout SpinMargin) -> Int64 {
+        var cost = hrt_wait_cost()
+        hrt_wait_precisely_until(wait, deadline_ns, &margin.c, &cost)
+        return cost.spun_ns
     }
 
     package func wake() {

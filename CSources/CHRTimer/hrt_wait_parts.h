@@ -1,0 +1,48 @@
+#ifndef HRT_WAIT_PARTS_H
+#define HRT_WAIT_PARTS_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "include/hrt_loop.h"
+#include "include/hrt_wait.h"
+
+struct hrt_wait {
+    // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits and needless wakes.
+    _Atomic uint32_t woken;
+    hrt_wait_kind kind;
+    union {
+        struct {
+            int epoll_fd;
+            int timer_fd;
+            int wake_fd;
+            int64_t armed_ns;  // what timer_fd was last set to; only the waiting thread touches it
+        } timerfd;
+        struct {
+            _Atomic pid_t sleeper;  // the thread inside clock_nanosleep, 0 for none: whom to send the signal
+            pid_t waiter;           // the thread that has the signal unblocked; only the waiting thread touches it
+        } nanosleep;
+        hrt_loop *loop;
+    };
+};
+
+static inline int hrt_wait_consume_wake(hrt_wait *wait) {
+    return atomic_exchange(&wait->woken, 0) ? HRT_WAIT_WOKEN : HRT_WAIT_TIMED_OUT;
+}
+
+// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c, hrt_wait_nanosleep.c. `open` gives 0 or a negative errno.
+int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns);
+void hrt_wait_futex_wake(hrt_wait *wait);
+
+int hrt_wait_timerfd_open(hrt_wait *wait);
+void hrt_wait_timerfd_close(hrt_wait *wait);
+int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns);
+void hrt_wait_timerfd_wake(hrt_wait *wait);
+
+int hrt_wait_nanosleep_open(hrt_wait *wait);
+int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns);
+void hrt_wait_nanosleep_wake(hrt_wait *wait);
+
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns);
+
+#endif

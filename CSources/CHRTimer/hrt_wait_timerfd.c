@@ -1,0 +1,72 @@
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "hrt_status.h"
+#include "hrt_wait_parts.h"
+
+// Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither need be read.
+static int watch(hrt_wait *wait, int fd) {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+    return epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_descriptors(hrt_wait *wait) {
+    wait->timerfd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (wait->timerfd.epoll_fd < 0) return -1;
+    wait->timerfd.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (wait->timerfd.timer_fd < 0) return -1;
+    wait->timerfd.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wait->timerfd.wake_fd < 0) return -1;
+    if (watch(wait, wait->timerfd.timer_fd) != 0) return -1;
+    return watch(wait, wait->timerfd.wake_fd);
+}
+
+int hrt_wait_timerfd_open(hrt_wait *wait) {
+    wait->timerfd.epoll_fd = wait->timerfd.timer_fd = wait->timerfd.wake_fd = -1;
+    wait->timerfd.armed_ns = HRT_NEVER;
+    if (open_descriptors(wait) == 0) return 0;
+    int error = errno;
+    hrt_wait_timerfd_close(wait);
+    return -error;
+}
+
+void hrt_wait_timerfd_close(hrt_wait *wait) {
+    if (wait->timerfd.epoll_fd >= 0) close(wait->timerfd.epoll_fd);
+    if (wait->timerfd.timer_fd >= 0) close(wait->timerfd.timer_fd);
+    if (wait->timerfd.wake_fd >= 0) close(wait->timerfd.wake_fd);
+}
+
+static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
+    // Also when the deadline is the one already set: a timerfd that has expired makes no new edge by itself.
+    if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
+    struct itimerspec spec = {0};  // all zero disarms
+    if (deadline_ns != HRT_NEVER) {
+        spec.it_value = hrt_timespec_from_ns(deadline_ns);
+        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
+    }
+    if (timerfd_settime(wait->timerfd.timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
+        hrt_impossible("timerfd_settime", errno);
+    }
+    wait->timerfd.armed_ns = deadline_ns;
+}
+
+int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
+    arm_timer_fd(wait, deadline_ns);
+    struct epoll_event events[2];
+    for (;;) {
+        if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
+        // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
+        // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+        if (epoll_wait(wait->timerfd.epoll_fd, events, 2, -1) < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
+    }
+}
+
+void hrt_wait_timerfd_wake(hrt_wait *wait) {
+    // EAGAIN means that the counter is full, which is readable as well.
+    uint64_t one = 1;
+    if (write(wait->timerfd.wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) hrt_impossible("write to eventfd", errno);
+}

@@ -1,0 +1,154 @@
+import CHRTimer
+import Glibc
+
+/// The timers of an engine and what becomes of each: told the time, and knowing nothing of threads but their names.
+/// `EngineCore` has the lock.
+struct EngineState: ~Copyable, Sendable {
+    /// Where a timer is in its life: without a deadline; in the queue; in a batch that is being fired; or at its last
+    /// deadline with the handler running, which may still arm or disarm it.
+    enum Phase { case idle, armed, due, firing }
+
+    struct Timer: Sendable {
+        var handler: EngineCore.Handler
+        var repetition: Repetition
+        var tolerance_ns: Int64 = 0
+        var precision: TimerPrecision
+        var phase = Phase.idle
+        /// Stays after its last fire: its owner arms it again.
+        var isOwned = false
+        /// Ticks without a call since the last one, for `MissedTickPolicy.skip`.
+        var skipped = 0
+        /// Its place among the precise deadlines, if it is more precise than its engine.
+        var preciseToken: TimerToken?
+    }
+
+    /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
+    /// too.
+    private static let preciseNeighbourhood_ns: Int64 = 100_000
+
+    let precision: TimerPrecision
+    var timers = PendingTimers<Timer>()
+    /// The deadlines of precise timers on an engine that is not.
+    private var preciseDeadlines = PendingTimers<Void>()
+    /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
+    var sleepsUntil_ns = Int64.min
+    /// The timer whose handler runs, and the thread that runs it.
+    var running: (token: TimerToken, thread: pthread_t)?
+    /// Threads that wait for the running handler to return.
+    var runningWaiters: [Waiter] = []
+    var isShutDown = false
+    var thread: pthread_t?
+    var statistics = EngineStatistics()
+
+    init(precision: TimerPrecision) {
+        self.precision = precision
+    }
+
+    mutating func add(_ timer: Timer) -> TimerToken {
+        let token = timers.add(timer)
+        if timer.precision == .precise, precision != .precise {
+            timers.records[token.slot].preciseToken = preciseDeadlines.add(())
+        }
+        return token
+    }
+
+    mutating func remove(_ token: TimerToken) -> Timer? {
+        let timer = timers.remove(token)
+        if let preciseToken = timer?.preciseToken { _ = preciseDeadlines.remove(preciseToken) }
+        return timer
+    }
+
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
+        let timer = timers.records[token.slot]
+        let hasWindow = max(timer.precision, precision) == .coalesced
+        timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: hasWindow ? timer.tolerance_ns : 0)
+        if let preciseToken = timer.preciseToken { preciseDeadlines.arm(preciseToken, deadline_ns: deadline_ns) }
+        timers.records[token.slot].phase = .armed
+    }
+
+    mutating func disarm(_ token: TimerToken) {
+        timers.disarm(token)
+        if let preciseToken = timers.records[token.slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
+        timers.records[token.slot].phase = .idle
+    }
+
+    /// When to be awake, and whether to spin up to it.
+    struct Wake {
+        var at_ns: Int64
+        var isPrecise: Bool
+    }
+
+    var nextWake: Wake {
+        let next_ns = precision == .coalesced ? timers.nextWake_ns : timers.next_ns
+        if precision == .precise { return Wake(at_ns: next_ns, isPrecise: true) }
+        let precise_ns = preciseDeadlines.next_ns
+        if precise_ns == .max { return Wake(at_ns: next_ns, isPrecise: false) }
+        let isPrecise = precise_ns.subtractingSaturating(next_ns) < Self.preciseNeighbourhood_ns
+        return Wake(at_ns: min(next_ns, precise_ns), isPrecise: isPrecise)
+    }
+
+    /// Whether the thread sleeps too long for a timer armed just now. If so it counts as awake from now on, so that further
+    /// deadlines send no second wake.
+    mutating func mustWake(for deadline_ns: Int64) -> Bool {
+        guard deadline_ns < sleepsUntil_ns, nextWake.at_ns < sleepsUntil_ns else { return false }
+        sleepsUntil_ns = .min
+        statistics.wakesSent += 1
+        return true
+    }
+
+    /// Takes a batch out of the queue and marks its timers, so that a cancel or a new deadline before their turn is seen.
+    mutating func takeDue(_ now_ns: Int64, _ batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
+        let count = timers.takeDue(now_ns: now_ns, into: batch)
+        for due in batch[..<count] {
+            timers.records[due.token.slot].phase = .due
+            if let preciseToken = timers.records[due.token.slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
+        }
+        return count
+    }
+
+    struct Call {
+        var handler: EngineCore.Handler
+        var fire: TimerFire
+    }
+
+    /// Sets the next deadline and gives the call to make: nil if the timer was cancelled, moved or disarmed since it was
+    /// taken, or if the policy leaves this tick out.
+    mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
+        guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
+        let timer = timers.records[token.slot]
+        let tick = timer.repetition.tick(deadline_ns: deadline_ns, now_ns: now_ns)
+        timers.records[token.slot].phase = .firing
+        if let next_ns = tick.next_ns { arm(token, next_ns) }
+        statistics.missedTicks += UInt64(tick.missed)
+        guard tick.isCalled else {
+            timers.records[token.slot].skipped += tick.missed
+            return nil
+        }
+        timers.records[token.slot].skipped = 0
+        running = (token, pthread_self())
+        statistics.fires += 1
+        let missedTicks = tick.missed.addingReportingOverflow(timer.skipped).partialValue
+        let fire = TimerFire(token: token, deadline_ns: deadline_ns, firedAt_ns: now_ns, missedTicks: missedTicks)
+        return Call(handler: timer.handler, fire: fire)
+    }
+
+    /// After the call: a fixed delay starts now, and a timer that will not fire again is given back to be freed.
+    mutating func finish(_ token: TimerToken, _ now_ns: @autoclosure () -> Int64) -> Timer? {
+        running = nil
+        guard timers.isLive(token), timers.records[token.slot].phase == .firing else { return nil }
+        timers.records[token.slot].phase = .idle
+        let timer = timers.records[token.slot]
+        if timer.repetition.repeats {
+            if timer.repetition.policy == .delay { arm(token, now_ns().addingSaturating(timer.repetition.interval_ns)) }
+            return nil
+        }
+        return timer.isOwned ? nil : remove(token)
+    }
+
+    /// Takes all timers out for good, to be let go after the lock.
+    mutating func end() -> [Timer] {
+        isShutDown = true
+        _ = preciseDeadlines.end()
+        return timers.end()
+    }
+}
