@@ -66,7 +66,8 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimerTesting"], swiftSettings: strict),
-        .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"], swiftSettings: strict),
+        // Without MemberImportVisibility, like the code that is ported by scoped imports.
+        .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
         .testTarget(
             name: "BackendContractTests",
             dependencies: ["HRTimer", "CHRTimer", "TestSupport"],
@@ -74,7 +75,7 @@ let package = Package(
         ),
         .testTarget(name: "PrecisionTests", dependencies: ["HRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "NameProbe", dependencies: ["HRTimer"], swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["bench", "CBench", "CHRTimer"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17

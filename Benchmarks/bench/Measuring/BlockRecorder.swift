@@ -72,6 +72,13 @@ final class BlockRecorder: @unchecked Sendable {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
     }
 
+    /// The same for a timer that has a grid of its own and tells which deadline it was called for.
+    @discardableResult
+    func fire(_ woke_ns: Int64, at deadline_ns: Int64) -> Bool {
+        block.pointee.next_deadline_ns = deadline_ns
+        return took(cbench_block_fire_for(block, woke_ns, 1))
+    }
+
     private func took(_ hasMore: Bool) -> Bool {
         if !hasMore { full.signal() }
         return hasMore

@@ -5,13 +5,24 @@ import HRTimer
 extension Subject {
     /// This library's faces, each on an engine or loop of its own.
     static let hrtimer: [Subject] = [
-        Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread", measure: measureSource),
-        Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline", measure: measureSleep),
+        Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread") {
+            try measureSource($0, .normal)
+        },
+        Subject("hrtimer.source.precise", "the same; sleeps until a margin before the deadline and spins the rest") {
+            try measureSource($0, .precise)
+        },
+        Subject("hrtimer.loop-timer.normal", "LoopTimer on a TimerLoop, repeating", measure: measureLoopTimer),
+        Subject("hrtimer.display-link", "DisplayLink on the virtual grid, the interval's rate", measure: measureDisplayLink),
+        Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline") {
+            try measureSleep($0, .normal)
+        },
+        Subject("hrtimer.clock-sleep.precise", "the same on a precise engine; the task's thread hop comes after it") {
+            try measureSleep($0, .precise)
+        },
     ]
 
-    @Sendable
-    private static func measureSource(_ recorder: BlockRecorder) throws {
-        try withEngine(recorder) { engine in
+    private static func measureSource(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
+        try withEngine(recorder, precision) { engine in
             let source = TimerSource(engine: engine)
             source.setEventHandler { [weak source] in
                 let woke_ns = cbench_now_ns()
@@ -27,9 +38,8 @@ extension Subject {
         }
     }
 
-    @Sendable
-    private static func measureSleep(_ recorder: BlockRecorder) throws {
-        try withEngine(recorder) { engine in
+    private static func measureSleep(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
+        try withEngine(recorder, precision) { engine in
             let sleeper = Task.detached {
                 let clock = MonotonicClock(engine: engine)
                 _ = recorder.begin()
@@ -44,9 +54,41 @@ extension Subject {
         }
     }
 
+    @Sendable
+    private static func measureLoopTimer(_ recorder: BlockRecorder) {
+        let loop = TimerLoop()
+        let first = MonotonicInstant(nanoseconds: recorder.begin())
+        let interval = Duration.nanoseconds(recorder.interval_ns)
+        let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { timer in
+            let woke_ns = cbench_now_ns()
+            if !recorder.fire(woke_ns) { timer.invalidate() }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        recorder.timersLeftBehind += loop.liveTimers
+    }
+
+    /// The link has a grid of its own, which begins where it was added.
+    @Sendable
+    private static func measureDisplayLink(_ recorder: BlockRecorder) {
+        let loop = TimerLoop()
+        let link = DisplayLink(framesPerSecond: 1e9 / Double(recorder.interval_ns)) { link in
+            let woke_ns = cbench_now_ns()
+            if !recorder.fire(woke_ns, at: link.timestamp.nanoseconds) { link.invalidate() }
+        }
+        _ = recorder.begin()
+        link.add(to: loop, forMode: .default)
+        loop.run()
+        recorder.timersLeftBehind += loop.liveTimers
+    }
+
     /// An engine for one block; what still lives on it afterwards is noted.
-    private static func withEngine(_ recorder: BlockRecorder, _ body: (TimerEngine) throws -> Void) throws {
-        let engine = try TimerEngine(.init(name: "bench"))
+    private static func withEngine(
+        _ recorder: BlockRecorder,
+        _ precision: TimerPrecision,
+        _ body: (TimerEngine) throws -> Void
+    ) throws {
+        let engine = try TimerEngine(.init(name: "bench", precision: precision))
         defer {
             recorder.timersLeftBehind += timersLeft(on: engine)
             engine.shutdown()

@@ -1,0 +1,128 @@
+import CHRTimer
+import TestSupport
+import Testing
+
+/// The margin of precise waits, fed with made-up wake latencies on made-up time.
+@Suite struct HRTMarginTests {
+    private let interval_ns: Int64 = 1_000_000
+
+    /// Wakes a timer `latencies.count` times and gives the margin that was used for each.
+    private func margins(_ margin: inout hrt_margin, _ latencies: [Int64], from start_ns: Int64) -> [Int64] {
+        latencies.enumerated().map { index, latency_ns in
+            let now_ns = start_ns + Int64(index) * interval_ns
+            let used_ns = hrt_margin_ns(&margin, interval_ns, now_ns)
+            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
+            hrt_margin_record_spin(&margin, max(0, used_ns - latency_ns))
+            return used_ns
+        }
+    }
+
+    private func make(budget: Double) -> hrt_margin {
+        var margin = hrt_margin()
+        hrt_margin_init(&margin, 0.9, budget, 0)
+        return margin
+    }
+
+    /// Like a quiet machine's: mostly 5 ... 20 us, some up to 60.
+    private func quiet(_ count: Int, _ random: inout SeededRandom) -> [Int64] {
+        (0..<count).map { _ in
+            Int.random(in: 0..<20, using: &random) == 0
+                ? Int64.random(in: 20_000..<60_000, using: &random) : Int64.random(in: 5000..<20_000, using: &random)
+        }
+    }
+
+    private func quantile(_ latencies: [Int64]) -> Int64 { latencies.sorted()[latencies.count * 9 / 10] }
+
+    @Test("It settles near the quantile of the latencies")
+    func settles() {
+        var random = SeededRandom.fromEnvironment()
+        var margin = make(budget: 1)
+        let latencies = quiet(1000, &random)
+        let used = margins(&margin, latencies, from: 0)
+        let covered = zip(used, latencies).dropFirst(100).count { $0 >= $1 }
+        #expect(covered > 900 * 8 / 10)
+        #expect(used.last! < 2 * quantile(latencies))
+    }
+
+    @Test("One stall of 3 ms does not move it; after a series of stalls it is back within 100 fires", arguments: [1, 10, 500])
+    func stalls(_ count: Int) {
+        var random = SeededRandom.fromEnvironment()
+        var margin = make(budget: 1)
+        let before = quiet(300, &random)
+        _ = margins(&margin, before, from: 0)
+        _ = margins(&margin, [Int64](repeating: 3_000_000, count: count), from: 300 * interval_ns)
+        let after = quiet(100, &random)
+        let used = margins(&margin, after, from: 1000 * interval_ns)
+        #expect(used.last! < 2 * quantile(before))
+        if count == 1 { #expect(used.max()! < 3 * quantile(before)) }
+    }
+
+    @Test("It rises within 20 fires when the machine gets busy")
+    func rises() {
+        var random = SeededRandom.fromEnvironment()
+        var margin = make(budget: 1)
+        _ = margins(&margin, quiet(300, &random), from: 0)
+        let busy = (0..<20).map { _ in Int64.random(in: 150_000..<200_000, using: &random) }
+        let used = margins(&margin, busy, from: 300 * interval_ns)
+        #expect(used.last! > 150_000)
+    }
+
+    @Test("The budget is kept over every second within 10 %, whatever the latencies", arguments: [0.001, 0.01, 0.02, 0.5])
+    func budget(_ budget: Double) {
+        var random = SeededRandom.fromEnvironment()
+        var margin = make(budget: budget)
+        var spun: [Int64] = []
+        for index in 0..<20_000 {
+            let now_ns = Int64(index) * interval_ns
+            let used_ns = hrt_margin_ns(&margin, interval_ns, now_ns)
+            // Latencies that make every fire want a large margin and use none of it.
+            let latency_ns: Int64 = index % 5 == 0 ? 900_000 : Int64.random(in: 0..<1000, using: &random)
+            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
+            let spun_ns = max(0, used_ns - latency_ns)
+            hrt_margin_record_spin(&margin, spun_ns)
+            spun.append(spun_ns)
+        }
+        var window = spun.prefix(1000).reduce(0, +)
+        var worst = window
+        for index in 1000..<spun.count {
+            window += spun[index] - spun[index - 1000]
+            worst = max(worst, window)
+        }
+        #expect(Double(worst) <= 1.1 * budget * 1e9 + 1)
+        #expect(Double(worst) > 0.5 * min(budget, 0.2) * 1e9)
+    }
+
+    @Test("Long and short sleeps are kept apart")
+    func classes() {
+        var margin = make(budget: 1)
+        for index in 0..<200 {
+            let now_ns = Int64(index) * 2_000_000_000
+            _ = hrt_margin_ns(&margin, interval_ns, now_ns)
+            hrt_margin_record_wake(&margin, interval_ns, 5000)
+            hrt_margin_record_wake(&margin, 1_000_000_000, 80_000)
+        }
+        #expect(hrt_margin_ns(&margin, interval_ns, 400_000_000_000) < 10_000)
+        #expect(hrt_margin_ns(&margin, 1_000_000_000, 400_000_000_000) >= 80_000)
+    }
+
+    @Test("Any value is safe: bounds, NaN, time going back, latencies below zero and beyond everything")
+    func anyValue() {
+        for value in [Double.nan, -1, 0, 1, 2, .infinity, -.infinity] {
+            var margin = hrt_margin()
+            hrt_margin_init(&margin, value, value, .max)
+            for number in [Int64.min, -1, 0, 1, .max] {
+                hrt_margin_record_wake(&margin, number, number)
+                #expect(hrt_margin_ns(&margin, number, 0) >= 0)
+                hrt_margin_record_spin(&margin, number)
+            }
+        }
+    }
+
+    @Test("A million wakes do not wear it out")
+    func longRun() {
+        var margin = make(budget: 1)
+        for index in 0..<1_000_000 { hrt_margin_record_wake(&margin, interval_ns, Int64(10_000 + index % 10)) }
+        let margin_ns = hrt_margin_ns(&margin, interval_ns, 1)
+        #expect(margin_ns >= 10_000 && margin_ns < 12_000)
+    }
+}
