@@ -1,188 +1,213 @@
-// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap.
-#include "include/hrt_queue.h"
-
+// The queue: tokens and the rules of arming, over the slab, the lanes and the windows.
 #include <errno.h>
-#include <stdlib.h>
 
-#include "include/hrt_clock.h"
-
-enum { NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
-
-struct node {
-    int64_t deadline_ns;
-    int64_t latest_ns;
-    uint64_t armed_as;    // counts armings: the order of equal deadlines
-    uint32_t generation;  // odd while the slot is taken, so that a token of a free slot never matches
-    uint32_t place;       // index in the heap, or NOT_ARMED; the next free slot while the slot is free
-};
-
-struct hrt_queue {
-    struct node *nodes;
-    uint32_t *heap;
-    uint64_t armings;
-    uint32_t capacity;
-    uint32_t slots_used;  // slots ever given out
-    uint32_t count;
-    uint32_t armed_count;
-    uint32_t first_free;
-};
+#include "hrt_queue_parts.h"
 
 int hrt_queue_create(hrt_queue **out_queue) {
-    hrt_queue *queue = calloc(1, sizeof *queue);
+    struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
-    queue->first_free = NO_SLOT;
+    queue->lane.bound = HRT_KEY_NEVER;
     *out_queue = queue;
     return 0;
 }
 
 void hrt_queue_destroy(hrt_queue *queue) {
-    free(queue->nodes);
-    free(queue->heap);
-    free(queue);
+    hrt_windows_free(queue);
+    hrt_slab_free(queue);
+    hrt_lane_release(&queue->lane);
+    hrt_pages_unmap(queue, sizeof *queue);
 }
 
-static int grow(hrt_queue *queue) {
-    if (queue->capacity >= UINT32_MAX / 2) return -ENOSPC;
-    uint32_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
-    struct node *nodes = realloc(queue->nodes, capacity * sizeof *nodes);
-    if (nodes == NULL) return -ENOMEM;
-    queue->nodes = nodes;
-    uint32_t *heap = realloc(queue->heap, capacity * sizeof *heap);
-    if (heap == NULL) return -ENOMEM;
-    queue->heap = heap;
-    queue->capacity = capacity;
-    return 0;
+static void count_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t key) {
+    if (!hrt_node_is_armed(node)) queue->armed_count++;
+    node->arming = HRT_ARMED | ++queue->armings;
+    node->key = key;
+}
+
+static void arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
+    uint64_t old_key = node->key;
+    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) {
+        if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
+        if (old_key == queue->windows->lane.bound) queue->windows->lane.is_bound_stale = true;
+        hrt_lane_unfile(queue, &queue->windows->lane, index);
+        node->place = HRT_IN_NONE;
+    }
+    count_armed(queue, node, key);
+    hrt_lane_armed(queue, &queue->lane, index, node, old_key);
+}
+
+static void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key, uint64_t tolerance) {
+    uint64_t end;
+    if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
+    uint64_t old_key = node->key;
+    bool was_exact = hrt_node_lane(node) == 0;
+    if (!hrt_windows_open(queue, index, end)) {
+        arm_exact(queue, index, node, key);
+        return;
+    }
+    if (was_exact && old_key == queue->lane.bound) queue->lane.is_bound_stale = true;
+    count_armed(queue, node, key);
+    hrt_lane_armed(queue, &queue->windows->lane, index, node, old_key);
+}
+
+static bool disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    if (!hrt_node_is_armed(node)) return false;
+    queue->armed_count--;
+    hrt_lane_disarmed(queue, hrt_lane_of(queue, node), index, node);
+    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) hrt_windows_close(queue, index);
+    node->arming = 0;
+    return true;
+}
+
+static void arm(struct hrt_queue *queue, uint32_t index, int64_t deadline_ns, int64_t tolerance_ns) {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    if (tolerance_ns <= 0) {
+        arm_exact(queue, index, node, hrt_key(deadline_ns));
+    } else {
+        arm_tolerant(queue, index, node, hrt_key(deadline_ns), (uint64_t)tolerance_ns);
+    }
 }
 
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
-    uint32_t slot = queue->first_free;
-    if (slot != NO_SLOT) {
-        queue->first_free = queue->nodes[slot].place;
-        queue->nodes[slot].generation++;
-    } else {
-        if (queue->slots_used == queue->capacity) {
-            int status = grow(queue);
-            if (status != 0) return status;
-        }
-        slot = queue->slots_used++;
-        queue->nodes[slot].generation = 1;
-    }
-    queue->nodes[slot].place = NOT_ARMED;
-    queue->count++;
-    *out_token = (hrt_token){.slot = slot, .generation = queue->nodes[slot].generation};
+    uint32_t index;
+    int status = hrt_slab_take(queue, &index);
+    if (status != 0) return status;
+    *out_token = (hrt_token){.slot = index - 1, .generation = hrt_node_at(queue, index)->generation};
     return 0;
 }
 
-bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) {
-    return token.slot < queue->slots_used && (token.generation & 1) != 0 &&
-           queue->nodes[token.slot].generation == token.generation;
+int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
+    int status = hrt_queue_add(queue, out_token);
+    if (status == 0) arm(queue, out_token->slot + 1, deadline_ns, tolerance_ns);
+    return status;
 }
 
-static bool is_before(const struct node *a, const struct node *b) {
-    if (a->deadline_ns != b->deadline_ns) return a->deadline_ns < b->deadline_ns;
-    return a->armed_as < b->armed_as;
-}
+bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING { return hrt_slab_owns(queue, token); }
 
-static void put(hrt_queue *queue, uint32_t place, uint32_t slot) {
-    queue->heap[place] = slot;
-    queue->nodes[slot].place = place;
-}
-
-static void sift_up(hrt_queue *queue, uint32_t place, uint32_t slot) {
-    while (place > 0) {
-        uint32_t parent = (place - 1) / 2;
-        if (!is_before(&queue->nodes[slot], &queue->nodes[queue->heap[parent]])) break;
-        put(queue, place, queue->heap[parent]);
-        place = parent;
-    }
-    put(queue, place, slot);
-}
-
-static void sift_down(hrt_queue *queue, uint32_t place, uint32_t slot) {
-    for (;;) {
-        uint64_t child = 2 * (uint64_t)place + 1;
-        if (child >= queue->armed_count) break;
-        if (child + 1 < queue->armed_count &&
-            is_before(&queue->nodes[queue->heap[child + 1]], &queue->nodes[queue->heap[child]])) {
-            child++;
-        }
-        if (!is_before(&queue->nodes[queue->heap[child]], &queue->nodes[slot])) break;
-        put(queue, place, queue->heap[child]);
-        place = (uint32_t)child;
-    }
-    put(queue, place, slot);
-}
-
-static void take_out(hrt_queue *queue, uint32_t slot) {
-    uint32_t place = queue->nodes[slot].place;
-    uint32_t last = queue->heap[--queue->armed_count];
-    queue->nodes[slot].place = NOT_ARMED;
-    if (last == slot) return;
-    if (place > 0 && is_before(&queue->nodes[last], &queue->nodes[queue->heap[(place - 1) / 2]])) {
-        sift_up(queue, place, last);
-    } else {
-        sift_down(queue, place, last);
-    }
+bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    if (!hrt_slab_owns(queue, token)) return false;
+    hrt_queue_remove_slot(queue, token.slot);
+    return true;
 }
 
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
-    if (!hrt_queue_is_live(queue, token)) return false;
-    struct node *node = &queue->nodes[token.slot];
-    if (node->place != NOT_ARMED) take_out(queue, token.slot);
-    node->deadline_ns = deadline_ns;
-    if (tolerance_ns < 0) tolerance_ns = 0;
-    if (__builtin_add_overflow(deadline_ns, tolerance_ns, &node->latest_ns)) node->latest_ns = HRT_NEVER;
-    node->armed_as = queue->armings++;
-    sift_up(queue, queue->armed_count++, token.slot);
+    if (!hrt_slab_owns(queue, token)) return false;
+    arm(queue, token.slot + 1, deadline_ns, tolerance_ns);
     return true;
 }
 
-bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) {
-    if (!hrt_queue_is_armed(queue, token)) return false;
-    take_out(queue, token.slot);
-    return true;
+bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    return hrt_slab_owns(queue, token) && hrt_queue_disarm_slot(queue, token.slot);
 }
 
-bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) {
-    return hrt_queue_is_live(queue, token) && queue->nodes[token.slot].place != NOT_ARMED;
+bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    return hrt_slab_owns(queue, token) && hrt_queue_is_armed_slot(queue, token.slot);
 }
 
-bool hrt_queue_remove(hrt_queue *queue, hrt_token token) {
-    if (!hrt_queue_is_live(queue, token)) return false;
-    hrt_queue_disarm(queue, token);
-    struct node *node = &queue->nodes[token.slot];
-    node->generation++;
-    node->place = queue->first_free;
-    queue->first_free = token.slot;
-    queue->count--;
-    return true;
+int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    return hrt_slab_owns(queue, token) ? hrt_queue_deadline_ns_slot(queue, token.slot) : INT64_MAX;
 }
 
-int64_t hrt_queue_next_ns(hrt_queue *queue) {
-    return queue->armed_count == 0 ? HRT_NEVER : queue->nodes[queue->heap[0]].deadline_ns;
+void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
+    arm_exact(queue, slot + 1, hrt_node_at(queue, slot + 1), hrt_key(deadline_ns));
 }
 
-int64_t hrt_queue_next_wake_ns(hrt_queue *queue) {
-    int64_t earliest_end_ns = HRT_NEVER;
-    for (uint32_t place = 0; place < queue->armed_count; place++) {
-        int64_t latest_ns = queue->nodes[queue->heap[place]].latest_ns;
-        if (latest_ns < earliest_end_ns) earliest_end_ns = latest_ns;
+bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    return disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
+}
+
+void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
+    hrt_slab_give(queue, slot + 1);
+}
+
+bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
+}
+
+int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    const struct hrt_node *node = hrt_node_at(queue, slot + 1);
+    return hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
+}
+
+int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
+    if (queue->armed_count == 0) return INT64_MAX;
+    uint64_t bound = hrt_lane_bound(queue, &queue->lane);
+    if (queue->windows != NULL) {
+        uint64_t tolerant = hrt_lane_bound(queue, &queue->windows->lane);
+        if (tolerant < bound) bound = tolerant;
     }
-    return earliest_end_ns;
+    return hrt_key_ns(bound);
 }
 
-size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity) {
+int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
+    if (queue->armed_count == 0) return INT64_MAX;
+    uint64_t bound = hrt_lane_bound(queue, &queue->lane);
+    if (queue->windows != NULL) {
+        uint64_t end = hrt_windows_bound(queue);
+        if (end < bound) bound = end;
+    }
+    return hrt_key_ns(bound);
+}
+
+// The first due node of both lanes; 0 if nothing is due, or if either lane ran out of moves before it knew.
+static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left) {
+    uint32_t first;
+    if (!hrt_lane_due(queue, &queue->lane, now_key, moves_left, &first)) return 0;
+    if (queue->windows == NULL) return first;
+    uint32_t tolerant;
+    if (!hrt_lane_due(queue, &queue->windows->lane, now_key, moves_left, &tolerant)) return 0;
+    if (tolerant == 0) return first;
+    if (first == 0 || hrt_node_is_before(hrt_node_at(queue, tolerant), hrt_node_at(queue, first))) return tolerant;
+    return first;
+}
+
+size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
+    HRT_NONBLOCKING {
+    uint64_t now_key = hrt_key(now_ns);
+    int moves_left = HRT_MOVES_PER_CALL;
     size_t taken = 0;
-    while (taken < capacity && queue->armed_count > 0) {
-        uint32_t slot = queue->heap[0];
-        struct node *node = &queue->nodes[slot];
-        if (node->deadline_ns > now_ns || node->deadline_ns == HRT_NEVER) break;
-        out_due[taken++] = (hrt_due){node->deadline_ns, {slot, node->generation}};
-        take_out(queue, slot);
+    uint32_t index;
+    while ((index = first_due(queue, now_key, &moves_left)) != 0) {
+        if (taken == capacity) break;
+        struct hrt_node *node = hrt_node_at(queue, index);
+        out_due[taken++] = (hrt_due){
+            .deadline_ns = hrt_key_ns(node->key), .token = {.slot = index - 1, .generation = node->generation}};
+        disarm(queue, index, node);
     }
+    hrt_lane_told(&queue->lane, now_key);
+    if (queue->windows != NULL) hrt_windows_told(queue, now_key, &moves_left);
     return taken;
 }
 
-size_t hrt_queue_count(const hrt_queue *queue) { return queue->count; }
+bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out_timer) HRT_NONBLOCKING {
+    for (uint32_t index = *cursor + 1; index >> HRT_BLOCK_BITS < queue->blocks_used; index++) {
+        uint32_t block = index >> HRT_BLOCK_BITS;
+        if ((index & (HRT_BLOCK_NODES - 1)) >= queue->blocks[block].used) {
+            index |= HRT_BLOCK_NODES - 1;
+            continue;
+        }
+        const struct hrt_node *node = hrt_node_at(queue, index);
+        if (!hrt_node_is_armed(node)) continue;
+        *out_timer = (hrt_due){
+            .deadline_ns = hrt_key_ns(node->key), .token = {.slot = index - 1, .generation = node->generation}};
+        *cursor = index;
+        return true;
+    }
+    return false;
+}
 
-size_t hrt_queue_armed_count(const hrt_queue *queue) { return queue->armed_count; }
+void hrt_queue_clear(hrt_queue *queue) {
+    uint32_t cursor = 0;
+    hrt_due timer;
+    while (hrt_queue_next_armed(queue, &cursor, &timer)) hrt_queue_disarm_slot(queue, timer.token.slot);
+}
+
+size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->count; }
+
+size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armed_count; }
+
+size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
+    return hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue) + hrt_lane_heap_bytes(&queue->lane) +
+           hrt_windows_bytes(queue);
+}

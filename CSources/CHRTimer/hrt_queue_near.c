@@ -1,0 +1,107 @@
+// The near tier: armed nodes due in the present tick or before it, in exact order. The run is a list in that order, linked through
+// the nodes; the heap has four children to a node, so that a step down reads one cache line of places.
+#include "hrt_queue_parts.h"
+
+// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or many that were armed in order
+// of deadline; both arrive almost in order.
+enum { RUN_REACH = 16, FAN = 4 };
+
+static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
+    return hrt_node_is_before(hrt_node_at(queue, a), hrt_node_at(queue, b));
+}
+
+static void heap_put(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
+    lane->heap[place] = index;
+    hrt_node_set_place(hrt_node_at(queue, index), HRT_IN_HEAP, place);
+}
+
+static void heap_rise(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
+    while (place > 0) {
+        uint32_t parent = (place - 1) / FAN;
+        if (!is_before(queue, index, lane->heap[parent])) break;
+        heap_put(queue, lane, place, lane->heap[parent]);
+        place = parent;
+    }
+    heap_put(queue, lane, place, index);
+}
+
+static void heap_sink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
+    for (;;) {
+        uint32_t child = place * FAN + 1;
+        if (child >= lane->heap_count) break;
+        uint32_t end = child + FAN < lane->heap_count ? child + FAN : lane->heap_count;
+        uint32_t least = child;
+        for (child++; child < end; child++) {
+            if (is_before(queue, lane->heap[child], lane->heap[least])) least = child;
+        }
+        if (!is_before(queue, lane->heap[least], index)) break;
+        heap_put(queue, lane, place, lane->heap[least]);
+        place = least;
+    }
+    heap_put(queue, lane, place, index);
+}
+
+static void heap_remove(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place) {
+    uint32_t last = lane->heap[--lane->heap_count];
+    if (place == lane->heap_count) return;
+    if (place > 0 && is_before(queue, last, lane->heap[(place - 1) / FAN])) {
+        heap_rise(queue, lane, place, last);
+    } else {
+        heap_sink(queue, lane, place, last);
+    }
+}
+
+static void run_insert_after(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t previous, uint32_t index) {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    uint32_t *link = previous == 0 ? &lane->run_first : &hrt_node_at(queue, previous)->next;
+    node->previous = previous;
+    node->next = *link;
+    *link = index;
+    if (node->next != 0) {
+        hrt_node_at(queue, node->next)->previous = index;
+    } else {
+        lane->run_last = index;
+    }
+    hrt_node_set_place(node, HRT_IN_RUN, 0);
+}
+
+static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const struct hrt_node *node) {
+    if (node->previous != 0) {
+        hrt_node_at(queue, node->previous)->next = node->next;
+    } else {
+        lane->run_first = node->next;
+    }
+    if (node->next != 0) {
+        hrt_node_at(queue, node->next)->previous = node->previous;
+    } else {
+        lane->run_last = node->previous;
+    }
+}
+
+void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    uint32_t previous = lane->run_last;
+    for (unsigned steps = 0; previous != 0 && is_before(queue, index, previous); steps++) {
+        if (steps == RUN_REACH) {
+            heap_rise(queue, lane, lane->heap_count++, index);
+            return;
+        }
+        previous = hrt_node_at(queue, previous)->previous;
+    }
+    run_insert_after(queue, lane, previous, index);
+}
+
+void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    if (hrt_node_kind(node) == HRT_IN_RUN) {
+        run_remove(queue, lane, node);
+    } else {
+        heap_remove(queue, lane, hrt_node_index(node));
+    }
+    hrt_node_set_place(node, HRT_IN_NONE, 0);
+}
+
+uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {
+    if (lane->heap_count == 0) return lane->run_first;
+    if (lane->run_first == 0 || is_before(queue, lane->heap[0], lane->run_first)) return lane->heap[0];
+    return lane->run_first;
+}

@@ -1,0 +1,70 @@
+#ifndef HRT_QUEUE_NODE_H
+#define HRT_QUEUE_NODE_H
+
+// The parts of a timer queue.
+//
+// Every timer is a node in a slab. A node that was armed is *filed*: in a bucket of the wheel, or near the present, in the run or
+// the heap. A filing is a promise to look at the node at a certain instant, not a statement that something is due then. So
+// disarming, and arming for any instant not before the promised look, change the node alone and leave it filed where it
+// is; the look, when it comes, files the node anew or drops it. A node keeps its filing even while its slot is free, and the
+// slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts are, thus costs one cache line
+// each time, and a filing only once in its length. The price: the queue may look once at an instant when nothing is due.
+//
+// The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of 1,024 buckets; a bucket of
+// level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser. Levels rotate: level l holds the instants less
+// than 1,024 of its buckets ahead of the present, whatever power of two lies between, so that opening one bucket is the most that
+// ever falls due at once. An opened bucket of level 0 goes to the run, a list in exact order; what arrives there far out of
+// order goes to the heap, and the earlier of the two is next. Exact order is that of (key, arming) in the node, so it does not
+// depend on the way a node took through the wheel.
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "include/hrt_queue.h"
+
+#define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)
+
+// Instants are kept as keys: biased, so that their unsigned order is that of the signed instants, and shifts are defined.
+#define HRT_KEY_NEVER UINT64_MAX
+
+static inline uint64_t hrt_key(int64_t deadline_ns) { return (uint64_t)deadline_ns ^ (UINT64_C(1) << 63); }
+static inline int64_t hrt_key_ns(uint64_t key) { return (int64_t)(key ^ (UINT64_C(1) << 63)); }
+
+// Set in `arming` while the timer is armed; the rest is then the number of the arming, the order of equal deadlines.
+#define HRT_ARMED (UINT64_C(1) << 63)
+
+// Half a cache line: the generation, the order and the links are there once the deadline is.
+struct hrt_node {
+    uint64_t key;         // the deadline; kept when the timer is disarmed or removed, as the filing refers to it
+    uint64_t arming;      // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
+    uint32_t next;        // neighbours in a chain of the wheel, or in the run; 0 is none
+    uint32_t previous;
+    uint32_t generation;  // odd while the slot is taken, so that the token of a free slot never matches
+    uint32_t place;       // where the node is filed: kind, lane, and bucket or place in the heap
+};
+static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");
+
+// `place`: bits 31 and 30 the kind, bit 29 the lane (see hrt_queue_parts.h), the rest an index.
+#define HRT_PLACE_KIND (UINT32_C(3) << 30)
+#define HRT_PLACE_LANE (UINT32_C(1) << 29)
+#define HRT_PLACE_INDEX (HRT_PLACE_LANE - 1)
+#define HRT_IN_NONE UINT32_C(0)
+#define HRT_IN_WHEEL (UINT32_C(1) << 30)
+#define HRT_IN_RUN (UINT32_C(2) << 30)
+#define HRT_IN_HEAP (UINT32_C(3) << 30)
+
+static inline bool hrt_node_is_armed(const struct hrt_node *node) { return (node->arming & HRT_ARMED) != 0; }
+static inline uint32_t hrt_node_kind(const struct hrt_node *node) { return node->place & HRT_PLACE_KIND; }
+static inline uint32_t hrt_node_index(const struct hrt_node *node) { return node->place & HRT_PLACE_INDEX; }
+static inline uint32_t hrt_node_lane(const struct hrt_node *node) { return node->place & HRT_PLACE_LANE; }
+
+static inline void hrt_node_set_place(struct hrt_node *node, uint32_t kind, uint32_t index) {
+    node->place = kind | hrt_node_lane(node) | index;
+}
+
+static inline bool hrt_node_is_before(const struct hrt_node *a, const struct hrt_node *b) {
+    if (a->key != b->key) return a->key < b->key;
+    return a->arming < b->arming;
+}
+
+#endif

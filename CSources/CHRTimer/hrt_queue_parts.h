@@ -1,0 +1,182 @@
+#ifndef HRT_QUEUE_PARTS_H
+#define HRT_QUEUE_PARTS_H
+
+#include "hrt_queue_node.h"
+
+enum {
+    HRT_TICK_BITS = 16,
+    HRT_LEVEL_BITS = 10,
+    HRT_BUCKETS = 1 << HRT_LEVEL_BITS,
+    HRT_LEVELS = 5,
+    HRT_CHAINS = 7,
+    HRT_MARK_WORDS = HRT_BUCKETS / 64,
+    HRT_BLOCK_BITS = 16,
+    HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
+    HRT_BLOCKS = 1 << (29 - HRT_BLOCK_BITS),
+};
+static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
+
+// First in, first out, so that timers armed in order of deadline come out in order.
+struct hrt_chain {
+    uint32_t first;
+    uint32_t last;
+};
+
+// A node's chain follows from its index. Several chains, because each link of one is a cache miss that must end before the next
+// can begin, while those of different chains overlap.
+struct hrt_bucket {
+    uint64_t earliest;  // no key of an armed timer filed here is less
+    struct hrt_chain chains[HRT_CHAINS];
+};
+static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
+
+struct hrt_level {
+    uint64_t marks[HRT_MARK_WORDS];  // a bucket that holds a node is marked; one that is marked may be empty
+    uint32_t marked_words;           // bit per word of marks that is not 0
+    struct hrt_bucket buckets[HRT_BUCKETS] __attribute__((aligned(64)));
+};
+
+// Nodes filed by one key: a wheel, a run and a heap. The queue has one lane for timers without tolerance, and, once there are
+// any, one for those with.
+struct hrt_lane {
+    uint64_t tick;       // the present, in ticks: all buckets up to this one are opened, or being opened
+    uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
+    bool is_bound_stale; // the bound can be raised: time went on, or the timer it came from is no longer there
+    uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
+    uint32_t run_first;
+    uint32_t run_last;
+    uint32_t heap_count;
+    uint32_t *heap;      // room for every node of the slab, so that filing never allocates
+    uint32_t heap_blocks;  // that room, in blocks of nodes
+    struct hrt_level levels[HRT_LEVELS];
+};
+
+struct hrt_block {
+    uint32_t first_free;        // the nodes removed, last first
+    uint32_t used;              // nodes ever given out
+    uint32_t live;              // nodes given out now, or retired
+    uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
+};
+
+struct hrt_windows;
+
+struct hrt_queue {
+    uint64_t armings;
+    uint32_t count;
+    uint32_t armed_count;
+    uint32_t blocks_used;  // blocks at and above this index were never allocated
+    uint32_t trim_block;   // the block that is being emptied of filings, and how far
+    uint32_t trim_index;
+    struct hrt_windows *windows;
+    uint64_t roomy[HRT_BLOCKS / 64];  // blocks that are allocated and have a free node
+    struct hrt_node *nodes[HRT_BLOCKS];
+    struct hrt_block blocks[HRT_BLOCKS];
+    struct hrt_lane lane;
+};
+
+// Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
+static inline struct hrt_node *hrt_node_at(const struct hrt_queue *queue, uint32_t index) {
+    return queue->nodes[index >> HRT_BLOCK_BITS] + (index & (HRT_BLOCK_NODES - 1));
+}
+
+// Pages (hrt_queue_pages.c). NULL if there is no memory; what is to be resized stays as it was then.
+void *hrt_pages_map(size_t bytes);
+void *hrt_pages_map_aligned(size_t bytes, size_t alignment);
+void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes);
+void hrt_pages_unmap(void *start, size_t bytes);
+size_t hrt_pages_resident(const void *start, size_t bytes);
+
+// Slab (hrt_queue_slab.c)
+int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index);
+void hrt_slab_give(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
+void hrt_slab_free(struct hrt_queue *queue);
+size_t hrt_slab_bytes(const struct hrt_queue *queue);
+
+static inline bool hrt_slab_owns(const struct hrt_queue *queue, hrt_token token) {
+    if (token.slot >= UINT32_C(1) << 29 || (token.generation & 1) == 0) return false;
+    uint32_t index = token.slot + 1;
+    return queue->nodes[index >> HRT_BLOCK_BITS] != NULL && hrt_node_at(queue, index)->generation == token.generation;
+}
+
+// Wheel (hrt_queue_wheel.c)
+void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
+uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle) HRT_NONBLOCKING;
+void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
+
+static inline struct hrt_bucket *hrt_wheel_bucket(struct hrt_lane *lane, uint32_t place) {
+    return &lane->levels[place >> HRT_LEVEL_BITS].buckets[place & (HRT_BUCKETS - 1)];
+}
+
+// Whether the look promised by a filing in the bucket comes no later than the key.
+static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t bucket, uint64_t key) {
+    uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;
+    uint64_t level_tick = lane->tick >> level_shift;
+    uint64_t ahead = (bucket - level_tick) & (HRT_BUCKETS - 1);
+    return key >> HRT_TICK_BITS >= lane->tick && (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
+}
+
+// Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next timer.
+void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
+
+// Lane (hrt_queue_lane.c)
+enum { HRT_MOVES_PER_CALL = 1024 };
+void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
+void hrt_lane_release(struct hrt_lane *lane);
+size_t hrt_lane_heap_bytes(const struct hrt_lane *lane);
+uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
+bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
+                  uint32_t *out_first) HRT_NONBLOCKING;
+
+// Time has come to now_key: a bound that is not later has had its look.
+static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
+    if (lane->bound <= now_key) lane->is_bound_stale = true;
+}
+
+// The timer's key changes from old_key, the node already being armed for the new one.
+static inline void hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node,
+                                  uint64_t old_key) {
+    uint64_t key = node->key;
+    if (old_key == lane->bound) lane->is_bound_stale = true;
+    if (key < lane->bound) lane->bound = key;
+    if (hrt_node_kind(node) == HRT_IN_WHEEL && hrt_wheel_looks_by(lane, hrt_node_index(node), key)) {
+        if (key >= old_key) return;
+        struct hrt_bucket *bucket = hrt_wheel_bucket(lane, hrt_node_index(node));
+        if (key < bucket->earliest) bucket->earliest = key;
+    } else {
+        hrt_lane_refile(queue, lane, index);
+    }
+}
+
+// The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.
+static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+    if (node->key == lane->bound) lane->is_bound_stale = true;
+    if ((node->place & (UINT32_C(1) << 31)) != 0) hrt_near_unfile(queue, lane, index);
+}
+
+// Windows (hrt_queue_windows.c)
+struct hrt_windows {
+    struct hrt_lane lane;    // timers with tolerance, by deadline
+    struct hrt_queue *ends;  // for each of them a timer at the end of its window
+    uint32_t *end_slots;     // by node; valid while the timer is armed with tolerance
+    uint32_t blocks;         // room in end_slots, in blocks of nodes
+};
+bool hrt_windows_open(struct hrt_queue *queue, uint32_t index, uint64_t end);
+void hrt_windows_close(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
+uint64_t hrt_windows_bound(struct hrt_queue *queue) HRT_NONBLOCKING;
+void hrt_windows_told(struct hrt_queue *queue, uint64_t now_key, int *moves_left) HRT_NONBLOCKING;
+int hrt_windows_reserve(struct hrt_queue *queue, uint32_t blocks);
+void hrt_windows_free(struct hrt_queue *queue);
+size_t hrt_windows_bytes(const struct hrt_queue *queue);
+
+static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
+    return hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
+}
+
+#endif

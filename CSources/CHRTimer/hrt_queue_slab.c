@@ -1,0 +1,155 @@
+// The slab: blocks of nodes that never move, reserved as a whole and touched as they fill. Each block keeps its own free list,
+// and the lowest block with room serves first, so that after a peak the high blocks empty and can be given back.
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "hrt_queue_parts.h"
+
+enum { BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node), TRIM_NODES_PER_CALL = 1024 };
+
+static void mark_roomy(struct hrt_queue *queue, uint32_t block) {
+    queue->roomy[block / 64] |= UINT64_C(1) << (block % 64);
+}
+
+static void mark_full(struct hrt_queue *queue, uint32_t block) {
+    queue->roomy[block / 64] &= ~(UINT64_C(1) << (block % 64));
+}
+
+// Filing must never allocate: every lane has room for all nodes.
+static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
+    int status = hrt_lane_reserve(&queue->lane, blocks);
+    if (status == 0 && queue->windows != NULL) status = hrt_windows_reserve(queue, blocks);
+    return status;
+}
+
+// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as well as
+// of the cache. But a queue of a few timers shall hold a few small pages: the first block becomes huge when a second one
+// is needed. madvise(2)
+static struct hrt_node *map_block(struct hrt_queue *queue, uint32_t block) {
+    struct hrt_node *nodes = hrt_pages_map_aligned(BLOCK_BYTES, BLOCK_BYTES);
+    if (nodes == NULL) return NULL;
+    madvise(nodes, BLOCK_BYTES, block == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    if (block == 1) madvise(queue->nodes[0], BLOCK_BYTES, MADV_HUGEPAGE);
+    return nodes;
+}
+
+static int add_block(struct hrt_queue *queue, uint32_t *out_block) {
+    uint32_t block = 0;
+    while (block < queue->blocks_used && queue->nodes[block] != NULL) block++;
+    if (block == HRT_BLOCKS) return -ENOSPC;
+    if (block == queue->blocks_used) {
+        int status = reserve_filing(queue, block + 1);
+        if (status != 0) return status;
+    }
+    struct hrt_node *nodes = map_block(queue, block);
+    if (nodes == NULL) return -ENOMEM;
+    if (block == queue->blocks_used) queue->blocks_used++;
+    queue->nodes[block] = nodes;
+    queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
+    mark_roomy(queue, block);
+    *out_block = block;
+    return 0;
+}
+
+static int find_room(struct hrt_queue *queue, uint32_t *out_block) {
+    for (uint32_t word = 0; word * 64 < queue->blocks_used; word++) {
+        if (queue->roomy[word] == 0) continue;
+        *out_block = word * 64 + (uint32_t)__builtin_ctzll(queue->roomy[word]);
+        return 0;
+    }
+    return add_block(queue, out_block);
+}
+
+int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
+    uint32_t number;
+    int status = find_room(queue, &number);
+    if (status != 0) return status;
+    struct hrt_block *block = &queue->blocks[number];
+    uint32_t index = block->first_free;
+    struct hrt_node *node;
+    if (index != 0) {
+        node = hrt_node_at(queue, index);
+        block->first_free = (uint32_t)node->arming;
+        node->arming = 0;
+        node->generation++;
+    } else {
+        index = number * HRT_BLOCK_NODES + block->used++;
+        node = hrt_node_at(queue, index);
+        node->generation = block->generation_floor + 1;
+    }
+    block->live++;
+    if (block->first_free == 0 && block->used == HRT_BLOCK_NODES) mark_full(queue, number);
+    queue->count++;
+    *out_index = index;
+    return 0;
+}
+
+// The node must be disarmed.
+void hrt_slab_give(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
+    uint32_t number = index >> HRT_BLOCK_BITS;
+    struct hrt_block *block = &queue->blocks[number];
+    struct hrt_node *node = hrt_node_at(queue, index);
+    queue->count--;
+    if (++node->generation == 0) return;  // its generations are used up: a token of the first would match again
+    node->arming = block->first_free;
+    block->first_free = index;
+    block->live--;
+    mark_roomy(queue, number);
+}
+
+// Block 0 stays: it is small pages while it is alone, and the next timer would need it again.
+static uint32_t next_empty_block(const struct hrt_queue *queue) {
+    for (uint32_t block = 1; block < queue->blocks_used; block++) {
+        if (queue->nodes[block] != NULL && queue->blocks[block].live == 0) return block;
+    }
+    return 0;
+}
+
+static void unmap_block(struct hrt_queue *queue, uint32_t number) {
+    struct hrt_block *block = &queue->blocks[number];
+    uint32_t highest = block->generation_floor;
+    for (uint32_t i = 0; i < block->used; i++) {
+        uint32_t generation = queue->nodes[number][i].generation;
+        if (generation > highest) highest = generation;
+    }
+    hrt_pages_unmap(queue->nodes[number], BLOCK_BYTES);
+    queue->nodes[number] = NULL;
+    mark_full(queue, number);
+    *block = (struct hrt_block){.generation_floor = highest};
+    while (queue->blocks_used > 1 && queue->nodes[queue->blocks_used - 1] == NULL) queue->blocks_used--;
+}
+
+bool hrt_queue_trim(hrt_queue *queue) {
+    if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
+    uint32_t number = queue->trim_block;
+    if (number == 0 || queue->nodes[number] == NULL || queue->blocks[number].live != 0) {
+        number = next_empty_block(queue);
+        queue->trim_block = number;
+        queue->trim_index = 0;
+    }
+    if (number == 0) return false;
+    // The nodes are free, but the filings they kept still lead to them.
+    uint32_t end = queue->trim_index + TRIM_NODES_PER_CALL;
+    if (end > queue->blocks[number].used) end = queue->blocks[number].used;
+    for (; queue->trim_index < end; queue->trim_index++) {
+        uint32_t index = number * HRT_BLOCK_NODES + queue->trim_index;
+        hrt_lane_unfile(queue, hrt_lane_of(queue, hrt_node_at(queue, index)), index);
+    }
+    if (end == queue->blocks[number].used) {
+        unmap_block(queue, number);
+        queue->trim_block = 0;
+    }
+    return true;
+}
+
+void hrt_slab_free(struct hrt_queue *queue) {
+    for (uint32_t block = 0; block < queue->blocks_used; block++) hrt_pages_unmap(queue->nodes[block], BLOCK_BYTES);
+}
+
+size_t hrt_slab_bytes(const struct hrt_queue *queue) {
+    size_t bytes = 0;
+    for (uint32_t block = 0; block < queue->blocks_used; block++) {
+        bytes += hrt_pages_resident(queue->nodes[block], BLOCK_BYTES);
+    }
+    return bytes;
+}

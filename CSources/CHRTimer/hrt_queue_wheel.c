@@ -1,0 +1,199 @@
+// The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per bucket.
+#include "hrt_queue_parts.h"
+
+// How many nodes a search for the next deadline looks at to make its answer exact, before it settles for a bound.
+enum { SETTLE_NODES = 32 };
+
+static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
+
+static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) { return &bucket->chains[index % HRT_CHAINS]; }
+
+static bool is_empty(const struct hrt_bucket *bucket) {
+    uint32_t any = 0;
+    for (unsigned i = 0; i < HRT_CHAINS; i++) any |= bucket->chains[i].first;
+    return any == 0;
+}
+
+static bool is_marked(const struct hrt_level *level, uint32_t bucket) {
+    return (level->marks[bucket / 64] >> (bucket % 64) & 1) != 0;
+}
+
+static void mark(struct hrt_level *level, uint32_t bucket) {
+    level->marks[bucket / 64] |= UINT64_C(1) << (bucket % 64);
+    level->marked_words |= 1U << (bucket / 64);
+}
+
+static void unmark(struct hrt_level *level, uint32_t bucket) {
+    uint64_t marks = level->marks[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    if (marks == 0) level->marked_words &= ~(1U << (bucket / 64));
+}
+
+// The finest level that reaches the key, which must lie beyond the present tick.
+void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    uint64_t tick = node->key >> HRT_TICK_BITS;
+    assert(tick > lane->tick);
+    unsigned level_number = 0;
+    while ((tick >> level_shift(level_number)) - (lane->tick >> level_shift(level_number)) >= HRT_BUCKETS) level_number++;
+
+    struct hrt_level *level = &lane->levels[level_number];
+    uint32_t number = (tick >> level_shift(level_number)) & (HRT_BUCKETS - 1);
+    struct hrt_bucket *bucket = &level->buckets[number];
+    if (!is_marked(level, number)) {
+        mark(level, number);
+        bucket->earliest = node->key;
+    } else if (node->key < bucket->earliest) {
+        bucket->earliest = node->key;
+    }
+
+    struct hrt_chain *chain = chain_of(bucket, index);
+    node->next = 0;
+    node->previous = chain->last;
+    if (chain->last != 0) {
+        hrt_node_at(queue, chain->last)->next = index;
+    } else {
+        chain->first = index;
+    }
+    chain->last = index;
+    hrt_node_set_place(node, HRT_IN_WHEEL, level_number * HRT_BUCKETS + number);
+}
+
+// The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each time. The
+// next search that meets it clears the mark.
+void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_chain *chain = chain_of(hrt_wheel_bucket(lane, hrt_node_index(node)), index);
+    if (node->previous != 0) {
+        hrt_node_at(queue, node->previous)->next = node->next;
+    } else {
+        chain->first = node->next;
+    }
+    if (node->next != 0) {
+        hrt_node_at(queue, node->next)->previous = node->previous;
+    } else {
+        chain->last = node->previous;
+    }
+    hrt_node_set_place(node, HRT_IN_NONE, 0);
+}
+
+// Distance from bucket `from` to the first marked one, going round; -1 if there is none.
+static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
+    uint32_t word = from / 64;
+    uint64_t marks = level->marks[word] >> (from % 64);
+    if (marks != 0) return __builtin_ctzll(marks);
+    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its marks before `from`.
+    uint32_t both = level->marked_words | level->marked_words << HRT_MARK_WORDS;
+    uint32_t words = both >> (word + 1) & ((1U << HRT_MARK_WORDS) - 1);
+    if (words == 0) return -1;
+    uint32_t found = (word + 1 + (uint32_t)__builtin_ctz(words)) % HRT_MARK_WORDS;
+    uint32_t bucket = found * 64 + (uint32_t)__builtin_ctzll(level->marks[found]);
+    return (int)((bucket - from) % HRT_BUCKETS);
+}
+
+// The first bucket of the level after the present that holds a node, and the level's tick at which it begins.
+static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, uint64_t *out_level_tick) {
+    struct hrt_level *level = &lane->levels[number];
+    if (level->marked_words == 0) return NULL;
+    uint64_t after = (lane->tick >> level_shift(number)) + 1;
+    int distance;
+    while ((distance = distance_to_marked(level, after & (HRT_BUCKETS - 1))) >= 0) {
+        uint64_t level_tick = after + (uint64_t)distance;
+        struct hrt_bucket *bucket = &level->buckets[level_tick & (HRT_BUCKETS - 1)];
+        if (!is_empty(bucket)) {
+            *out_level_tick = level_tick;
+            return bucket;
+        }
+        unmark(level, level_tick & (HRT_BUCKETS - 1));
+    }
+    return NULL;
+}
+
+// The next tick at which a bucket begins that holds a node, and a bit for each level that has one. Buckets of several levels can
+// begin together.
+bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING {
+    *out_tick = UINT64_MAX;
+    for (unsigned level = 0; level < HRT_LEVELS; level++) {
+        uint64_t level_tick;
+        if (first_bucket(lane, level, &level_tick) == NULL) continue;
+        uint64_t tick = level_tick << level_shift(level);
+        if (tick > *out_tick) continue;
+        if (tick < *out_tick) *out_levels = 0;
+        *out_tick = tick;
+        *out_levels |= (uint8_t)(1U << level);
+    }
+    return *out_tick != UINT64_MAX;
+}
+
+// Drops and moves the nodes of the bucket that are not due in it, and makes its `earliest` exact. Gives up at a bucket that holds
+// too many.
+static void settle(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, unsigned level,
+                   uint64_t level_tick) {
+    uint64_t earliest = HRT_KEY_NEVER;
+    unsigned seen = 0;
+    for (unsigned i = 0; i < HRT_CHAINS; i++) {
+        for (uint32_t index = bucket->chains[i].first, next; index != 0; index = next) {
+            if (++seen > SETTLE_NODES) return;
+            const struct hrt_node *node = hrt_node_at(queue, index);
+            next = node->next;
+            if (!hrt_node_is_armed(node)) {
+                hrt_wheel_unlink(queue, lane, index);
+            } else if (node->key >> HRT_TICK_BITS >> level_shift(level) != level_tick) {
+                hrt_lane_refile(queue, lane, index);
+            } else if (node->key < earliest) {
+                earliest = node->key;
+            }
+        }
+    }
+    bucket->earliest = earliest;
+}
+
+// No armed timer filed in the wheel has a lesser key. With `settle_first` it is exact unless a bucket is crowded.
+uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle_first) HRT_NONBLOCKING {
+    uint64_t bound = HRT_KEY_NEVER;
+    for (unsigned level = 0; level < HRT_LEVELS; level++) {
+        uint64_t level_tick;
+        struct hrt_bucket *bucket = first_bucket(lane, level, &level_tick);
+        if (settle_first && bucket != NULL) {
+            settle(queue, lane, bucket, level, level_tick);
+            bucket = first_bucket(lane, level, &level_tick);
+        }
+        if (bucket != NULL && bucket->earliest < bound) bound = bucket->earliest;
+    }
+    return bound;
+}
+
+// Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the other
+// chains had their turn.
+static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
+    bool is_empty_now = true;
+    for (unsigned i = 0; i < HRT_CHAINS; i++) {
+        struct hrt_chain *chain = &bucket->chains[i];
+        uint32_t index = chain->first;
+        if (index == 0) continue;
+        is_empty_now = false;
+        struct hrt_node *node = hrt_node_at(queue, index);
+        chain->first = node->next;
+        if (node->next != 0) {
+            hrt_node_at(queue, node->next)->previous = 0;
+        } else {
+            chain->last = 0;
+        }
+        hrt_node_set_place(node, HRT_IN_NONE, 0);
+        if (hrt_node_is_armed(node)) hrt_lane_file(queue, lane, index);
+        --*moves_left;
+    }
+    return !is_empty_now;
+}
+
+void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+    while (lane->opening != 0) {
+        unsigned number = (unsigned)__builtin_ctz(lane->opening);
+        struct hrt_level *level = &lane->levels[number];
+        uint32_t bucket = (lane->tick >> level_shift(number)) & (HRT_BUCKETS - 1);
+        do {
+            if (*moves_left <= 0) return;
+        } while (take_round(queue, lane, &level->buckets[bucket], moves_left));
+        unmark(level, bucket);
+        lane->opening &= (uint8_t)~(1U << number);
+    }
+}
