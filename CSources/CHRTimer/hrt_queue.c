@@ -146,6 +146,9 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->windows != NULL) {
         uint64_t end = hrt_windows_bound(queue);
         if (end < bound) bound = end;
+        // The end of a window that was closed may linger, but no window ends before the first deadline.
+        uint64_t next = hrt_key(hrt_queue_next_ns(queue));
+        if (bound < next) bound = next;
     }
     return hrt_key_ns(bound);
 }

@@ -123,7 +123,12 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t in
 uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
 
 // Lane (hrt_queue_lane.c)
-enum { HRT_MOVES_PER_CALL = 1024 };
+
+// How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so that a few nodes are a crowd.
+#ifndef HRT_MOVES_PER_CALL
+#define HRT_MOVES_PER_CALL 1024
+#endif
+
 void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
