@@ -1,22 +1,21 @@
 // A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap.
-#include "include/hrt_queue.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
-#include "include/hrt_clock.h"
+#include "hrt_clock.h"
+#include "hrt_queue.h"
+#include "ops_rival.h"
 
 enum { NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
 
 struct node {
     int64_t deadline_ns;
-    int64_t latest_ns;
     uint64_t armed_as;    // counts armings: the order of equal deadlines
     uint32_t generation;  // odd while the slot is taken, so that a token of a free slot never matches
     uint32_t place;       // index in the heap, or NOT_ARMED; the next free slot while the slot is free
 };
 
-struct hrt_queue {
+struct heap {
     struct node *nodes;
     uint32_t *heap;
     uint64_t armings;
@@ -27,21 +26,21 @@ struct hrt_queue {
     uint32_t first_free;
 };
 
-int hrt_queue_create(hrt_queue **out_queue) {
-    hrt_queue *queue = calloc(1, sizeof *queue);
+int heap_create(struct heap **out_queue) {
+    struct heap *queue = calloc(1, sizeof *queue);
     if (queue == NULL) return -ENOMEM;
     queue->first_free = NO_SLOT;
     *out_queue = queue;
     return 0;
 }
 
-void hrt_queue_destroy(hrt_queue *queue) {
+void heap_destroy(struct heap *queue) {
     free(queue->nodes);
     free(queue->heap);
     free(queue);
 }
 
-static int grow(hrt_queue *queue) {
+static int grow(struct heap *queue) {
     if (queue->capacity >= UINT32_MAX / 2) return -ENOSPC;
     uint32_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
     struct node *nodes = realloc(queue->nodes, capacity * sizeof *nodes);
@@ -54,7 +53,7 @@ static int grow(hrt_queue *queue) {
     return 0;
 }
 
-int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
+int heap_add(struct heap *queue, hrt_token *out_token) {
     uint32_t slot = queue->first_free;
     if (slot != NO_SLOT) {
         queue->first_free = queue->nodes[slot].place;
@@ -73,7 +72,7 @@ int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
-bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) {
+bool heap_is_live(const struct heap *queue, hrt_token token) {
     return token.slot < queue->slots_used && (token.generation & 1) != 0 &&
            queue->nodes[token.slot].generation == token.generation;
 }
@@ -83,12 +82,12 @@ static bool is_before(const struct node *a, const struct node *b) {
     return a->armed_as < b->armed_as;
 }
 
-static void put(hrt_queue *queue, uint32_t place, uint32_t slot) {
+static void put(struct heap *queue, uint32_t place, uint32_t slot) {
     queue->heap[place] = slot;
     queue->nodes[slot].place = place;
 }
 
-static void sift_up(hrt_queue *queue, uint32_t place, uint32_t slot) {
+static void sift_up(struct heap *queue, uint32_t place, uint32_t slot) {
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;
         if (!is_before(&queue->nodes[slot], &queue->nodes[queue->heap[parent]])) break;
@@ -98,7 +97,7 @@ static void sift_up(hrt_queue *queue, uint32_t place, uint32_t slot) {
     put(queue, place, slot);
 }
 
-static void sift_down(hrt_queue *queue, uint32_t place, uint32_t slot) {
+static void sift_down(struct heap *queue, uint32_t place, uint32_t slot) {
     for (;;) {
         uint64_t child = 2 * (uint64_t)place + 1;
         if (child >= queue->armed_count) break;
@@ -113,7 +112,7 @@ static void sift_down(hrt_queue *queue, uint32_t place, uint32_t slot) {
     put(queue, place, slot);
 }
 
-static void take_out(hrt_queue *queue, uint32_t slot) {
+static void take_out(struct heap *queue, uint32_t slot) {
     uint32_t place = queue->nodes[slot].place;
     uint32_t last = queue->heap[--queue->armed_count];
     queue->nodes[slot].place = NOT_ARMED;
@@ -125,31 +124,29 @@ static void take_out(hrt_queue *queue, uint32_t slot) {
     }
 }
 
-bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
-    if (!hrt_queue_is_live(queue, token)) return false;
+bool heap_arm(struct heap *queue, hrt_token token, int64_t deadline_ns) {
+    if (!heap_is_live(queue, token)) return false;
     struct node *node = &queue->nodes[token.slot];
     if (node->place != NOT_ARMED) take_out(queue, token.slot);
     node->deadline_ns = deadline_ns;
-    if (tolerance_ns < 0) tolerance_ns = 0;
-    if (__builtin_add_overflow(deadline_ns, tolerance_ns, &node->latest_ns)) node->latest_ns = HRT_NEVER;
     node->armed_as = queue->armings++;
     sift_up(queue, queue->armed_count++, token.slot);
     return true;
 }
 
-bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) {
-    if (!hrt_queue_is_armed(queue, token)) return false;
+bool heap_disarm(struct heap *queue, hrt_token token) {
+    if (!heap_is_armed(queue, token)) return false;
     take_out(queue, token.slot);
     return true;
 }
 
-bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) {
-    return hrt_queue_is_live(queue, token) && queue->nodes[token.slot].place != NOT_ARMED;
+bool heap_is_armed(const struct heap *queue, hrt_token token) {
+    return heap_is_live(queue, token) && queue->nodes[token.slot].place != NOT_ARMED;
 }
 
-bool hrt_queue_remove(hrt_queue *queue, hrt_token token) {
-    if (!hrt_queue_is_live(queue, token)) return false;
-    hrt_queue_disarm(queue, token);
+bool heap_remove(struct heap *queue, hrt_token token) {
+    if (!heap_is_live(queue, token)) return false;
+    heap_disarm(queue, token);
     struct node *node = &queue->nodes[token.slot];
     node->generation++;
     node->place = queue->first_free;
@@ -158,20 +155,11 @@ bool hrt_queue_remove(hrt_queue *queue, hrt_token token) {
     return true;
 }
 
-int64_t hrt_queue_next_ns(hrt_queue *queue) {
+int64_t heap_next_ns(struct heap *queue) {
     return queue->armed_count == 0 ? HRT_NEVER : queue->nodes[queue->heap[0]].deadline_ns;
 }
 
-int64_t hrt_queue_next_wake_ns(hrt_queue *queue) {
-    int64_t earliest_end_ns = HRT_NEVER;
-    for (uint32_t place = 0; place < queue->armed_count; place++) {
-        int64_t latest_ns = queue->nodes[queue->heap[place]].latest_ns;
-        if (latest_ns < earliest_end_ns) earliest_end_ns = latest_ns;
-    }
-    return earliest_end_ns;
-}
-
-size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity) {
+size_t heap_take_due(struct heap *queue, int64_t now_ns, hrt_due *out_due, size_t capacity) {
     size_t taken = 0;
     while (taken < capacity && queue->armed_count > 0) {
         uint32_t slot = queue->heap[0];
@@ -183,6 +171,3 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, si
     return taken;
 }
 
-size_t hrt_queue_count(const hrt_queue *queue) { return queue->count; }
-
-size_t hrt_queue_armed_count(const hrt_queue *queue) { return queue->armed_count; }

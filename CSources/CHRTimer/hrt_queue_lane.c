@@ -95,7 +95,8 @@ bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_k
             if (hrt_node_at(queue, first)->key <= now_key) *out_first = first;
             return true;
         }
-        if (--*moves_left < 0) return false;
+        if (*moves_left <= 0) return false;
         if (!advance(lane, now_key >> HRT_TICK_BITS)) return true;
+        --*moves_left;
     }
 }

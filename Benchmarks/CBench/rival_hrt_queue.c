@@ -1,0 +1,79 @@
+#include <stdlib.h>
+
+#include "hrt_queue.h"
+#include "ops_rival.h"
+
+enum { BATCH = 256 };
+
+struct rival {
+    hrt_queue *queue;
+    hrt_token *tokens;
+    size_t timers;
+};
+
+static void *create(size_t timers) {
+    struct rival *rival = malloc(sizeof *rival);
+    if (rival == NULL) return NULL;
+    rival->tokens = cbench_map(timers * sizeof *rival->tokens);
+    rival->timers = timers;
+    if (rival->tokens == NULL || hrt_queue_create(&rival->queue) != 0) return NULL;
+    hrt_queue_take_due(rival->queue, 0, NULL, 0);
+    return rival;
+}
+
+static void destroy(void *opaque) {
+    struct rival *rival = opaque;
+    hrt_queue_destroy(rival->queue);
+    cbench_unmap(rival->tokens, rival->timers * sizeof *rival->tokens);
+    free(rival);
+}
+
+static void add(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
+}
+
+static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_remove(rival->queue, rival->tokens[timer]);
+    hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
+}
+
+static void move(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, 0);
+}
+
+// The slots of timers that were added in order, and never removed, are their numbers.
+static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_disarm_slot(rival->queue, (uint32_t)timer);
+    hrt_queue_arm_slot(rival->queue, (uint32_t)timer, deadline_ns);
+}
+
+static void owner_move(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_arm_slot(rival->queue, (uint32_t)timer, deadline_ns);
+}
+
+static int64_t next_ns(void *opaque) { return hrt_queue_next_ns(((struct rival *)opaque)->queue); }
+
+static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
+    struct rival *rival = opaque;
+    hrt_due due[BATCH];
+    size_t taken = hrt_queue_take_due(rival->queue, now_ns, due, BATCH);
+    for (size_t i = 0; i < taken; i++) cbench_fire(fired, due[i].deadline_ns);
+    return hrt_queue_next_ns(rival->queue) <= now_ns;
+}
+
+static size_t memory_bytes(void *opaque) { return hrt_queue_memory_bytes(((struct rival *)opaque)->queue); }
+
+const struct cbench_queue_ops cbench_rival_hrt_queue = {
+    .id = "hrtimer.queue", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
+    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+};
+
+const struct cbench_queue_ops cbench_rival_hrt_queue_owner = {
+    .id = "hrtimer.queue-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
+    .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+};
