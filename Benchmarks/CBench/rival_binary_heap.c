@@ -1,5 +1,5 @@
-// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap.
-#include <errno.h>
+// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap, behind the same tokens as our
+// queue.
 #include <stdlib.h>
 
 #include "hrt_clock.h"
@@ -19,60 +19,29 @@ struct heap {
     struct node *nodes;
     uint32_t *heap;
     uint64_t armings;
-    uint32_t capacity;
+    size_t capacity;
+    hrt_token *tokens;  // by number of the timer
     uint32_t slots_used;  // slots ever given out
     uint32_t count;
     uint32_t armed_count;
     uint32_t first_free;
 };
 
-int heap_create(struct heap **out_queue) {
-    struct heap *queue = calloc(1, sizeof *queue);
-    if (queue == NULL) return -ENOMEM;
-    queue->first_free = NO_SLOT;
-    *out_queue = queue;
-    return 0;
-}
-
-void heap_destroy(struct heap *queue) {
-    free(queue->nodes);
-    free(queue->heap);
-    free(queue);
-}
-
-static int grow(struct heap *queue) {
-    if (queue->capacity >= UINT32_MAX / 2) return -ENOSPC;
-    uint32_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
-    struct node *nodes = realloc(queue->nodes, capacity * sizeof *nodes);
-    if (nodes == NULL) return -ENOMEM;
-    queue->nodes = nodes;
-    uint32_t *heap = realloc(queue->heap, capacity * sizeof *heap);
-    if (heap == NULL) return -ENOMEM;
-    queue->heap = heap;
-    queue->capacity = capacity;
-    return 0;
-}
-
-int heap_add(struct heap *queue, hrt_token *out_token) {
+static void heap_add(struct heap *queue, hrt_token *out_token) {
     uint32_t slot = queue->first_free;
     if (slot != NO_SLOT) {
         queue->first_free = queue->nodes[slot].place;
         queue->nodes[slot].generation++;
     } else {
-        if (queue->slots_used == queue->capacity) {
-            int status = grow(queue);
-            if (status != 0) return status;
-        }
         slot = queue->slots_used++;
         queue->nodes[slot].generation = 1;
     }
     queue->nodes[slot].place = NOT_ARMED;
     queue->count++;
     *out_token = (hrt_token){.slot = slot, .generation = queue->nodes[slot].generation};
-    return 0;
 }
 
-bool heap_is_live(const struct heap *queue, hrt_token token) {
+static bool heap_is_live(const struct heap *queue, hrt_token token) {
     return token.slot < queue->slots_used && (token.generation & 1) != 0 &&
            queue->nodes[token.slot].generation == token.generation;
 }
@@ -124,7 +93,7 @@ static void take_out(struct heap *queue, uint32_t slot) {
     }
 }
 
-bool heap_arm(struct heap *queue, hrt_token token, int64_t deadline_ns) {
+static bool heap_arm(struct heap *queue, hrt_token token, int64_t deadline_ns) {
     if (!heap_is_live(queue, token)) return false;
     struct node *node = &queue->nodes[token.slot];
     if (node->place != NOT_ARMED) take_out(queue, token.slot);
@@ -134,20 +103,10 @@ bool heap_arm(struct heap *queue, hrt_token token, int64_t deadline_ns) {
     return true;
 }
 
-bool heap_disarm(struct heap *queue, hrt_token token) {
-    if (!heap_is_armed(queue, token)) return false;
-    take_out(queue, token.slot);
-    return true;
-}
-
-bool heap_is_armed(const struct heap *queue, hrt_token token) {
-    return heap_is_live(queue, token) && queue->nodes[token.slot].place != NOT_ARMED;
-}
-
-bool heap_remove(struct heap *queue, hrt_token token) {
+static bool heap_remove(struct heap *queue, hrt_token token) {
     if (!heap_is_live(queue, token)) return false;
-    heap_disarm(queue, token);
     struct node *node = &queue->nodes[token.slot];
+    if (node->place != NOT_ARMED) take_out(queue, token.slot);
     node->generation++;
     node->place = queue->first_free;
     queue->first_free = token.slot;
@@ -155,19 +114,61 @@ bool heap_remove(struct heap *queue, hrt_token token) {
     return true;
 }
 
-int64_t heap_next_ns(struct heap *queue) {
+static int64_t heap_next_ns(struct heap *queue) {
     return queue->armed_count == 0 ? HRT_NEVER : queue->nodes[queue->heap[0]].deadline_ns;
 }
 
-size_t heap_take_due(struct heap *queue, int64_t now_ns, hrt_due *out_due, size_t capacity) {
-    size_t taken = 0;
-    while (taken < capacity && queue->armed_count > 0) {
-        uint32_t slot = queue->heap[0];
-        struct node *node = &queue->nodes[slot];
-        if (node->deadline_ns > now_ns || node->deadline_ns == HRT_NEVER) break;
-        out_due[taken++] = (hrt_due){node->deadline_ns, {slot, node->generation}};
-        take_out(queue, slot);
-    }
-    return taken;
+static void *create(size_t timers) {
+    struct heap *heap = calloc(1, sizeof *heap);
+    if (heap == NULL) return NULL;
+    heap->first_free = NO_SLOT;
+    heap->capacity = timers;
+    heap->nodes = cbench_map(timers * sizeof *heap->nodes);
+    heap->heap = cbench_map(timers * sizeof *heap->heap);
+    heap->tokens = cbench_map(timers * sizeof *heap->tokens);
+    return heap->nodes == NULL || heap->heap == NULL || heap->tokens == NULL ? NULL : heap;
 }
 
+static void destroy(void *opaque) {
+    struct heap *heap = opaque;
+    cbench_unmap(heap->nodes, heap->capacity * sizeof *heap->nodes);
+    cbench_unmap(heap->heap, heap->capacity * sizeof *heap->heap);
+    cbench_unmap(heap->tokens, heap->capacity * sizeof *heap->tokens);
+    free(heap);
+}
+
+static void add(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct heap *heap = opaque;
+    heap_add(heap, &heap->tokens[timer]);
+    heap_arm(heap, heap->tokens[timer], deadline_ns);
+}
+
+static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    heap_remove(opaque, ((struct heap *)opaque)->tokens[timer]);
+    add(opaque, timer, deadline_ns);
+}
+
+static void move(void *opaque, size_t timer, int64_t deadline_ns) {
+    heap_arm(opaque, ((struct heap *)opaque)->tokens[timer], deadline_ns);
+}
+
+static int64_t next_ns(void *opaque) { return heap_next_ns(opaque); }
+
+static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
+    struct heap *heap = opaque;
+    while (heap_next_ns(heap) <= now_ns) {
+        cbench_fire(fired, heap_next_ns(heap));
+        take_out(heap, heap->heap[0]);
+    }
+    return false;
+}
+
+static size_t memory_bytes(void *opaque) {
+    const struct heap *heap = opaque;
+    return heap->capacity * (sizeof *heap->nodes + sizeof *heap->heap);
+}
+
+const struct cbench_queue_ops cbench_rival_binary_heap = {
+    .id = "heap.binary", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
+    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+};

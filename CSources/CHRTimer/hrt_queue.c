@@ -7,6 +7,7 @@ int hrt_queue_create(hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
     queue->lane.bound = HRT_KEY_NEVER;
+    queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
     return 0;
 }

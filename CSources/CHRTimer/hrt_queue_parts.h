@@ -14,6 +14,7 @@ enum {
     HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
     HRT_BLOCKS = 1 << (29 - HRT_BLOCK_BITS),
 };
+#define HRT_NO_BLOCK UINT32_MAX
 static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
 
 // First in, first out, so that timers armed in order of deadline come out in order.
@@ -68,7 +69,7 @@ struct hrt_queue {
     uint32_t trim_block;   // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_windows *windows;
-    uint64_t roomy[HRT_BLOCKS / 64];  // blocks that are allocated and have a free node
+    uint32_t room_block;   // the lowest allocated block with a free node, or HRT_NO_BLOCK
     struct hrt_node *nodes[HRT_BLOCKS];
     struct hrt_block blocks[HRT_BLOCKS];
     struct hrt_lane lane;
@@ -87,10 +88,51 @@ void hrt_pages_unmap(void *start, size_t bytes);
 size_t hrt_pages_resident(const void *start, size_t bytes);
 
 // Slab (hrt_queue_slab.c)
-int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index);
-void hrt_slab_give(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
+int hrt_slab_make_room(struct hrt_queue *queue);
+void hrt_slab_find_room(struct hrt_queue *queue) HRT_NONBLOCKING;
 void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
+
+static inline bool hrt_block_has_room(const struct hrt_block *block) {
+    return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
+}
+
+// A node for a new timer. 0, -ENOMEM or -ENOSPC.
+static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
+    if (HRT_UNLIKELY(queue->room_block == HRT_NO_BLOCK)) {
+        int status = hrt_slab_make_room(queue);
+        if (status != 0) return status;
+    }
+    struct hrt_block *block = &queue->blocks[queue->room_block];
+    uint32_t index = block->first_free;
+    if (index != 0) {
+        struct hrt_node *node = hrt_node_at(queue, index);
+        block->first_free = (uint32_t)node->arming;
+        node->arming = 0;
+        node->generation++;
+    } else {
+        index = queue->room_block * HRT_BLOCK_NODES + block->used++;
+        hrt_node_at(queue, index)->generation = block->generation_floor + 1;
+    }
+    block->live++;
+    queue->count++;
+    if (HRT_UNLIKELY(!hrt_block_has_room(block))) hrt_slab_find_room(queue);
+    *out_index = index;
+    return 0;
+}
+
+// The node must be disarmed. It keeps its filing.
+static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
+    uint32_t number = index >> HRT_BLOCK_BITS;
+    struct hrt_block *block = &queue->blocks[number];
+    struct hrt_node *node = hrt_node_at(queue, index);
+    queue->count--;
+    if (HRT_UNLIKELY(++node->generation == 0)) return;  // used up: a token of the first would match again
+    node->arming = block->first_free;
+    block->first_free = index;
+    block->live--;
+    if (number < queue->room_block) queue->room_block = number;
+}
 
 static inline bool hrt_slab_owns(const struct hrt_queue *queue, hrt_token token) {
     if (token.slot >= UINT32_C(1) << 29 || (token.generation & 1) == 0) return false;
@@ -151,9 +193,9 @@ static inline void hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane
     if (old_key == lane->bound) lane->is_bound_stale = true;
     if (key < lane->bound) lane->bound = key;
     if (hrt_node_kind(node) == HRT_IN_WHEEL && hrt_wheel_looks_by(lane, hrt_node_index(node), key)) {
-        if (key >= old_key) return;
+        // Not asked only if key < old_key: that is a toss-up for the branch predictor, and this never is.
         struct hrt_bucket *bucket = hrt_wheel_bucket(lane, hrt_node_index(node));
-        if (key < bucket->earliest) bucket->earliest = key;
+        if (HRT_UNLIKELY(key < bucket->earliest)) bucket->earliest = key;
     } else {
         hrt_lane_refile(queue, lane, index);
     }

@@ -7,14 +7,6 @@
 
 enum { BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node), TRIM_NODES_PER_CALL = 1024 };
 
-static void mark_roomy(struct hrt_queue *queue, uint32_t block) {
-    queue->roomy[block / 64] |= UINT64_C(1) << (block % 64);
-}
-
-static void mark_full(struct hrt_queue *queue, uint32_t block) {
-    queue->roomy[block / 64] &= ~(UINT64_C(1) << (block % 64));
-}
-
 // Filing must never allocate: every lane has room for all nodes.
 static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
     int status = hrt_lane_reserve(&queue->lane, blocks);
@@ -33,7 +25,8 @@ static struct hrt_node *map_block(struct hrt_queue *queue, uint32_t block) {
     return nodes;
 }
 
-static int add_block(struct hrt_queue *queue, uint32_t *out_block) {
+// Called when no block has room, so that the new one is the lowest that has.
+int hrt_slab_make_room(struct hrt_queue *queue) {
     uint32_t block = 0;
     while (block < queue->blocks_used && queue->nodes[block] != NULL) block++;
     if (block == HRT_BLOCKS) return -ENOSPC;
@@ -46,55 +39,18 @@ static int add_block(struct hrt_queue *queue, uint32_t *out_block) {
     if (block == queue->blocks_used) queue->blocks_used++;
     queue->nodes[block] = nodes;
     queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
-    mark_roomy(queue, block);
-    *out_block = block;
+    queue->room_block = block;
     return 0;
 }
 
-static int find_room(struct hrt_queue *queue, uint32_t *out_block) {
-    for (uint32_t word = 0; word * 64 < queue->blocks_used; word++) {
-        if (queue->roomy[word] == 0) continue;
-        *out_block = word * 64 + (uint32_t)__builtin_ctzll(queue->roomy[word]);
-        return 0;
+// The lowest block with room has filled up; those below it are full. Few blocks make up a queue of millions.
+void hrt_slab_find_room(struct hrt_queue *queue) HRT_NONBLOCKING {
+    uint32_t block = queue->room_block + 1;
+    while (block < queue->blocks_used &&
+           (queue->nodes[block] == NULL || !hrt_block_has_room(&queue->blocks[block]))) {
+        block++;
     }
-    return add_block(queue, out_block);
-}
-
-int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
-    uint32_t number;
-    int status = find_room(queue, &number);
-    if (status != 0) return status;
-    struct hrt_block *block = &queue->blocks[number];
-    uint32_t index = block->first_free;
-    struct hrt_node *node;
-    if (index != 0) {
-        node = hrt_node_at(queue, index);
-        block->first_free = (uint32_t)node->arming;
-        node->arming = 0;
-        node->generation++;
-    } else {
-        index = number * HRT_BLOCK_NODES + block->used++;
-        node = hrt_node_at(queue, index);
-        node->generation = block->generation_floor + 1;
-    }
-    block->live++;
-    if (block->first_free == 0 && block->used == HRT_BLOCK_NODES) mark_full(queue, number);
-    queue->count++;
-    *out_index = index;
-    return 0;
-}
-
-// The node must be disarmed.
-void hrt_slab_give(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
-    uint32_t number = index >> HRT_BLOCK_BITS;
-    struct hrt_block *block = &queue->blocks[number];
-    struct hrt_node *node = hrt_node_at(queue, index);
-    queue->count--;
-    if (++node->generation == 0) return;  // its generations are used up: a token of the first would match again
-    node->arming = block->first_free;
-    block->first_free = index;
-    block->live--;
-    mark_roomy(queue, number);
+    queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
 }
 
 // Block 0 stays: it is small pages while it is alone, and the next timer would need it again.
@@ -114,8 +70,8 @@ static void unmap_block(struct hrt_queue *queue, uint32_t number) {
     }
     hrt_pages_unmap(queue->nodes[number], BLOCK_BYTES);
     queue->nodes[number] = NULL;
-    mark_full(queue, number);
     *block = (struct hrt_block){.generation_floor = highest};
+    if (queue->room_block == number) hrt_slab_find_room(queue);
     while (queue->blocks_used > 1 && queue->nodes[queue->blocks_used - 1] == NULL) queue->blocks_used--;
 }
 
