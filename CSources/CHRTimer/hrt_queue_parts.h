@@ -9,6 +9,7 @@ enum {
     HRT_BUCKETS = 1 << HRT_LEVEL_BITS,
     HRT_LEVELS = 5,
     HRT_CHAINS = 7,
+    HRT_SPARES = 64,
     HRT_MARK_WORDS = HRT_BUCKETS / 64,
     HRT_BLOCK_BITS = 16,
     HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
@@ -55,7 +56,7 @@ struct hrt_lane {
 struct hrt_block {
     uint32_t first_free;        // the nodes removed, last first
     uint32_t used;              // nodes ever given out
-    uint32_t live;              // nodes given out now, or retired
+    uint32_t live;              // nodes given out now, spare, or retired
     uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
 };
 
@@ -66,6 +67,8 @@ struct hrt_queue {
     uint32_t count;
     uint32_t armed_count;
     uint32_t blocks_used;  // blocks at and above this index were never allocated
+    uint32_t spare_count;  // free nodes that were not yet returned to their blocks
+    uint32_t spares[HRT_SPARES];
     uint32_t trim_block;   // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_windows *windows;
@@ -88,54 +91,35 @@ void hrt_pages_unmap(void *start, size_t bytes);
 size_t hrt_pages_resident(const void *start, size_t bytes);
 
 // Slab (hrt_queue_slab.c)
-int hrt_slab_make_room(struct hrt_queue *queue);
-void hrt_slab_find_room(struct hrt_queue *queue) HRT_NONBLOCKING;
+int hrt_slab_refill(struct hrt_queue *queue);
+void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING;
 void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
 
-static inline bool hrt_block_has_room(const struct hrt_block *block) {
-    return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
-}
-
-// A node for a new timer. 0, -ENOMEM or -ENOSPC.
+// A node for a new timer: one given back lately, which is in the cache, or the next of the lowest block with room.
+// 0, -ENOMEM or -ENOSPC.
 static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
-    if (HRT_UNLIKELY(queue->room_block == HRT_NO_BLOCK)) {
-        int status = hrt_slab_make_room(queue);
+    if (queue->spare_count == 0) {
+        int status = hrt_slab_refill(queue);
         if (status != 0) return status;
     }
-    struct hrt_block *block = &queue->blocks[queue->room_block];
-    uint32_t index = block->first_free;
-    if (index != 0) {
-        struct hrt_node *node = hrt_node_at(queue, index);
-        block->first_free = (uint32_t)node->arming;
-        node->arming = 0;
-        node->generation++;
-    } else {
-        index = queue->room_block * HRT_BLOCK_NODES + block->used++;
-        hrt_node_at(queue, index)->generation = block->generation_floor + 1;
-    }
-    block->live++;
+    uint32_t index = queue->spares[--queue->spare_count];
+    hrt_node_at(queue, index)->generation++;
     queue->count++;
-    if (HRT_UNLIKELY(!hrt_block_has_room(block))) hrt_slab_find_room(queue);
     *out_index = index;
     return 0;
 }
 
 // The node must be disarmed. It keeps its filing.
 static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
-    uint32_t number = index >> HRT_BLOCK_BITS;
-    struct hrt_block *block = &queue->blocks[number];
-    struct hrt_node *node = hrt_node_at(queue, index);
     queue->count--;
-    if (HRT_UNLIKELY(++node->generation == 0)) return;  // used up: a token of the first would match again
-    node->arming = block->first_free;
-    block->first_free = index;
-    block->live--;
-    if (number < queue->room_block) queue->room_block = number;
+    if (HRT_UNLIKELY(++hrt_node_at(queue, index)->generation == 0)) return;  // used up: the first would match again
+    if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
+    queue->spares[queue->spare_count++] = index;
 }
 
 static inline bool hrt_slab_owns(const struct hrt_queue *queue, hrt_token token) {
-    if (token.slot >= UINT32_C(1) << 29 || (token.generation & 1) == 0) return false;
+    if (token.slot >= HRT_PLACE_INDEX || (token.generation & 1) == 0) return false;
     uint32_t index = token.slot + 1;
     return queue->nodes[index >> HRT_BLOCK_BITS] != NULL && hrt_node_at(queue, index)->generation == token.generation;
 }

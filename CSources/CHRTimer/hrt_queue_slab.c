@@ -1,6 +1,7 @@
 // The slab: blocks of nodes that never move, reserved as a whole and touched as they fill. Each block keeps its own free list,
 // and the lowest block with room serves first, so that after a peak the high blocks empty and can be given back.
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "hrt_queue_parts.h"
@@ -26,7 +27,7 @@ static struct hrt_node *map_block(struct hrt_queue *queue, uint32_t block) {
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
-int hrt_slab_make_room(struct hrt_queue *queue) {
+static int add_block(struct hrt_queue *queue) {
     uint32_t block = 0;
     while (block < queue->blocks_used && queue->nodes[block] != NULL) block++;
     if (block == HRT_BLOCKS) return -ENOSPC;
@@ -43,14 +44,50 @@ int hrt_slab_make_room(struct hrt_queue *queue) {
     return 0;
 }
 
+static bool has_room(const struct hrt_block *block) { return block->first_free != 0 || block->used < HRT_BLOCK_NODES; }
+
 // The lowest block with room has filled up; those below it are full. Few blocks make up a queue of millions.
-void hrt_slab_find_room(struct hrt_queue *queue) HRT_NONBLOCKING {
+static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
-    while (block < queue->blocks_used &&
-           (queue->nodes[block] == NULL || !hrt_block_has_room(&queue->blocks[block]))) {
-        block++;
-    }
+    while (block < queue->blocks_used && (queue->nodes[block] == NULL || !has_room(&queue->blocks[block]))) block++;
     queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
+}
+
+// Makes one node spare. 0, -ENOMEM or -ENOSPC.
+int hrt_slab_refill(struct hrt_queue *queue) {
+    if (queue->room_block == HRT_NO_BLOCK) {
+        int status = add_block(queue);
+        if (status != 0) return status;
+    }
+    struct hrt_block *block = &queue->blocks[queue->room_block];
+    uint32_t index = block->first_free;
+    if (index != 0) {
+        struct hrt_node *node = hrt_node_at(queue, index);
+        block->first_free = (uint32_t)node->arming;
+        node->arming = 0;
+    } else {
+        index = queue->room_block * HRT_BLOCK_NODES + block->used++;
+        hrt_node_at(queue, index)->generation = block->generation_floor;
+    }
+    block->live++;
+    queue->spares[queue->spare_count++] = index;
+    if (!has_room(block)) find_room(queue);
+    return 0;
+}
+
+// Returns the spare nodes that were spare longest to their blocks.
+void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = queue->spares[i];
+        uint32_t number = index >> HRT_BLOCK_BITS;
+        struct hrt_block *block = &queue->blocks[number];
+        hrt_node_at(queue, index)->arming = block->first_free;
+        block->first_free = index;
+        block->live--;
+        if (number < queue->room_block) queue->room_block = number;
+    }
+    queue->spare_count -= count;
+    memmove(queue->spares, queue->spares + count, queue->spare_count * sizeof queue->spares[0]);
 }
 
 // Block 0 stays: it is small pages while it is alone, and the next timer would need it again.
@@ -71,12 +108,13 @@ static void unmap_block(struct hrt_queue *queue, uint32_t number) {
     hrt_pages_unmap(queue->nodes[number], BLOCK_BYTES);
     queue->nodes[number] = NULL;
     *block = (struct hrt_block){.generation_floor = highest};
-    if (queue->room_block == number) hrt_slab_find_room(queue);
+    if (queue->room_block == number) find_room(queue);
     while (queue->blocks_used > 1 && queue->nodes[queue->blocks_used - 1] == NULL) queue->blocks_used--;
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
     if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
+    hrt_slab_spill(queue, queue->spare_count);
     uint32_t number = queue->trim_block;
     if (number == 0 || queue->nodes[number] == NULL || queue->blocks[number].live != 0) {
         number = next_empty_block(queue);
