@@ -1,0 +1,47 @@
+import CHRTimer
+
+/// Owns a queue for the length of a test.
+final class TimerQueue {
+    let queue: OpaquePointer
+
+    init() {
+        var created: OpaquePointer?
+        precondition(hrt_queue_create(&created) == 0)
+        queue = created!
+    }
+
+    deinit {
+        hrt_queue_check(queue)
+        hrt_queue_destroy(queue)
+    }
+
+    func add() -> hrt_token {
+        var token = hrt_token()
+        precondition(hrt_queue_add(queue, &token) == 0)
+        return token
+    }
+
+    func schedule(at deadline: Int64, tolerance: Int64 = 0) -> hrt_token {
+        var token = hrt_token()
+        precondition(hrt_queue_schedule(queue, deadline, tolerance, &token) == 0)
+        return token
+    }
+
+    /// All that is due, with as many calls as it takes.
+    func takeDue(at now: Int64, capacity: Int = 256) -> [hrt_due] {
+        var all: [hrt_due] = []
+        var batch = [hrt_due](repeating: hrt_due(), count: capacity)
+        repeat {
+            let taken = hrt_queue_take_due(queue, now, &batch, capacity)
+            all += batch.prefix(taken)
+        } while hrt_queue_next_ns(queue) <= now && hrt_queue_next_ns(queue) != .max
+        return all
+    }
+
+    var next: Int64 { hrt_queue_next_ns(queue) }
+    var nextWake: Int64 { hrt_queue_next_wake_ns(queue) }
+}
+
+extension hrt_token: @retroactive Equatable {
+    public static func == (a: hrt_token, b: hrt_token) -> Bool { a.slot == b.slot && a.generation == b.generation }
+}

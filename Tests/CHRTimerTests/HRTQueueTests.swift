@@ -1,0 +1,171 @@
+import CHRTimer
+import Testing
+
+@Suite("Timer queue")
+struct HRTQueueTests {
+    let second: Int64 = 1_000_000_000
+
+    @Test("An empty queue has no next deadline")
+    func emptyQueue() {
+        let timers = TimerQueue()
+        #expect(timers.next == .max)
+        #expect(timers.nextWake == .max)
+        #expect(timers.takeDue(at: .max).isEmpty)
+    }
+
+    @Test("A timer fires at its nanosecond and not one before")
+    func exactToTheNanosecond() {
+        for distance: Int64 in [1, 65_535, 65_536, 70_000_000, 70 * second, 1 << 50, 1 << 61] {
+            let timers = TimerQueue()
+            _ = timers.takeDue(at: 12_345)
+            let token = timers.schedule(at: 12_345 + distance)
+            #expect(timers.next == 12_345 + distance)
+            #expect(timers.takeDue(at: 12_345 + distance - 1).isEmpty)
+            #expect(timers.takeDue(at: 12_345 + distance).map(\.token) == [token])
+        }
+    }
+
+    @Test("Equal deadlines fire in order of arming, also when some were armed before and moved")
+    func equalDeadlines() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let first = timers.schedule(at: 2 * second)
+        let second = timers.schedule(at: self.second)
+        let third = timers.schedule(at: 2 * self.second)
+        hrt_queue_arm(timers.queue, second, 2 * self.second, 0)
+        hrt_queue_arm(timers.queue, first, 2 * self.second, 0)
+        #expect(timers.takeDue(at: 2 * self.second).map(\.token) == [third, second, first])
+    }
+
+    @Test("A removed timer's token stays stale when its slot is used again")
+    func staleToken() {
+        let timers = TimerQueue()
+        let old = timers.schedule(at: second)
+        #expect(hrt_queue_remove(timers.queue, old))
+        let new = timers.schedule(at: 2 * second)
+        #expect(new.slot == old.slot)
+        #expect(!hrt_queue_is_live(timers.queue, old))
+        #expect(!hrt_queue_arm(timers.queue, old, 0, 0))
+        #expect(!hrt_queue_disarm(timers.queue, old))
+        #expect(!hrt_queue_remove(timers.queue, old))
+        #expect(hrt_queue_deadline_ns(timers.queue, old) == .max)
+        #expect(timers.takeDue(at: second).isEmpty)
+        #expect(timers.takeDue(at: 2 * second).map(\.token) == [new])
+        #expect(!hrt_queue_is_live(timers.queue, hrt_token()))
+    }
+
+    @Test("A timer that was moved later costs at most one look in vain")
+    func oneLookInVain() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let token = timers.schedule(at: second)
+        hrt_queue_arm(timers.queue, token, 5 * second, 0)
+        var looks = 0
+        while timers.next < 5 * second {
+            #expect(timers.takeDue(at: timers.next).isEmpty)
+            looks += 1
+        }
+        #expect(looks <= 1)
+        #expect(timers.next == 5 * second)
+    }
+
+    @Test("Time that jumps by a century fires everything in order")
+    func jump() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let deadlines = (0 ..< 5000).map { Int64(($0 * 7919) % 5000) * second * 600_000 }
+        for deadline in deadlines { _ = timers.schedule(at: deadline) }
+        #expect(timers.takeDue(at: 100 * 366 * 86400 * second).map(\.deadline_ns) == deadlines.sorted())
+    }
+
+    @Test("Time that goes back keeps the order, and fires nothing early")
+    func timeGoesBack() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 3600 * second)
+        let late = timers.schedule(at: 20 * second)
+        let early = timers.schedule(at: 10 * second)
+        #expect(timers.takeDue(at: 5 * second).isEmpty)
+        #expect(timers.next == 10 * second)
+        #expect(timers.takeDue(at: 10 * second).map(\.token) == [early])
+        #expect(timers.takeDue(at: 20 * second).map(\.token) == [late])
+    }
+
+    @Test("The next wake-up is the earliest end of all windows")
+    func windows() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        _ = timers.schedule(at: second, tolerance: 9 * second)
+        _ = timers.schedule(at: 2 * second, tolerance: second)
+        #expect(timers.next == second)
+        #expect(timers.nextWake == 3 * second)
+        let exact = timers.schedule(at: 2 * second + 5)
+        #expect(timers.nextWake == 2 * second + 5)
+        hrt_queue_arm(timers.queue, exact, 4 * second, 0)
+        #expect(timers.nextWake <= 3 * second)
+        #expect(timers.takeDue(at: 3 * second).map(\.deadline_ns) == [second, 2 * second])
+        #expect(timers.takeDue(at: 4 * second).map(\.token) == [exact])
+        #expect(timers.nextWake == .max)
+    }
+
+    @Test("Deadlines at both ends of the line are safe")
+    func extremes() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let never = timers.schedule(at: .max)
+        let past = timers.schedule(at: .min)
+        #expect(timers.takeDue(at: 0).map(\.token) == [past])
+        #expect(timers.takeDue(at: .max).isEmpty)
+        #expect(hrt_queue_is_armed(timers.queue, never))
+    }
+
+    @Test("Clearing disarms every timer, and removes none")
+    func clearing() {
+        let timers = TimerQueue()
+        let tokens = (0 ..< 100).map { timers.schedule(at: Int64($0), tolerance: Int64($0 % 3)) }
+        hrt_queue_clear(timers.queue)
+        #expect(hrt_queue_armed_count(timers.queue) == 0)
+        #expect(hrt_queue_count(timers.queue) == 100)
+        #expect(tokens.allSatisfy { hrt_queue_is_live(timers.queue, $0) })
+        #expect(timers.takeDue(at: .max - 1).isEmpty)
+    }
+
+    @Test("Memory is given back after a peak, and old tokens stay stale")
+    func givesMemoryBack() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (0 ..< 300_000).map { timers.schedule(at: second + Int64($0) * 1000) }
+        let peak = hrt_queue_memory_bytes(timers.queue)
+        for token in tokens { hrt_queue_remove(timers.queue, token) }
+        while hrt_queue_trim(timers.queue) {}
+        #expect(hrt_queue_memory_bytes(timers.queue) < peak / 2)
+        let again = (0 ..< 300_000).map { _ in timers.schedule(at: second) }
+        #expect(Set(again.map(\.slot)).count == again.count)
+        #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
+        #expect(timers.takeDue(at: second).map(\.token) == again)
+    }
+
+    @Test("Iterating visits each armed timer once")
+    func iterating() {
+        let timers = TimerQueue()
+        let tokens = (0 ..< 10).map { timers.schedule(at: Int64($0)) }
+        hrt_queue_disarm(timers.queue, tokens[3])
+        hrt_queue_remove(timers.queue, tokens[7])
+        var cursor: UInt32 = 0
+        var timer = hrt_due()
+        var visited: [Int64] = []
+        while hrt_queue_next_armed(timers.queue, &cursor, &timer) { visited.append(timer.deadline_ns) }
+        #expect(visited == [0, 1, 2, 4, 5, 6, 8, 9])
+    }
+
+    @Test("A crowd in one instant is spread over calls, each of which does a bounded piece")
+    func crowd() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (0 ..< 20_000).map { _ in timers.schedule(at: second) }
+        var batch = [hrt_due](repeating: hrt_due(), count: tokens.count)
+        #expect(hrt_queue_take_due(timers.queue, second, &batch, tokens.count) < tokens.count)
+        #expect(timers.next <= second)
+        #expect(hrt_queue_armed_count(timers.queue) > 0)
+        #expect(timers.takeDue(at: second).last?.token == tokens.last)
+    }
+}
