@@ -30,7 +30,11 @@ let package = Package(
             name: "CHRTimer",
             dependencies: ["CLibevent"],
             path: "CSources/CHRTimer",
-            cSettings: [.define("_GNU_SOURCE")]
+            cSettings: [
+                .define("_GNU_SOURCE"),
+                // The checkers of invariants, called by tests.
+                .define("HRT_CHECKING", .when(configuration: .debug)),
+            ]
         ),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
         .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer"], swiftSettings: strict),
@@ -39,7 +43,7 @@ let package = Package(
 
         .target(
             name: "CBench",
-            dependencies: ["CHRTimer"],
+            dependencies: ["CHRTimer", "CLibevent"],
             path: "Benchmarks/CBench",
             cSettings: [.define("_GNU_SOURCE")]
         ),

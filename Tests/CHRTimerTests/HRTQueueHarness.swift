@@ -1,4 +1,4 @@
-import CHRTimer
+public import CHRTimer
 
 /// Owns a queue for the length of a test.
 final class TimerQueue {

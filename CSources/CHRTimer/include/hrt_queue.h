@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hrt_nonblocking.h"
+
 // Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back what is due, in order of
 // (deadline, arming), exact to the nanosecond. The caller keeps whatever belongs to a timer in an array of its own,
 // indexed by slot. How it works: hrt_queue_node.h.
@@ -31,17 +33,6 @@ typedef struct {
     int64_t deadline_ns;
     hrt_token token;
 } hrt_due;
-
-// Functions so marked neither allocate, nor free, nor lock, nor call the system. The compiler checks it
-// (-Wfunction-effects), and RealtimeSanitizer can.
-#if defined(__has_attribute)
-#if __has_attribute(nonblocking)
-#define HRT_NONBLOCKING __attribute__((nonblocking))
-#endif
-#endif
-#ifndef HRT_NONBLOCKING
-#define HRT_NONBLOCKING
-#endif
 
 // 0 or -ENOMEM.
 int hrt_queue_create(hrt_queue **out_queue);
