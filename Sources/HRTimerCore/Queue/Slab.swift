@@ -34,6 +34,14 @@ package struct Slab<Element>: ~Copyable {
         }
     }
 
+    package func forEach(_ body: (Element) -> Void) {
+        for chunk in chunks {
+            for place in 0..<Self.chunkSize {
+                if let element = chunk[place] { body(element) }
+            }
+        }
+    }
+
     /// The element in a slot that is in use. Stays valid until the slot is emptied.
     package subscript(slot: UInt32) -> Element {
         @inline(__always) unsafeAddress { UnsafePointer(present(slot)) }
