@@ -1,13 +1,42 @@
-public import HRTimer
+public import FoundationEssentials
+@_exported public import HRTimer
 
-/// Foundation's name for `LoopTimer`. For a scoped import, which hides Foundation's own in that file:
-///
-///     import Foundation
-///     import class HRTimerCompat.Timer
+// The familiar names, for one file at a time:
+//
+//     import class HRTimerCompat.Timer
+//     import class HRTimerCompat.RunLoop
+//
+// makes a file that was written for Foundation's timers use these; Foundation may be imported beside them.
+
+/// `LoopTimer` under Foundation's name.
 public typealias Timer = LoopTimer
 
-/// Foundation's name for `TimerLoop`, for a scoped import.
+/// `TimerLoop` under Foundation's name.
 public typealias RunLoop = TimerLoop
 
-/// QuartzCore's name for `DisplayLink`.
-public typealias CADisplayLink = DisplayLink
+extension LoopTimer {
+    /// A timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if it repeats;
+    /// NaN makes an invalid timer.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduledTimer(
+        withTimeInterval interval: Double,
+        repeats: Bool,
+        block: @escaping Handler
+    ) -> LoopTimer {
+        scheduled(timeInterval: interval, repeats: repeats, block: block)
+    }
+}
+
+extension TimerLoop {
+    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's.
+    public func perform(inModes modes: [Mode], block: @escaping @Sendable () -> Void) {
+        perform(inModes: modes, order: 0, block)
+    }
+
+    /// Runs once in `mode`, until a source was handled or until `limit`.
+    @available(*, noasync)
+    public func acceptInput(forMode mode: Mode, before limit: Date) {
+        run(mode: mode, before: limit)
+    }
+}

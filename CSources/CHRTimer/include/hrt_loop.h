@@ -44,9 +44,9 @@ int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 // As a wait for a past deadline. No system call if nothing is watched and no wake is pending.
 int hrt_loop_poll(hrt_loop *_Nonnull loop);
 
-// The descriptors that the last wait or poll found ready, in libevent's order: as many as were found, valid until the next
-// wait. Writes the address of the first.
-size_t hrt_loop_ready(const hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *_Nonnull out_ready);
+// The descriptors that the last wait or poll found ready, in libevent's order, given out once. Writes the address of the
+// first, valid until the next wait, and returns how many.
+size_t hrt_loop_take_ready(hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *_Nonnull out_ready);
 
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.
 // Any thread; async-signal-safe.
@@ -67,5 +67,17 @@ int hrt_loop_watch(
 
 // Frees the watch. What it found in the last wait stays listed.
 void hrt_loop_unwatch(hrt_loop *_Nonnull loop, hrt_watch *_Nonnull watch);
+
+// Signals of the process as counts in an eventfd, one for each signal, to be watched by a loop. Any thread.
+
+// Takes the place of the process's handler for the signal, with SA_RESTART. Writes the descriptor, readable while there are
+// signals to take; it stays ours. 0, -EINVAL (no signal, SIGKILL, SIGSTOP), -EBUSY (open already), -EMFILE, -ENFILE.
+int hrt_signal_open(int signal, int *_Nonnull out_fd);
+
+// How many came since the last call. 0 if the signal is not open.
+uint64_t hrt_signal_take(int signal);
+
+// Puts the former handler back and closes the descriptor. Not from a signal handler.
+void hrt_signal_close(int signal);
 
 #endif

@@ -12,6 +12,9 @@ struct LoopState: ~Copyable, Sendable {
     /// Due timers of modes that are not running.
     var setAside = SetAsideTimers()
     var performs = PendingPerforms()
+    var descriptors = WatchedDescriptors()
+    var triggers = OrderedItems<LoopTrigger>()
+    var observers = OrderedItems<LoopObserver>()
     /// The runs going on, the innermost last.
     var runs: [Run] = []
     /// What the thread sleeps until. `.min` while it is awake: whoever adds something need not wake it then.
@@ -25,6 +28,8 @@ struct LoopState: ~Copyable, Sendable {
         let timer: LoopTimer
         var modes: ModeSet
         var phase = Phase.out
+        /// Its own, also while it is set aside and the queue has another.
+        var deadline_ns = Int64.max
         var isSetAside = false
     }
 
@@ -75,7 +80,8 @@ extension LoopState {
 
     /// The record if that was the timer's last mode.
     mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode) -> TimerRecord? {
-        guard timers.isLive(token), let index = modes.known(mode), timers.records[token.slot].modes.contains(index) else {
+        guard timers.isLive(token), let index = modes.known(mode), timers.records[token.slot].modes.contains(index)
+        else {
             return nil
         }
         if timers.records[token.slot].modes.count == 1 { return removeTimer(token) }
@@ -87,6 +93,7 @@ extension LoopState {
     mutating func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) {
         guard timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns) else { return }
         timers.records[token.slot].phase = .armed
+        timers.records[token.slot].deadline_ns = deadline_ns
         if tolerance_ns > 0 { hasTolerance = true }
     }
 
@@ -164,7 +171,8 @@ extension LoopState {
             guard timers.records[token.slot].phase == .aside else { continue }
             if timers.records[token.slot].modes.intersects(served) {
                 // Overdue: its place among the overdue ones is what counts.
-                arm(token, deadline_ns: .min, tolerance_ns: 0)
+                timers.arm(token, deadline_ns: .min)
+                timers.records[token.slot].phase = .armed
             } else {
                 putAside(token)
             }

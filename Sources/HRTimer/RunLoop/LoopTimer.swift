@@ -38,6 +38,11 @@ public final class LoopTimer: Sendable {
         /// Ticks without a call since the last call, and as the handler sees them.
         var uncountedTicks = 0
         var missedTicks = 0
+        /// The date in seconds that was given for a deadline.
+        var givenDate: (deadline_ns: Int64, seconds: Double)?
+
+        /// The next deadline, or of an invalid timer the one it fired for last.
+        var shownDeadline_ns: Int64 { handler == nil ? lastFired_ns ?? deadline_ns : deadline_ns }
     }
 
     /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
@@ -46,6 +51,8 @@ public final class LoopTimer: Sendable {
         case interval(ns: Int64)
         /// An instant that had passed, or not, when it was given.
         case instant(isPast: Bool)
+        /// The same for an instant of the wall clock.
+        case date(wall_ns: Int64, isPast: Bool)
         /// The loop's own clock was asked already.
         case settled
     }
@@ -143,14 +150,8 @@ extension LoopTimer {
     /// handler it takes the place of the deadline that would come next. `distantFuture` pauses the timer. A timer that does
     /// not repeat still becomes invalid after the handler that is running; on an invalid one it does nothing.
     public var fireInstant: MonotonicInstant {
-        get {
-            MonotonicInstant(
-                nanoseconds: state.withLock { state in
-                    state.handler == nil ? state.lastFired_ns ?? state.deadline_ns : state.deadline_ns
-                }
-            )
-        }
-        set { move(to: newValue.nanoseconds, isPast: newValue < .now) }
+        get { MonotonicInstant(nanoseconds: state.withLock { $0.shownDeadline_ns }) }
+        set { move(to: newValue.nanoseconds, origin: .instant(isPast: newValue < .now)) }
     }
 
     /// How much later than its deadline a call may come, in seconds, so that it can share a wake-up with others. Never
@@ -187,13 +188,13 @@ extension LoopTimer {
         withExtendedLifetime(freed) {}
     }
 
-    /// Sets the next deadline. `isPast` is by the kernel's clock, and counts only as long as there is no loop.
-    func move(to deadline_ns: Int64, isPast: Bool) {
+    /// Sets the next deadline. The origin counts only as long as there is no loop.
+    func move(to deadline_ns: Int64, origin: Origin) {
         update { state, loop in
             guard state.handler != nil else { return false }
             guard let loop else {
                 state.deadline_ns = deadline_ns
-                state.origin = .instant(isPast: isPast)
+                state.origin = origin
                 return false
             }
             state.deadline_ns = max(deadline_ns, loop.time.now_ns)
@@ -249,7 +250,9 @@ extension LoopTimer {
     private static func settle(_ state: State, _ time: TimeBase) -> Int64 {
         switch (state.origin, time.virtual) {
         case (.interval(let interval_ns), let virtual?): virtual.now_ns.addingSaturating(interval_ns)
-        case (.instant(isPast: true), nil), (.instant, .some): max(state.deadline_ns, time.now_ns)
+        case (.date(let wall_ns, _), .some): max(time.instant_ns(wall_ns: wall_ns), time.now_ns)
+        case (.instant(isPast: true), nil), (.date(_, isPast: true), nil), (.instant, .some):
+            max(state.deadline_ns, time.now_ns)
         default: state.deadline_ns
         }
     }

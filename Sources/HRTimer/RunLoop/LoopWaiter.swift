@@ -51,6 +51,27 @@ final class LoopWaiter: @unchecked Sendable {
         futex?.wake()
     }
 
+    /// The loop's thread; nil if the kernel refuses.
+    func watch(_ source: LoopSource, tag: UInt64) -> WatchedDescriptors.Watch? {
+        guard let loop else { return nil }
+        var watch: OpaquePointer?
+        let status = hrt_loop_watch(loop, source.descriptor, source.events.rawValue, tag, &watch)
+        return status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
+    }
+
+    /// The loop's thread.
+    func unwatch(_ watch: WatchedDescriptors.Watch) {
+        if let loop { hrt_loop_unwatch(loop, watch.address) }
+    }
+
+    /// What the last wait or poll found. A copy: handlers may run the loop.
+    func takeReady() -> [hrt_ready] {
+        guard let loop else { return [] }
+        var first: UnsafePointer<hrt_ready>?
+        let count = hrt_loop_take_ready(loop, &first)
+        return count == 0 ? [] : Array(UnsafeBufferPointer(start: first, count: count))
+    }
+
     var isWoken: Bool {
         if let loop { return hrt_loop_is_woken(loop) != 0 }
         return isFutexWoken.load(ordering: .relaxed)

@@ -89,6 +89,8 @@ extension TimerLoop {
         return onOwnThread {
             guard begin(mode) else { return nil }
             defer { state.withLock { _ = $0.runs.popLast() } }
+            tell(.entry)
+            defer { tell(.exit) }
             while true {
                 let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
                 if let outcome { return outcome }
@@ -108,12 +110,25 @@ extension TimerLoop {
         }
     }
 
-    /// Blocks, then a wait, then timers, then blocks again. Nil if the run goes on.
+    /// Blocks and triggers, then a wait, then timers and descriptors, then blocks again. Nil if the run goes on.
     private func pass(limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+        tell(.beforeTimers)
+        tell(.beforeSources)
         performBlocks()
-        sleep(limit_ns: limit_ns)
+        var hasServed = callTriggers(onlyFirst: returnsAfterSource)
+        if hasServed { performBlocks() }
+        if hasServed || limit_ns < .max && limit_ns <= time.now_ns {
+            updateWatches()
+            _ = waiter.poll()
+        } else {
+            tell(.beforeWaiting)
+            sleep(limit_ns: limit_ns)
+            tell(.afterWaiting)
+        }
         fireDueTimers()
+        if serveDescriptors(onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
+        if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
         return state.withLock { state in
             if isPastLimit { return .timedOut }
@@ -129,7 +144,6 @@ extension TimerLoop {
     private func fireDueTimers() {
         let now_ns = time.now_ns
         var timer = state.withLock { state -> LoopTimer? in
-            state.sleepsUntil_ns = .min
             state.collectDue(now_ns: now_ns)
             return state.popDue()
         }
@@ -140,9 +154,12 @@ extension TimerLoop {
     }
 
     private func sleep(limit_ns: Int64) {
+        updateWatches()
         let until_ns = state.withLock { state -> Int64 in
-            let isStopped = state.runs.last?.isStopped ?? true
-            if isStopped || state.isEnded || state.performs.contains(servedBy: state.served) { return .min }
+            // A block or a trigger may have been the last thing there was.
+            let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: state.served)
+            let hasSignal = state.triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(state.served) }
+            if isOver || hasSignal || state.performs.contains(servedBy: state.served) { return .min }
             state.readmit()
             state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
             return state.sleepsUntil_ns
@@ -152,6 +169,8 @@ extension TimerLoop {
         } else {
             _ = until_ns == .min ? waiter.poll() : waiter.wait(until: until_ns)
         }
+        // Before the observers of `afterWaiting`: what they add needs no wake.
+        state.withLock { $0.sleepsUntil_ns = .min }
     }
 
     /// Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

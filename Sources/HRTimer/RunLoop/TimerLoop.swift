@@ -1,6 +1,7 @@
 import CHRTimer
 import Glibc
 public import HRTimerCore
+import Synchronization
 
 /// A thread's loop of timers, descriptors and blocks: Foundation's `RunLoop`, on the kernel's exact timers.
 ///
@@ -19,6 +20,9 @@ public final class TimerLoop: Sendable {
     let time: TimeBase
     let waiter = LoopWaiter()
     let state = Locked(LoopState())
+    /// Activities that some observer was added for: lets a pass without observers go without the lock.
+    let observed = Atomic<UInt32>(0)
+    let delayed = Locked(DelayedPerforms())
     private let owner: Locked<Owner>
 
     /// Whose loop it is. A free one belongs to whichever thread runs it at the moment.
@@ -65,14 +69,22 @@ public final class TimerLoop: Sendable {
 
     /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
     func end() {
-        let (timers, blocks) = state.withLock { state in
+        let held = state.withLock { state in
             state.isEnded = true
             state.modes.removeAllMembers()
             for index in state.runs.indices { state.runs[index].isStopped = true }
-            return (state.timers.end(), state.performs.removeAll())
+            return (
+                timers: state.timers.end(), sources: state.descriptors.removeAll(waiter),
+                triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),
+                blocks: state.performs.removeAll()
+            )
         }
-        for record in timers { record.timer.invalidate() }
-        withExtendedLifetime(blocks) {}
+        for record in held.timers { record.timer.invalidate() }
+        held.sources.forEach { $0.invalidate() }
+        held.triggers.forEach { $0.invalidate() }
+        held.observers.forEach { $0.invalidate() }
+        delayed.withLock { $0.removeAll() }
+        withExtendedLifetime(held.blocks) {}
     }
 
     /// Makes the calling thread the loop's own for good. False if it is another thread's.

@@ -16,7 +16,9 @@ import Testing
         start = time.now
     }
 
-    private func at(_ seconds: Double) -> MonotonicInstant { start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded()))) }
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
 
     private func frame(_ instant: MonotonicInstant, _ rate: Double) -> Int {
         Int((Double(instant.nanoseconds - start.nanoseconds) / 1e9 * rate).rounded())
@@ -106,7 +108,8 @@ import Testing
     @Test(
         "The nearest divisor of the display's rate is used, of two equally near ones the slower",
         arguments: [
-            (60, 50, 60), (60, 45, 30), (60, 40, 30), (60, 25, 20), (60, 24, 20), (59.94, 45, 29.97), (59.94, 60, 59.94),
+            (60, 50, 60), (60, 45, 30), (60, 40, 30), (60, 25, 20), (60, 24, 20), (59.94, 45, 29.97),
+            (59.94, 60, 59.94),
             (120, 50, 40), (120, 48, 40), (144, 60, 48), (144, 30, 28.8), (144, 24, 24), (165, 60, 55), (75, 50, 37.5),
             (60, 0, 60), (60, -1, 60), (60, .nan, 60), (60, .infinity, 60), (60, 1000, 60),
         ] as [(Double, Double, Double)]

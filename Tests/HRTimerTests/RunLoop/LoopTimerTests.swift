@@ -18,7 +18,9 @@ import Testing
 
     private func seconds() -> Double { Double(time.now.nanoseconds - start.nanoseconds) / 1e9 }
 
-    private func at(_ seconds: Double) -> MonotonicInstant { start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded()))) }
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
 
     private func timer(
         every interval: Duration,
@@ -99,7 +101,10 @@ import Testing
         #expect(timer.interval == .microseconds(100))
     }
 
-    @Test("An interval of zero or less, not repeating, fires in the next pass", arguments: [Duration.zero, .seconds(-5)])
+    @Test(
+        "An interval of zero or less, not repeating, fires in the next pass",
+        arguments: [Duration.zero, .seconds(-5)]
+    )
     func nonpositiveOnce(_ interval: Duration) {
         _ = timer(every: interval, repeats: false)
         loop.run(until: start)

@@ -1,0 +1,125 @@
+import HRTimerCore
+import Synchronization
+
+/// Is told what a loop is doing: `CFRunLoopObserver`.
+///
+///     let observer = LoopObserver(activities: .beforeWaiting) { observer, activity in redraw() }
+///     TimerLoop.current.add(observer, forMode: .common)
+///
+/// Called on the loop's thread, those of a lower `order` first, equal ones in order of arrival. An observer is not called
+/// from within its own call. It does not keep a loop running. The handler is freed by `invalidate()`, and after the call
+/// of an observer that does not repeat. Any thread.
+public final class LoopObserver: Sendable {
+    /// Points in a pass of a loop.
+    public struct Activity: OptionSet, Hashable, Sendable {
+        /// The bits, those of `CFRunLoopActivity`.
+        public let rawValue: UInt32
+
+        /// A set by its bits.
+        public init(rawValue: UInt32) {
+            self.rawValue = rawValue
+        }
+
+        /// A run begins, a nested one too.
+        public static let entry = Activity(rawValue: 1)
+        /// A pass begins.
+        public static let beforeTimers = Activity(rawValue: 2)
+        /// Blocks and triggers come next.
+        public static let beforeSources = Activity(rawValue: 4)
+        /// The loop is about to sleep.
+        public static let beforeWaiting = Activity(rawValue: 32)
+        /// The loop woke, and has done nothing yet.
+        public static let afterWaiting = Activity(rawValue: 64)
+        /// A run ends.
+        public static let exit = Activity(rawValue: 128)
+        /// All of them.
+        public static let all: Activity = [.entry, .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting, .exit]
+    }
+
+    /// What an observer calls.
+    public typealias Handler = @Sendable (LoopObserver, Activity) -> Void
+
+    /// What it is told.
+    public let activities: Activity
+    /// Its place among the observers.
+    public let order: Int
+    /// Whether it goes on after the first call.
+    public let repeats: Bool
+    let attachment: Attachment<Handler>
+    private let isCalled = Atomic(false)
+
+    /// An observer that is in no loop yet.
+    public init(
+        activities: Activity = .all,
+        repeats: Bool = true,
+        order: Int = 0,
+        handler: @escaping Handler
+    ) {
+        self.activities = activities
+        self.repeats = repeats
+        self.order = order
+        attachment = Attachment(handler)
+    }
+
+    /// False once invalidated, or called if it does not repeat.
+    public var isValid: Bool { attachment.handler != nil }
+
+    /// Takes it out of its loop and frees the handler. Idempotent.
+    public func invalidate() {
+        attachment.end { $0.forget(self) }
+    }
+
+    func call(_ activity: Activity) {
+        guard let handler = attachment.handler else { return }
+        // One thread runs the loop: nobody else sets the flag meanwhile.
+        if isCalled.exchange(true, ordering: .acquiringAndReleasing) { return }
+        defer { isCalled.store(false, ordering: .releasing) }
+        handler(self, activity)
+        if !repeats { invalidate() }
+    }
+}
+
+extension TimerLoop {
+    /// Has the observer told what the loop does in `mode`. One loop, several modes; adding it twice to a mode, or an
+    /// invalid one, does nothing.
+    public func add(_ observer: LoopObserver, forMode mode: Mode) {
+        _ = observer.attachment.attach(to: self) {
+            state.withLock { state in
+                guard !state.isEnded else { return }
+                let index = state.modes.index(of: mode)
+                _ = state.observers.add(observer, id: observer.attachment.id, order: observer.order, mode: index)
+            }
+            observed.bitwiseOr(observer.activities.rawValue, ordering: .relaxed)
+        }
+    }
+
+    /// Takes the observer out of one mode.
+    public func remove(_ observer: LoopObserver, forMode mode: Mode) {
+        observer.attachment.detach(from: self) {
+            state.withLock { state in
+                guard let index = state.modes.known(mode) else { return false }
+                return state.observers.remove(id: observer.attachment.id, mode: index).isOut
+            }
+        }
+    }
+
+    /// Whether the observer is told of `mode`.
+    public func contains(_ observer: LoopObserver, forMode mode: Mode) -> Bool {
+        state.withLock { state in
+            state.modes.known(mode).map {
+                state.observers.contains(id: observer.attachment.id, servedBy: state.modes.served(in: $0))
+            } ?? false
+        }
+    }
+
+    func forget(_ observer: LoopObserver) {
+        state.withLock { _ = $0.observers.remove(id: observer.attachment.id) }
+    }
+
+    func tell(_ activity: LoopObserver.Activity) {
+        // Most loops have no observer: then a pass takes no lock for them.
+        guard observed.load(ordering: .relaxed) & activity.rawValue != 0 else { return }
+        let observers = state.withLock { $0.observers.items(servedBy: $0.served) }
+        for observer in observers where observer.activities.contains(activity) { observer.call(activity) }
+    }
+}

@@ -1,0 +1,143 @@
+import CHRTimer
+public import HRTimerCore
+
+/// Watches a descriptor in a loop: what Foundation has no public type for on Linux.
+///
+///     let source = try LoopSource(descriptor: socket, events: .readable) { source, events in … }
+///     try TimerLoop.current.add(source, forMode: .default)
+///
+/// Level-triggered: the handler is called in every pass in which the descriptor is ready, on the loop's thread, until it
+/// has read or written what there is. A hang-up or an error counts as ready for whatever was asked. The descriptor is
+/// borrowed: it may be closed as soon as `invalidate()` returned, not before. The handler is freed by `invalidate()`. Any
+/// thread. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
+public final class LoopSource: Sendable {
+    /// What a descriptor can be ready for.
+    public struct Events: OptionSet, Hashable, Sendable {
+        /// The bits.
+        public let rawValue: UInt32
+
+        /// A set by its bits.
+        public init(rawValue: UInt32) {
+            self.rawValue = rawValue
+        }
+
+        /// Data, a connection, or the end of file can be had without blocking.
+        public static let readable = Events(rawValue: UInt32(HRT_READABLE))
+        /// Something can be written without blocking.
+        public static let writable = Events(rawValue: UInt32(HRT_WRITABLE))
+    }
+
+    /// What a source calls; the events are those found, of those asked for.
+    public typealias Handler = @Sendable (LoopSource, Events) -> Void
+
+    /// What it watches.
+    public let descriptor: Int32
+    /// What it watches it for.
+    public let events: Events
+    let attachment: Attachment<Handler>
+    /// Closes with the source what it opened itself.
+    private let owned: OwnedDescriptor?
+
+    /// A source that is in no loop yet. Throws EBADF for what is no descriptor, and EPERM for a regular file or a
+    /// directory, which are always ready and cannot be watched.
+    public convenience init(
+        descriptor: Int32,
+        events: Events = .readable,
+        handler: @escaping Handler
+    ) throws(TimerError) {
+        try check(hrt_loop_can_watch(descriptor), "watch descriptor \(descriptor)")
+        self.init(descriptor, events, owned: nil, handler)
+    }
+
+    init(_ descriptor: Int32, _ events: Events, owned: OwnedDescriptor?, _ handler: @escaping Handler) {
+        self.descriptor = descriptor
+        self.events = events
+        self.owned = owned
+        attachment = Attachment(handler)
+    }
+
+    /// False once invalidated, or refused by the kernel when the loop came to watch it.
+    public var isValid: Bool { attachment.handler != nil }
+
+    /// Takes it out of its loop and frees the handler. No call comes after this on the loop's own thread; elsewhere one that
+    /// has begun goes on. Idempotent.
+    public func invalidate() {
+        attachment.end { $0.forget(self) }
+    }
+}
+
+/// Closed with its last reference.
+final class OwnedDescriptor: Sendable {
+    let number: Int32
+    private let close: @Sendable (Int32) -> Void
+
+    init(_ number: Int32, close: @escaping @Sendable (Int32) -> Void) {
+        self.number = number
+        self.close = close
+    }
+
+    deinit {
+        close(number)
+    }
+}
+
+/// The descriptors of one loop. Watches belong to the loop's thread, entries to the lock.
+struct WatchedDescriptors: Sendable {
+    struct Entry: Sendable {
+        let source: LoopSource
+        var modes: ModeSet
+        var watch: Watch?
+    }
+
+    struct Watch: @unchecked Sendable {
+        // Sendable: an address, used by the loop's thread alone.
+        let address: OpaquePointer
+    }
+
+    var entries: [UInt64: Entry] = [:]
+    /// Watches of sources that are gone.
+    var stale: [Watch] = []
+    /// Something changed since the loop's thread looked.
+    var hasChanged = false
+    /// The modes that are watched for.
+    var watched = ModeSet()
+
+    mutating func remove(id: UInt64) -> Entry? {
+        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        if let watch = entry.watch { stale.append(watch) }
+        hasChanged = true
+        return entry
+    }
+
+    /// Watches what the running mode serves and nothing else. Gives the sources that the kernel refused.
+    mutating func update(_ waiter: LoopWaiter, servedBy served: ModeSet) -> [LoopSource] {
+        guard hasChanged || watched != served else { return [] }
+        hasChanged = false
+        watched = served
+        for watch in stale { waiter.unwatch(watch) }
+        stale = []
+        var refused: [LoopSource] = []
+        for (id, entry) in entries {
+            let isServed = entry.modes.intersects(served)
+            if isServed, entry.watch == nil {
+                entries[id]?.watch = waiter.watch(entry.source, tag: id)
+                if entries[id]?.watch == nil { refused.append(entry.source) }
+            } else if !isServed, let watch = entry.watch {
+                waiter.unwatch(watch)
+                entries[id]?.watch = nil
+            }
+        }
+        return refused
+    }
+
+    /// Frees all watches: no thread is inside the loop any more.
+    mutating func removeAll(_ waiter: LoopWaiter) -> [LoopSource] {
+        for watch in stale { waiter.unwatch(watch) }
+        for watch in entries.values.compactMap(\.watch) { waiter.unwatch(watch) }
+        defer {
+            entries = [:]
+            stale = []
+        }
+        return entries.values.map(\.source)
+    }
+}

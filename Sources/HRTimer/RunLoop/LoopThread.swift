@@ -1,0 +1,70 @@
+import CHRTimer
+import Glibc
+public import HRTimerCore
+
+/// A thread that does nothing but run its loop, in the default mode, until it is told to end.
+///
+///     let worker = try TimerLoop.thread(name: "sampler")
+///     worker.loop.add(timer, forMode: .default)
+///     worker.end()
+///
+/// It blocks all signals. It ends with `end()`, or when its last reference goes; then its timers are invalid, their handlers
+/// and its descriptors freed.
+public final class LoopThread: Sendable {
+    /// The thread's loop, kept alive while it has nothing to do.
+    public let loop: TimerLoop
+    private let thread: Locked<pthread_t?>
+
+    init(name: String, time: TimeBase) throws(TimerError) {
+        let loop = TimerLoop(time: time)
+        if let failure = loop.waiter.failure { throw failure }
+        loop.isKeptAlive = true
+        let started = try startThread {
+            name.withCString { hrt_thread_set_name($0) }
+            loop.runUntilEnded()
+        }
+        thread = Locked(started)
+        self.loop = loop
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Ends the thread, after the handler that may be running. It has ended when this returns, unless this is called by one
+    /// of its handlers. Idempotent.
+    public func end() {
+        let thread = thread.withLock { $0.take() }
+        guard let thread else { return }
+        loop.refuseToRun()
+        if isCurrent(thread) {
+            pthread_detach(thread)
+        } else {
+            pthread_join(thread, nil)
+        }
+    }
+}
+
+extension TimerLoop {
+    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. Throws EAGAIN if there is no room
+    /// for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
+    public static func thread(name: String = "timerloop", time: TimeBase = .kernel) throws(TimerError) -> LoopThread {
+        try LoopThread(name: name, time: time)
+    }
+
+    /// The whole life of the calling thread.
+    fileprivate func runUntilEnded() {
+        guard claim() else { return }
+        // From here on the thread-specific value's destructor ends the loop.
+        CurrentLoop.adopt(self)
+        while !isRefusing { run() }
+    }
+
+    private var isRefusing: Bool { state.withLock { $0.isEnded } }
+
+    /// Stops all runs, nested ones too, and lets none begin.
+    fileprivate func refuseToRun() {
+        state.withLock { $0.isEnded = true }
+        waiter.wake()
+    }
+}

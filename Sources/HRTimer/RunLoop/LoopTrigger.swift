@@ -1,0 +1,110 @@
+import HRTimerCore
+import Synchronization
+
+/// A source that the program itself sets off: a version-0 `CFRunLoopSource`.
+///
+///     let trigger = LoopTrigger { trigger in drainMailbox() }
+///     loop.add(trigger, forMode: .default)
+///     trigger.signal()   // from any thread
+///
+/// The handler runs once on the loop's thread for any number of signals since its last call; triggers of a lower `order`
+/// first. A trigger in a mode keeps the loop running there. The handler is freed by `invalidate()`. Any thread.
+public final class LoopTrigger: Sendable {
+    /// What a trigger calls.
+    public typealias Handler = @Sendable (LoopTrigger) -> Void
+
+    /// Its place among the triggers.
+    public let order: Int
+    let attachment: Attachment<Handler>
+    private let signalled = Atomic(false)
+
+    /// A trigger that is in no loop yet.
+    public init(order: Int = 0, handler: @escaping Handler) {
+        self.order = order
+        attachment = Attachment(handler)
+    }
+
+    /// Has the handler called in the loop's next pass in a mode of the trigger, and wakes the loop, which
+    /// `CFRunLoopSourceSignal` does not. Kept until there is such a pass.
+    public func signal() {
+        signalled.store(true, ordering: .sequentiallyConsistent)
+        attachment.loop?.wakeIfWaiting()
+    }
+
+    /// Signalled, and not called since.
+    public var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
+
+    /// False once invalidated.
+    public var isValid: Bool { attachment.handler != nil }
+
+    /// Takes it out of its loop and frees the handler. Idempotent.
+    public func invalidate() {
+        attachment.end { $0.forget(self) }
+    }
+
+    /// True if there was a signal.
+    func callIfSignalled() -> Bool {
+        guard let handler = attachment.handler, signalled.exchange(false, ordering: .sequentiallyConsistent) else {
+            return false
+        }
+        handler(self)
+        return true
+    }
+}
+
+extension TimerLoop {
+    /// Has the loop serve the trigger in `mode`. One loop, several modes; adding it twice to a mode, or an invalid one, does
+    /// nothing.
+    public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
+        let isAdded = trigger.attachment.attach(to: self) {
+            state.withLock { state in
+                guard !state.isEnded else { return }
+                let index = state.modes.index(of: mode)
+                if state.triggers.add(trigger, id: trigger.attachment.id, order: trigger.order, mode: index) {
+                    state.modes.addMember(to: index)
+                }
+            }
+        }
+        if isAdded { wakeIfWaiting() }
+    }
+
+    /// Takes the trigger out of one mode.
+    public func remove(_ trigger: LoopTrigger, forMode mode: Mode) {
+        trigger.attachment.detach(from: self) {
+            state.withLock { state in
+                guard let index = state.modes.known(mode) else { return false }
+                let (wasIn, isOut) = state.triggers.remove(id: trigger.attachment.id, mode: index)
+                if wasIn { state.modes.removeMember(from: index) }
+                return isOut
+            }
+        }
+        wakeIfWaiting()
+    }
+
+    /// Whether the trigger is served in `mode`.
+    public func contains(_ trigger: LoopTrigger, forMode mode: Mode) -> Bool {
+        state.withLock { state in
+            state.modes.known(mode).map {
+                state.triggers.contains(id: trigger.attachment.id, servedBy: state.modes.served(in: $0))
+            } ?? false
+        }
+    }
+
+    func forget(_ trigger: LoopTrigger) {
+        let mustWake = state.withLock { state in
+            state.modes.removeMember(from: state.triggers.remove(id: trigger.attachment.id))
+            return state.mustWakeNow()
+        }
+        if mustWake { waiter.wake() }
+    }
+
+    /// Calls what was signalled: all, or the first alone. True if there was any.
+    func callTriggers(onlyFirst: Bool) -> Bool {
+        let triggers = state.withLock { $0.triggers.entries.isEmpty ? [] : $0.triggers.items(servedBy: $0.served) }
+        var hasCalled = false
+        for trigger in triggers where !(hasCalled && onlyFirst) {
+            if trigger.callIfSignalled() { hasCalled = true }
+        }
+        return hasCalled
+    }
+}

@@ -1,0 +1,18 @@
+public import HRTimerCore
+
+extension TimerLoop {
+    /// The earliest deadline of the timers in `mode`: `distantFuture` if there are sources or blocks but no timer, nil if
+    /// there is nothing. Runs nothing, unlike Foundation's `limitDate(forMode:)`. O(timers of the loop). Any thread.
+    public func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
+        state.withLock { state in
+            guard let index = state.modes.known(mode) else { return nil }
+            let served = state.modes.served(in: index)
+            guard state.hasWork(in: served) else { return nil }
+            var earliest_ns = Int64.max
+            state.timers.records.forEach { record in
+                if record.modes.intersects(served) { earliest_ns = min(earliest_ns, record.deadline_ns) }
+            }
+            return MonotonicInstant(nanoseconds: earliest_ns)
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Blocks, performers, triggers and observers. On frozen time.
+@Suite struct PerformTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
+
+    @Test("Blocks run once, in order, in the next pass of their mode, and keep it running until then")
+    func blocks() {
+        loop.perform { [log] in log.append("one") }
+        loop.perform(inModes: [.modal]) { [log] in log.append("modal") }
+        loop.perform { [log] in log.append("two") }
+        #expect(log.all == [])
+        #expect(loop.run(mode: .default, before: at(1)))
+        #expect(log.all == ["one", "two"])
+        #expect(!loop.run(mode: .default, before: at(1)))
+        #expect(loop.run(mode: .modal, before: at(1)))
+        #expect(log.all == ["one", "two", "modal"])
+        #expect(time.now == start)
+    }
+
+    @Test("A block in several modes runs once")
+    func severalModes() {
+        loop.perform(inModes: [.default, .modal]) { [log] in log.append("block") }
+        loop.run(until: at(1))
+        #expect(!loop.run(mode: .modal, before: at(1)))
+        #expect(log.count == 1)
+    }
+
+    @Test("Blocks of a lower order come first, equal ones in order of arrival (GNUstep performers.m)")
+    func order() {
+        for (name, order) in [("c", 12), ("a", 10), ("d", 12), ("b", 11), ("first", -1)] {
+            loop.perform(order: order) { [log] in log.append(name) }
+        }
+        loop.run(until: at(1))
+        #expect(log.all == ["first", "a", "b", "c", "d"])
+    }
+
+    @Test("A block that a timer's handler adds runs before the loop sleeps again")
+    func addedByTimer() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [loop, log, time, start] _ in
+            let fired = time.now
+            loop.perform { log.append("\(time.now == fired && fired > start)") }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: at(2))
+        #expect(log.all == ["true", "true"])
+        timer.invalidate()
+    }
+
+    @Test("What blocks captured is freed when they have run, and when the loop goes")
+    func freed() {
+        let canaries = Canaries()
+        do {
+            let loop = TimerLoop(time: time.base)
+            for mode in [TimerLoop.Mode.default, .modal] {
+                let canary = canaries.make()
+                loop.perform(inModes: [mode]) { withExtendedLifetime(canary) {} }
+            }
+            loop.run(until: start)
+            #expect(canaries.count == 1)
+        }
+        #expect(canaries.count == 0)
+    }
+
+    final class Target: Sendable {
+        let log: Recorder<String>
+        init(_ log: Recorder<String>) { self.log = log }
+        func save() { log.append("save") }
+        func close() { log.append("close") }
+        func tick(_ timer: LoopTimer) { log.append("tick \(timer.userInfo ?? "")") }
+    }
+
+    @Test("A delayed perform comes once, after its delay; zero waits for the next pass")
+    func delayed() {
+        let target = Target(log)
+        loop.perform(Target.save, on: target, afterDelay: .seconds(1))
+        loop.perform(Target.close, on: target, afterDelay: .zero)
+        #expect(log.all == [])
+        loop.run(until: at(0.5))
+        #expect(log.all == ["close"])
+        loop.run()
+        #expect(log.all == ["close", "save"])
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("Delayed performs are taken back by token, by target and key, or all of a target")
+    func cancelDelayed() {
+        let (one, other) = (Target(log), Target(log))
+        loop.perform(Target.save, on: one, key: "save", afterDelay: .seconds(1)).invalidate()
+        for target in [one, other] {
+            loop.perform(Target.save, on: target, key: "save", afterDelay: .seconds(1))
+            loop.perform(Target.close, on: target, key: "close", afterDelay: .seconds(1))
+        }
+        loop.cancelPreviousPerformRequests(withTarget: one, key: "save")
+        loop.cancelPreviousPerformRequests(withTarget: one, key: "unknown")
+        loop.cancelPreviousPerformRequests(withTarget: other)
+        loop.run()
+        #expect(log.all == ["close"])
+    }
+
+    @Test("A delayed perform holds its target until it has come or is taken back")
+    func delayedHolds() {
+        weak let target: Target?
+        do {
+            let strong = Target(log)
+            target = strong
+            loop.perform(Target.save, on: strong, afterDelay: .seconds(1))
+        }
+        #expect(target != nil)
+        loop.run()
+        #expect(log.all == ["save"])
+        #expect(target == nil)
+    }
+
+    @Test("A timer holds its target until it is invalid")
+    func strongTarget() {
+        weak let target: Target?
+        let timer: LoopTimer
+        do {
+            let strong = Target(log)
+            target = strong
+            timer = LoopTimer(
+                timeInterval: .seconds(1),
+                target: strong,
+                action: Target.tick,
+                userInfo: "tock",
+                repeats: true
+            )
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: at(2))
+        #expect(log.all == ["tick tock", "tick tock"])
+        timer.invalidate()
+        #expect(target == nil)
+    }
+
+    @Test("With a weak target a timer ends itself when the target is gone")
+    func weakTarget() {
+        let timer: LoopTimer
+        do {
+            let strong = Target(log)
+            timer = LoopTimer(timeInterval: .seconds(1), weakTarget: strong, action: Target.tick, repeats: true)
+            loop.add(timer, forMode: .default)
+            loop.run(until: at(1))
+        }
+        loop.run(until: at(9))
+        #expect(log.count == 1)
+        #expect(!timer.isValid)
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("A trigger's handler runs once for any number of signals, those of a lower order first")
+    func triggers() {
+        let late = LoopTrigger(order: 2) { [log] _ in log.append("late") }
+        let early = LoopTrigger(order: 1) { [log] _ in log.append("early") }
+        for trigger in [late, early] {
+            loop.add(trigger, forMode: .default)
+            trigger.signal()
+            trigger.signal()
+        }
+        loop.run(until: at(1))
+        #expect(log.all == ["early", "late"])
+        #expect(!late.isSignalled)
+        #expect(time.now == at(1))
+    }
+
+    @Test("run(mode:before:) returns after one trigger, and the next run serves the next")
+    func triggerEndsRun() {
+        for name in ["one", "two"] {
+            let trigger = LoopTrigger { [log] _ in log.append(name) }
+            loop.add(trigger, forMode: .default)
+            trigger.signal()
+        }
+        #expect(loop.run(mode: .default, before: at(1)))
+        #expect(log.all == ["one"])
+        #expect(loop.run(mode: .default, before: at(1)))
+        #expect(log.all == ["one", "two"])
+        #expect(time.now == start)
+    }
+
+    @Test("A trigger keeps its mode running, until it is removed or invalid, and its handler is freed")
+    func triggerKeepsAlive() {
+        let canaries = Canaries()
+        let trigger: LoopTrigger
+        do {
+            let canary = canaries.make()
+            trigger = LoopTrigger { _ in withExtendedLifetime(canary) {} }
+        }
+        loop.add(trigger, forMode: .common)
+        #expect(loop.contains(trigger, forMode: .default))
+        #expect(loop.run(mode: .default, before: at(1)))
+        #expect(time.now == at(1))
+        loop.remove(trigger, forMode: .common)
+        #expect(!loop.run(mode: .default, before: at(2)))
+        loop.add(trigger, forMode: .default)
+        trigger.invalidate()
+        trigger.signal()
+        #expect(!loop.run(mode: .default, before: at(2)))
+        #expect(canaries.count == 0)
+    }
+
+    @Test("Observers see a pass in the order that Apple lists, around blocks, triggers and timers")
+    func passOrder() {
+        let names: [LoopObserver.Activity: String] = [
+            .entry: "entry", .beforeTimers: "beforeTimers", .beforeSources: "beforeSources",
+            .beforeWaiting: "beforeWaiting", .afterWaiting: "afterWaiting", .exit: "exit",
+        ]
+        loop.add(
+            LoopObserver { [log] _, activity in log.append(names[activity] ?? "?") },
+            forMode: .default
+        )
+        let trigger = LoopTrigger { [log, loop] _ in
+            log.append("trigger")
+            loop.perform { log.append("block of trigger") }
+        }
+        loop.add(trigger, forMode: .default)
+        loop.perform { [log] in
+            log.append("block")
+            trigger.signal()
+        }
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in
+            log.append("timer")
+            trigger.invalidate()
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: at(2))
+        #expect(
+            log.all == [
+                "entry", "beforeTimers", "beforeSources", "block", "trigger", "block of trigger",
+                "beforeTimers", "beforeSources", "beforeWaiting", "afterWaiting", "timer", "exit",
+            ]
+        )
+        #expect(time.now == at(1))
+    }
+
+    @Test("A pass that does not wait does not tell of waiting")
+    func pollingPass() {
+        let seen = Recorder<LoopObserver.Activity>()
+        loop.add(LoopObserver { _, activity in seen.append(activity) }, forMode: .default)
+        loop.isKeptAlive = true
+        loop.run(until: start)
+        #expect(seen.all == [.entry, .beforeTimers, .beforeSources, .exit])
+    }
+
+    @Test("Observers come by order, one that does not repeat once, and one may invalidate a later one")
+    func observerOrder() {
+        loop.isKeptAlive = true
+        let third = LoopObserver(activities: .entry, order: 3) { [log] _, _ in log.append("third") }
+        let second = LoopObserver(activities: .entry, repeats: false, order: 2) { [log] _, _ in log.append("second") }
+        let first = LoopObserver(activities: .entry, order: 1) { [log] _, _ in
+            log.append("first")
+            if log.count > 3 { third.invalidate() }
+        }
+        for observer in [third, second, first] { loop.add(observer, forMode: .default) }
+        loop.run(until: start)
+        #expect(log.all == ["first", "second", "third"])
+        #expect(!second.isValid)
+        loop.run(until: start)
+        #expect(log.all == ["first", "second", "third", "first"])
+    }
+
+    @Test("An observer is not called inside its own call, is told of its modes alone, and keeps nothing running")
+    func observerLimits() {
+        let observer = LoopObserver(activities: .entry) { [self] _, _ in
+            log.append("entry")
+            loop.run(until: start)
+        }
+        loop.add(observer, forMode: .default)
+        #expect(!loop.run(mode: .default, before: at(1)))
+        loop.isKeptAlive = true
+        loop.run(mode: .modal, before: start)
+        #expect(log.all == [])
+        loop.run(until: start)
+        #expect(log.all == ["entry"])
+        loop.remove(observer, forMode: .default)
+        #expect(!loop.contains(observer, forMode: .default))
+        loop.run(until: start)
+        #expect(log.count == 1)
+    }
+}
