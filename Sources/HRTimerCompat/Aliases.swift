@@ -40,3 +40,6 @@ extension TimerLoop {
         run(mode: mode, before: limit)
     }
 }
+
+/// `DisplayLink` under QuartzCore's name.
+public typealias CADisplayLink = DisplayLink

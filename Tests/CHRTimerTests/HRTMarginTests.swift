@@ -44,7 +44,10 @@ import Testing
         #expect(used.last! < 2 * quantile(latencies))
     }
 
-    @Test("One stall of 3 ms does not move it; after a series of stalls it is back within 100 fires", arguments: [1, 10, 500])
+    @Test(
+        "One stall of 3 ms does not move it; after a series of stalls it is back within 100 fires",
+        arguments: [1, 10, 500]
+    )
     func stalls(_ count: Int) {
         var random = SeededRandom.fromEnvironment()
         var margin = make(budget: 1)
@@ -67,7 +70,10 @@ import Testing
         #expect(used.last! > 150_000)
     }
 
-    @Test("The budget is kept over every second within 10 %, whatever the latencies", arguments: [0.001, 0.01, 0.02, 0.5])
+    @Test(
+        "The budget is kept over every second within 10 %, whatever the latencies",
+        arguments: [0.001, 0.01, 0.02, 0.5]
+    )
     func budget(_ budget: Double) {
         var random = SeededRandom.fromEnvironment()
         var margin = make(budget: budget)

@@ -43,5 +43,8 @@ final class TimerQueue {
 }
 
 extension hrt_token: @retroactive Equatable {
-    public static func == (a: hrt_token, b: hrt_token) -> Bool { a.slot == b.slot && a.generation == b.generation }
+    /// Slot and generation.
+    public static func == (a: hrt_token, b: hrt_token) -> Bool {
+        a.slot == b.slot && a.generation == b.generation
+    }
 }

@@ -33,15 +33,15 @@ struct HRTQueueModelTests {
         var random = SeededRandom.fromEnvironment()
         let timers = TimerQueue()
         var model = SortedTimers()
-        var tokens = (0 ..< 48).map { _ in timers.add() }
+        var tokens = (0..<48).map { _ in timers.add() }
         var now: Int64 = 0
-        for operation in 0 ..< operations {
+        for operation in 0..<operations {
             let chosen = Int.random(in: tokens.indices, using: &random)
-            switch Int.random(in: 0 ..< 10, using: &random) {
-            case 0 ..< 4:
-                let reach = Int64(1) << Int64.random(in: 0 ..< 45, using: &random)
-                let deadline = now + Int64.random(in: -1000 ... reach, using: &random)
-                let tolerance = Bool.random(using: &random) ? 0 : Int64.random(in: 0 ... reach, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<4:
+                let reach = Int64(1) << Int64.random(in: 0..<45, using: &random)
+                let deadline = now + Int64.random(in: -1000...reach, using: &random)
+                let tolerance = Bool.random(using: &random) ? 0 : Int64.random(in: 0...reach, using: &random)
                 hrt_queue_arm(timers.queue, tokens[chosen], deadline, tolerance)
                 model.arm(tokens[chosen], at: deadline)
             case 4:
@@ -57,10 +57,11 @@ struct HRTQueueModelTests {
                     return
                 }
             default:
-                now += Int64(1) << Int64.random(in: 0 ..< 34, using: &random)
+                now += Int64(1) << Int64.random(in: 0..<34, using: &random)
                 let due = timers.takeDue(at: now, capacity: 7)
                 let expected = model.takeDue(at: now)
-                guard due.elementsEqual(expected, by: { $0.deadline_ns == $1.deadline_ns && $0.token == $1.token }) else {
+                guard due.elementsEqual(expected, by: { $0.deadline_ns == $1.deadline_ns && $0.token == $1.token })
+                else {
                     Issue.record("operation \(operation): fired \(due), expected \(expected)")
                     return
                 }

@@ -73,7 +73,7 @@ struct HRTQueueTests {
     func jump() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
-        let deadlines = (0 ..< 5000).map { Int64(($0 * 7919) % 5000) * second * 600_000 }
+        let deadlines = (0..<5000).map { Int64(($0 * 7919) % 5000) * second * 600_000 }
         for deadline in deadlines { _ = timers.schedule(at: deadline) }
         #expect(timers.takeDue(at: 100 * 366 * 86400 * second).map(\.deadline_ns) == deadlines.sorted())
     }
@@ -121,7 +121,7 @@ struct HRTQueueTests {
     @Test("Clearing disarms every timer, and removes none")
     func clearing() {
         let timers = TimerQueue()
-        let tokens = (0 ..< 100).map { timers.schedule(at: Int64($0), tolerance: Int64($0 % 3)) }
+        let tokens = (0..<100).map { timers.schedule(at: Int64($0), tolerance: Int64($0 % 3)) }
         hrt_queue_clear(timers.queue)
         #expect(hrt_queue_armed_count(timers.queue) == 0)
         #expect(hrt_queue_count(timers.queue) == 100)
@@ -133,12 +133,12 @@ struct HRTQueueTests {
     func givesMemoryBack() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
-        let tokens = (0 ..< 300_000).map { timers.schedule(at: second + Int64($0) * 1000) }
+        let tokens = (0..<300_000).map { timers.schedule(at: second + Int64($0) * 1000) }
         let peak = hrt_queue_memory_bytes(timers.queue)
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         while hrt_queue_trim(timers.queue) {}
         #expect(hrt_queue_memory_bytes(timers.queue) < peak / 2)
-        let again = (0 ..< 300_000).map { _ in timers.schedule(at: second) }
+        let again = (0..<300_000).map { _ in timers.schedule(at: second) }
         #expect(Set(again.map(\.slot)).count == again.count)
         #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         #expect(timers.takeDue(at: second).map(\.token) == again)
@@ -147,7 +147,7 @@ struct HRTQueueTests {
     @Test("Iterating visits each armed timer once")
     func iterating() {
         let timers = TimerQueue()
-        let tokens = (0 ..< 10).map { timers.schedule(at: Int64($0)) }
+        let tokens = (0..<10).map { timers.schedule(at: Int64($0)) }
         hrt_queue_disarm(timers.queue, tokens[3])
         hrt_queue_remove(timers.queue, tokens[7])
         var cursor: UInt32 = 0
@@ -161,7 +161,7 @@ struct HRTQueueTests {
     func crowd() {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
-        let tokens = (0 ..< 20_000).map { _ in timers.schedule(at: second) }
+        let tokens = (0..<20_000).map { _ in timers.schedule(at: second) }
         var batch = [hrt_due](repeating: hrt_due(), count: tokens.count)
         #expect(hrt_queue_take_due(timers.queue, second, &batch, tokens.count) < tokens.count)
         #expect(timers.next <= second)

@@ -12,7 +12,11 @@ extension Subject {
             try measureSource($0, .precise)
         },
         Subject("hrtimer.loop-timer.normal", "LoopTimer on a TimerLoop, repeating", measure: measureLoopTimer),
-        Subject("hrtimer.display-link", "DisplayLink on the virtual grid, the interval's rate", measure: measureDisplayLink),
+        Subject(
+            "hrtimer.display-link",
+            "DisplayLink on the virtual grid, the interval's rate",
+            measure: measureDisplayLink
+        ),
         Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline") {
             try measureSleep($0, .normal)
         },

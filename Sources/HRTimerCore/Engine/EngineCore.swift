@@ -109,7 +109,9 @@ package final class EngineCore: Sendable {
     package func waitUntilNotRunning(_ token: TimerToken) {
         while true {
             let waiter = state.withLock { state -> Waiter? in
-                guard let running = state.running, running.token == token, !isCurrent(running.thread) else { return nil }
+                guard let running = state.running, running.token == token, !isCurrent(running.thread) else {
+                    return nil
+                }
                 // A futex needs no descriptor: this cannot fail.
                 guard let waiter = try? Waiter(.futex) else { return nil }
                 state.runningWaiters.append(waiter)
