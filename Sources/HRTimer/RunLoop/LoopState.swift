@@ -119,9 +119,9 @@ extension LoopState {
         readmit()
         let served = served
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
-            var count: Int
+            // A call may give less than a batch, even nothing, with more due: the bound tells.
             repeat {
-                count = timers.takeDue(now_ns: now_ns, into: batch)
+                let count = timers.takeDue(now_ns: now_ns, into: batch)
                 for due in batch[..<count] {
                     let token = TimerToken(due.token)
                     if timers.records[token.slot].modes.intersects(served) {
@@ -131,7 +131,7 @@ extension LoopState {
                         putAside(token)
                     }
                 }
-            } while count == batch.count
+            } while timers.next_ns <= now_ns
         }
     }
 

@@ -78,7 +78,8 @@ package struct PendingTimers<Record>: ~Copyable {
     /// The latest instant to wake at such that no armed timer comes later than its deadline plus its tolerance.
     package var nextWake_ns: Int64 { hrt_queue_next_wake_ns(queue) }
 
-    /// Disarms what is due and writes it to `batch` in order of firing. A full batch may have left more behind.
+    /// Disarms what is due and writes it to `batch` in order of firing. May give less than all, even nothing, since a call does
+    /// a bounded amount of work: more is due as long as `next_ns` is not later than `now_ns`.
     @inline(__always)
     package func takeDue(now_ns: Int64, into batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
         hrt_queue_take_due(queue, now_ns, batch.baseAddress, batch.count)
