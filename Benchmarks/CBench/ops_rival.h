@@ -21,8 +21,9 @@ static inline void cbench_fire(struct cbench_fired *fired, int64_t deadline_ns) 
     fired->previous_ns = deadline_ns;
 }
 
-// A timer queue as the workloads see it. Timers are numbers below the `timers` of create; `replace` cancels the timer and arms a new
-// one under its number, `move` arms the same one for another deadline. Both find it armed, except the first time.
+// A timer queue as the workloads see it. Timers are numbers below the `timers` of create; `replace` cancels the timer
+// and arms a new one under its number, `move` arms the same one for another deadline. Both find it armed, except the
+// first time.
 struct cbench_queue_ops {
     const char *id;
     void *(*create)(size_t timers);

@@ -1,5 +1,5 @@
-// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap, behind the same tokens as our
-// queue.
+// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap, behind the same
+// tokens as our queue.
 #include <stdlib.h>
 
 #include "hrt_clock.h"

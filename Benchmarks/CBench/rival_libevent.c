@@ -1,9 +1,11 @@
-// libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so that deadlines become relative
-// to the workload's zero, and expiring is done with deadlines that already lie in the past, in one turn of its loop.
+// libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so that deadlines
+// become relative to the workload's zero, and expiring is done with deadlines that already lie in the past, in one turn
+// of its loop.
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
 
+#include "hrt_clock.h"
 #include "ops_rival.h"
 
 struct rival;
@@ -19,6 +21,7 @@ struct rival {
     struct timer *timers;
     struct cbench_fired *fired;
     size_t count;
+    int64_t zero_ns;
 };
 
 static void on_timer(evutil_socket_t descriptor, short what, void *opaque) {
@@ -42,6 +45,7 @@ static void *create(size_t timers) {
     rival->base = event_base_new();
     rival->timers = cbench_map(timers * sizeof *rival->timers);
     rival->count = timers;
+    rival->zero_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
     if (rival->base == NULL || rival->timers == NULL) return NULL;
     for (size_t i = 0; i < timers; i++) {
         rival->timers[i].rival = rival;
@@ -50,7 +54,7 @@ static void *create(size_t timers) {
     return rival;
 }
 
-static void add(void *opaque, size_t number, int64_t deadline_ns) {
+static void move(void *opaque, size_t number, int64_t deadline_ns) {
     struct timer *timer = &((struct rival *)opaque)->timers[number];
     timer->deadline_ns = deadline_ns;
     int64_t seconds = deadline_ns / 1000000000 - (deadline_ns % 1000000000 < 0);
@@ -60,7 +64,14 @@ static void add(void *opaque, size_t number, int64_t deadline_ns) {
 
 static void replace(void *opaque, size_t number, int64_t deadline_ns) {
     event_del(&((struct rival *)opaque)->timers[number].event);
-    add(opaque, number, deadline_ns);
+    move(opaque, number, deadline_ns);
+}
+
+// Arming millions takes seconds, in which the zero of relative deadlines would wander.
+static void add(void *opaque, size_t number, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    move(rival, number, deadline_ns - (hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - rival->zero_ns));
+    rival->timers[number].deadline_ns = deadline_ns;
 }
 
 static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
@@ -72,6 +83,6 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
 }
 
 const struct cbench_queue_ops cbench_rival_libevent = {
-    .id = "libevent.timer", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = add,
+    .id = "libevent.timer", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
     .take_due = take_due, .takes_all_at_once = true,
 };

@@ -1,4 +1,5 @@
-// The two ends of what a queue can cost: nothing at all, and one access to a random cache line of as much memory as our queue has.
+// The two ends of what a queue can cost: nothing at all, and one access to a random cache line of as much memory as our
+// queue has.
 #include <stdlib.h>
 
 #include "ops_rival.h"

@@ -1,5 +1,5 @@
-// A heap with four children to a node, deadlines cached in its array so that a comparison does not leave it; the layout of libev's. A
-// 32-bit count of armings keeps equal deadlines in order.
+// A heap with four children to a node, deadlines cached in its array so that a comparison does not leave it; the layout
+// of libev's. A 32-bit count of armings keeps equal deadlines in order.
 #include <stdlib.h>
 
 #include "ops_rival.h"

@@ -37,7 +37,8 @@ static void arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *
     hrt_lane_armed(queue, &queue->lane, index, node, old_key);
 }
 
-static void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key, uint64_t tolerance) {
+static void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key,
+                         uint64_t tolerance) {
     uint64_t end;
     if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
     uint64_t old_key = node->key;

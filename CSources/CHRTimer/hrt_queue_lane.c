@@ -57,7 +57,8 @@ uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONB
     if (first != 0) {
         lane->bound = near;
     } else {
-        // The same bound again was left behind by a timer that is no longer there, unless a second one has the same deadline.
+        // The same bound again was left behind by a timer that is no longer there, unless a second one has the same
+        // deadline.
         uint64_t bound = hrt_wheel_bound(queue, lane, false);
         lane->bound = bound != lane->bound ? bound : hrt_wheel_bound(queue, lane, true);
     }
@@ -79,8 +80,8 @@ static bool advance(struct hrt_lane *lane, uint64_t now_tick) {
     return true;
 }
 
-// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the moves were used up before it
-// was known; the bound is then not after now_key, unless nothing is due.
+// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the moves were used up
+// before it was known; the bound is then not after now_key, unless nothing is due.
 bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
                   uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;

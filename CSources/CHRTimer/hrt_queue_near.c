@@ -1,9 +1,9 @@
-// The near tier: armed nodes due in the present tick or before it, in exact order. The run is a list in that order, linked through
-// the nodes; the heap has four children to a node, so that a step down reads one cache line of places.
+// The near tier: armed nodes due in the present tick or before it, in exact order. The run is a list in that order,
+// linked through the nodes; the heap has four children to a node, so that a step down reads one cache line of places.
 #include "hrt_queue_parts.h"
 
-// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or many that were armed in order
-// of deadline; both arrive almost in order.
+// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or many that were
+// armed in order of deadline; both arrive almost in order.
 enum { RUN_REACH = 16, FAN = 4 };
 
 static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {

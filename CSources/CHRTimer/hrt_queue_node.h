@@ -3,19 +3,20 @@
 
 // The parts of a timer queue.
 //
-// Every timer is a node in a slab. A node that was armed is *filed*: in a bucket of the wheel, or near the present, in the run or
-// the heap. A filing is a promise to look at the node at a certain instant, not a statement that something is due then. So
-// disarming, and arming for any instant not before the promised look, change the node alone and leave it filed where it
-// is; the look, when it comes, files the node anew or drops it. A node keeps its filing even while its slot is free, and the
-// slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts are, thus costs one cache line
-// each time, and a filing only once in its length. The price: the queue may look once at an instant when nothing is due.
+// Every timer is a node in a slab. A node that was armed is *filed*: in a bucket of the wheel, or near the present, in
+// the run or the heap. A filing is a promise to look at the node at a certain instant, not a statement that something
+// is due then. So disarming, and arming for any instant not before the promised look, change the node alone and leave
+// it filed where it is; the look, when it comes, files the node anew or drops it. A node keeps its filing even while
+// its slot is free, and the slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts
+// are, thus costs one cache line each time, and a filing only once in its length. The price: the queue may look once at
+// an instant when nothing is due.
 //
-// The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of 1,024 buckets; a bucket of
-// level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser. Levels rotate: level l holds the instants less
-// than 1,024 of its buckets ahead of the present, whatever power of two lies between, so that opening one bucket is the most that
-// ever falls due at once. An opened bucket of level 0 goes to the run, a list in exact order; what arrives there far out of
-// order goes to the heap, and the earlier of the two is next. Exact order is that of (key, arming) in the node, so it does not
-// depend on the way a node took through the wheel.
+// The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of 1,024 buckets; a
+// bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser. Levels rotate: level l holds the
+// instants less than 1,024 of its buckets ahead of the present, whatever power of two lies between, so that opening one
+// bucket is the most that ever falls due at once. An opened bucket of level 0 goes to the run, a list in exact order;
+// what arrives there far out of order goes to the heap, and the earlier of the two is next. Exact order is that of
+// (key, arming) in the node, so it does not depend on the way a node took through the wheel.
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,7 +25,8 @@
 
 #define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)
 
-// Instants are kept as keys: biased, so that their unsigned order is that of the signed instants, and shifts are defined.
+// Instants are kept as keys: biased, so that their unsigned order is that of the signed instants, and shifts are
+// defined.
 #define HRT_KEY_NEVER UINT64_MAX
 
 static inline uint64_t hrt_key(int64_t deadline_ns) { return (uint64_t)deadline_ns ^ (UINT64_C(1) << 63); }

@@ -1,5 +1,5 @@
-// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without being copied, and what is resident
-// can be counted. mmap(2), mremap(2), mincore(2)
+// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without being copied, and what
+// is resident can be counted. mmap(2), mremap(2), mincore(2)
 #include <sys/mman.h>
 
 #include "hrt_queue_parts.h"

@@ -24,8 +24,8 @@ struct hrt_chain {
     uint32_t last;
 };
 
-// A node's chain follows from its index. Several chains, because each link of one is a cache miss that must end before the next
-// can begin, while those of different chains overlap.
+// A node's chain follows from its index. Several chains, because each link of one is a cache miss that must end before
+// the next can begin, while those of different chains overlap.
 struct hrt_bucket {
     uint64_t earliest;  // no key of an armed timer filed here is less
     struct hrt_chain chains[HRT_CHAINS];
@@ -38,8 +38,8 @@ struct hrt_level {
     struct hrt_bucket buckets[HRT_BUCKETS] __attribute__((aligned(64)));
 };
 
-// Nodes filed by one key: a wheel, a run and a heap. The queue has one lane for timers without tolerance, and, once there are
-// any, one for those with.
+// Nodes filed by one key: a wheel, a run and a heap. The queue has one lane for timers without tolerance, and, once
+// there are any, one for those with.
 struct hrt_lane {
     uint64_t tick;       // the present, in ticks: all buckets up to this one are opened, or being opened
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
@@ -143,14 +143,16 @@ static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t buck
     return key >> HRT_TICK_BITS >= lane->tick && (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
 }
 
-// Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next timer.
+// Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next
+// timer.
 void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
 
 // Lane (hrt_queue_lane.c)
 
-// How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so that a few nodes are a crowd.
+// How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so that a few nodes are
+// a crowd.
 #ifndef HRT_MOVES_PER_CALL
 #define HRT_MOVES_PER_CALL 1024
 #endif
@@ -186,7 +188,8 @@ static inline void hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane
 }
 
 // The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.
-static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                                     struct hrt_node *node) {
     if (node->key == lane->bound) lane->is_bound_stale = true;
     if ((node->place & (UINT32_C(1) << 31)) != 0) hrt_near_unfile(queue, lane, index);
 }

@@ -1,5 +1,6 @@
-// The slab: blocks of nodes that never move, reserved as a whole and touched as they fill. Each block keeps its own free list,
-// and the lowest block with room serves first, so that after a peak the high blocks empty and can be given back.
+// The slab: blocks of nodes that never move, reserved as a whole and touched as they fill. Each block keeps its own
+// free list, and the lowest block with room serves first, so that after a peak the high blocks empty and can be given
+// back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,9 +16,9 @@ static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
     return status;
 }
 
-// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as well as
-// of the cache. But a queue of a few timers shall hold a few small pages: the first block becomes huge when a second one
-// is needed. madvise(2)
+// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
+// well as of the cache. But a queue of a few timers shall hold a few small pages: the first block becomes huge when a
+// second one is needed. madvise(2)
 static struct hrt_node *map_block(struct hrt_queue *queue, uint32_t block) {
     struct hrt_node *nodes = hrt_pages_map_aligned(BLOCK_BYTES, BLOCK_BYTES);
     if (nodes == NULL) return NULL;

@@ -6,7 +6,9 @@ enum { SETTLE_NODES = 32 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
 
-static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) { return &bucket->chains[index % HRT_CHAINS]; }
+static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) {
+    return &bucket->chains[index % HRT_CHAINS];
+}
 
 static bool is_empty(const struct hrt_bucket *bucket) {
     uint32_t any = 0;
@@ -34,7 +36,9 @@ void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
     uint64_t tick = node->key >> HRT_TICK_BITS;
     assert(tick > lane->tick);
     unsigned level_number = 0;
-    while ((tick >> level_shift(level_number)) - (lane->tick >> level_shift(level_number)) >= HRT_BUCKETS) level_number++;
+    while ((tick >> level_shift(level_number)) - (lane->tick >> level_shift(level_number)) >= HRT_BUCKETS) {
+        level_number++;
+    }
 
     struct hrt_level *level = &lane->levels[level_number];
     uint32_t number = (tick >> level_shift(level_number)) & (HRT_BUCKETS - 1);
@@ -58,8 +62,8 @@ void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
     hrt_node_set_place(node, HRT_IN_WHEEL, level_number * HRT_BUCKETS + number);
 }
 
-// The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each time. The
-// next search that meets it clears the mark.
+// The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
+// time. The next search that meets it clears the mark.
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     struct hrt_chain *chain = chain_of(hrt_wheel_bucket(lane, hrt_node_index(node)), index);
@@ -108,8 +112,8 @@ static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, u
     return NULL;
 }
 
-// The next tick at which a bucket begins that holds a node, and a bit for each level that has one. Buckets of several levels can
-// begin together.
+// The next tick at which a bucket begins that holds a node, and a bit for each level that has one. Buckets of several
+// levels can begin together.
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
@@ -124,8 +128,8 @@ bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out
     return *out_tick != UINT64_MAX;
 }
 
-// Drops and moves the nodes of the bucket that are not due in it, and makes its `earliest` exact. Gives up at a bucket that holds
-// too many.
+// Drops and moves the nodes of the bucket that are not due in it, and makes its `earliest` exact. Gives up at a bucket
+// that holds too many.
 static void settle(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, unsigned level,
                    uint64_t level_tick) {
     uint64_t earliest = HRT_KEY_NEVER;
@@ -162,8 +166,8 @@ uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool se
     return bound;
 }
 
-// Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the other
-// chains had their turn.
+// Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the
+// other chains had their turn.
 static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
     bool is_empty_now = true;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {

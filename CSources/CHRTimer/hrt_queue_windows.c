@@ -1,6 +1,6 @@
-// Timers with tolerance. They have a lane of their own, by deadline, and each has a timer in a queue of window ends. The next wake-up
-// is then the earlier of the first deadline without tolerance and the first end of a window; a queue without such
-// timers pays a test of a pointer.
+// Timers with tolerance. They have a lane of their own, by deadline, and each has a timer in a queue of window ends.
+// The next wake-up is then the earlier of the first deadline without tolerance and the first end of a window; a queue
+// without such timers pays a test of a pointer.
 #include <errno.h>
 
 #include "hrt_queue_parts.h"
@@ -37,8 +37,8 @@ int hrt_windows_reserve(struct hrt_queue *queue, uint32_t blocks) {
     return 0;
 }
 
-// Moves the node to the lane of timers with tolerance, if it is not there, and sets the end of its window. False if there is no
-// memory for it; nothing has changed then.
+// Moves the node to the lane of timers with tolerance, if it is not there, and sets the end of its window. False if
+// there is no memory for it; nothing has changed then.
 bool hrt_windows_open(struct hrt_queue *queue, uint32_t index, uint64_t end) {
     struct hrt_windows *windows = windows_of(queue);
     if (windows == NULL) return false;

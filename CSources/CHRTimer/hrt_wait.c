@@ -50,7 +50,7 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
         case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_until(wait, deadline_ns);
         case HRT_WAIT_LIBEVENT: return libevent_until(wait, deadline_ns);
-        case HRT_WAIT_SPIN: return hrt_wait_spin_until(wait, deadline_ns);
+        case HRT_WAIT_SPIN: return hrt_wait_spin_whole_until(wait, deadline_ns);
     }
     __builtin_unreachable();
 }

@@ -43,6 +43,6 @@ int hrt_wait_nanosleep_open(hrt_wait *wait);
 int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_nanosleep_wake(hrt_wait *wait);
 
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns);
+int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

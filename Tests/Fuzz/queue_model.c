@@ -215,7 +215,9 @@ static void move_time(struct queue_model *model, uint64_t value, size_t capacity
         case 1: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 10000000000)); break;
         case 2: if (amount % 64 == 0) model->now_ns = (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15)); break;
         case 3: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000000)); break;
-        case 4: case 5: case 6: case 7: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000)); break;
+        case 4: case 5: case 6: case 7:
+            model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000));
+            break;
         case 8: case 9: look_once(model); return;
         default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
     }
@@ -284,7 +286,8 @@ void queue_model_check(struct queue_model *model) {
     hrt_due timer;
     while (hrt_queue_next_armed(model->queue, &cursor, &timer)) {
         require(model, hrt_queue_is_armed(model->queue, timer.token), "iterating visits armed timers");
-        require(model, hrt_queue_deadline_ns(model->queue, timer.token) == timer.deadline_ns, "and tells their deadline");
+        require(model, hrt_queue_deadline_ns(model->queue, timer.token) == timer.deadline_ns,
+                "and tells their deadline");
         seen++;
     }
     require(model, seen == model->armed_count, "iterating visits each armed timer once");

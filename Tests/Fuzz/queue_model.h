@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A timer queue together with what it should be: a sorted array. Each step does one operation to both and compares what they say;
-// the first difference aborts with a sentence.
+// A timer queue together with what it should be: a sorted array. Each step does one operation to both and compares what
+// they say; the first difference aborts with a sentence.
 struct queue_model;
 
 struct queue_model *queue_model_create(void);

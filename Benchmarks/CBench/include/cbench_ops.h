@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The cost of a timer queue's operations, for our queue and its rivals alike: one call runs one round of one workload on one of
-// them. The caller interleaves rounds, and compares within a round.
+// The cost of a timer queue's operations, for our queue and its rivals alike: one call runs one round of one workload
+// on one of them. The caller interleaves rounds, and compares within a round.
 
 typedef enum {
     // Cancel a random timer and arm a new one, time standing still. Deadlines uniform in 1 ms ... 60 s.

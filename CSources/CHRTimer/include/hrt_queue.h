@@ -7,17 +7,17 @@
 
 #include "hrt_nonblocking.h"
 
-// Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back what is due, in order of
-// (deadline, arming), exact to the nanosecond. The caller keeps whatever belongs to a timer in an array of its own,
+// Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back what is due, in order
+// of (deadline, arming), exact to the nanosecond. The caller keeps whatever belongs to a timer in an array of its own,
 // indexed by slot. How it works: hrt_queue_node.h.
 //
-// Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call but
-// hrt_queue_clear and hrt_queue_destroy does an amount of work that grows with the number of timers: what a large
-// jump of time, or a crowd of timers in one instant, would make long is spread over several calls of hrt_queue_take_due.
+// Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call but hrt_queue_clear
+// and hrt_queue_destroy does an amount of work that grows with the number of timers: what a large jump of time, or a
+// crowd of timers in one instant, would make long is spread over several calls of hrt_queue_take_due.
 //
-// Time may jump forward by centuries; the years between are not walked. It may also go back (a wall clock does):
-// the order stays exact, and timers armed before the latest time ever told cost O(log n) until time has caught up.
-// A queue that was never told the time believes it to be INT64_MIN: right, but slower for the timers armed so far. Call
+// Time may jump forward by centuries; the years between are not walked. It may also go back (a wall clock does): the
+// order stays exact, and timers armed before the latest time ever told cost O(log n) until time has caught up. A queue
+// that was never told the time believes it to be INT64_MIN: right, but slower for the timers armed so far. Call
 // hrt_queue_take_due once, with a capacity of 0, before arming many.
 typedef struct hrt_queue hrt_queue;
 
@@ -65,42 +65,42 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 // The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// The same for an owner: whoever added the timer and alone removes it knows that the slot is his, so that no generation is
-// compared. The slot must be live. hrt_queue_arm_slot arms without tolerance.
+// The same for an owner: whoever added the timer and alone removes it knows that the slot is his, so that no generation
+// is compared. The slot must be live. hrt_queue_arm_slot arms without tolerance.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// A lower bound of the earliest armed deadline: exact, or at most one early look before it becomes so. HRT_NEVER if nothing
-// is armed. The early look comes from a timer that was disarmed or moved later and is not yet filed anew: waking then,
-// and calling hrt_queue_take_due, finds nothing due and corrects the bound.
+// A lower bound of the earliest armed deadline: exact, or at most one early look before it becomes so. HRT_NEVER if
+// nothing is armed. The early look comes from a timer that was disarmed or moved later and is not yet filed anew:
+// waking then, and calling hrt_queue_take_due, finds nothing due and corrects the bound.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // The latest instant to wake at such that no armed timer is given out later than its deadline plus its tolerance:
 // the earliest end of all windows. HRT_NEVER if nothing is armed. A lower bound in the same sense as hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and writes them to out_due.
-// Returns how many. Every deadline written is <= now_ns, and none that was left is earlier than one written.
+// Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and writes them to
+// out_due. Returns how many. Every deadline written is <= now_ns, and none that was left is earlier than one written.
 //
-// The call ends when nothing more is due, when out_due is full, or when it has moved as many timers within the queue as one
-// call may. So it can return fewer than `capacity`, even 0, with timers still due: as long as
+// The call ends when nothing more is due, when out_due is full, or when it has moved as many timers within the queue as
+// one call may. So it can return fewer than `capacity`, even 0, with timers still due: as long as
 // hrt_queue_next_ns(queue) <= now_ns, call again. Once nothing is due, hrt_queue_next_ns is later than now_ns.
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
     HRT_NONBLOCKING;
 
-// Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end. Between two calls timers may be
-// armed, disarmed and removed; those already passed by are not visited again.
+// Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end. Between two calls timers
+// may be armed, disarmed and removed; those already passed by are not visited again.
 bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out_timer) HRT_NONBLOCKING;
 
 // Disarms every timer; all stay live. O(timers).
 void hrt_queue_clear(hrt_queue *queue);
 
-// Gives memory back that removed timers no longer need, a bounded piece of work a call. True if there is more to do. Memory is
-// given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed. Slots are handed out lowest
-// block first, so that the high ones empty after a peak.
+// Gives memory back that removed timers no longer need, a bounded piece of work a call. True if there is more to do.
+// Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed. Slots are handed out
+// lowest block first, so that the high ones empty after a peak.
 bool hrt_queue_trim(hrt_queue *queue);
 
 // Timers that exist, and timers that are armed.
@@ -110,8 +110,8 @@ size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING;
 // Bytes held, without the pages that were reserved and never written.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);
 
-// Checks every invariant of the structure and aborts with a sentence about the one that does not hold; does nothing unless
-// compiled with HRT_CHECKING. O(timers).
+// Checks every invariant of the structure and aborts with a sentence about the one that does not hold; does nothing
+// unless compiled with HRT_CHECKING. O(timers).
 void hrt_queue_check(const hrt_queue *queue);
 
 #endif

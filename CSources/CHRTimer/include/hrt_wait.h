@@ -38,16 +38,14 @@ void hrt_wait_destroy(hrt_wait *wait);
 // One thread at a time.
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
-// What the precise wait spent.
-typedef struct {
-    int64_t spun_ns;
-    int64_t wake_latency_ns;  // how long after the instant asked for the sleep ended; -1 if there was none, or a wake ended it
-} hrt_wait_cost;
+// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline. The margin learns how late
+// the wake came. Returns at once if the margin has begun.
+int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin);
 
-// As hrt_wait_until, but sleeps only until the margin before the deadline, and reads the clock for the rest. Gives the
-// processor to others while more than 20 us are left (sched_yield(2)), so that two that spin on one processor do not starve
-// each other. The margin learns from the wait. `out_cost` is always written.
-int hrt_wait_precisely_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, hrt_wait_cost *out_cost);
+// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last reading goes to out_now_ns.
+// What was spun is taken from the margin's allowance. Gives the processor to others while more than 20 us are left
+// (sched_yield(2)), so that two that spin on one processor do not starve each other.
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns);
 
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.
 // Any thread; async-signal-safe.
