@@ -5,7 +5,10 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
-.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address lint format
+QUEUE = CSources/CHRTimer/hrt_queue*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
+    -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
+
+.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address lint format model fuzz
 
 build:
 	$(SWIFT) build
@@ -22,7 +25,7 @@ smoke:
 
 strict:
 	$(SWIFT) build --build-tests --scratch-path .build-strict -Xswiftc -warnings-as-errors \
-	    -Xcc -Wall -Xcc -Wextra -Xcc -Werror
+	    -Xcc -Werror=all -Xcc -Werror=extra
 
 sanitize: sanitize-thread sanitize-address
 
@@ -37,3 +40,14 @@ lint:
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+# 10^9 random operations on the timer queue against a sorted array: some three minutes.
+model:
+	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
+	.build/queue_random 1000000000
+
+# Bytes as scripts of operations and steps of time, for a minute. Few moves a call, so that bounded work is seen at small sizes.
+fuzz:
+	mkdir -p .build && clang -O1 -g -fsanitize=fuzzer,address,undefined -DHRT_MOVES_PER_CALL=3 \
+	    $(QUEUE) Tests/Fuzz/queue_fuzz.c -o .build/queue_fuzz
+	.build/queue_fuzz -max_total_time=60 -max_len=8192

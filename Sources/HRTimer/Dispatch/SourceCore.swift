@@ -22,12 +22,16 @@ package final class SourceCore: Sendable {
         var leeway_ns: Int64 = 0
         var isActive = false
         var isCancelled = false
+        /// Ticks that were counted for a call that was called off.
+        var carried: UInt = 0
         /// From the engine's firing until the handler has returned.
         var isInFlight = false
         var suspensions = 0
         var data: UInt = 0
         var eventHandler: (@Sendable () -> Void)?
         var cancelHandler: (@Sendable () -> Void)?
+        /// Submits a call to the target.
+        var submit: (@Sendable () -> Void)?
         /// The thread that runs a handler, and the threads that wait for it to return.
         var running: pthread_t?
         var runningWaiters: [Waiter] = []
@@ -39,7 +43,10 @@ package final class SourceCore: Sendable {
     }
 
     package func register() {
-        var request = EngineCore.Request { [self] _ in fired() }
+        if let target {
+            state.withLock { $0.submit = { [self] in target { [self] in deliver() } } }
+        }
+        var request = EngineCore.Request(.staged(self))
         request.isOwned = true
         let timer = engine.core.schedule(request)
         state.withLock { $0.timer = timer }
@@ -49,11 +56,18 @@ package final class SourceCore: Sendable {
     package func abandon() {
         let (timer, handlers) = state.withLock { state in
             state.isCancelled = true
-            defer { (state.timer, state.eventHandler, state.cancelHandler) = (nil, nil, nil) }
-            return (state.timer, (state.eventHandler, state.cancelHandler))
+            defer { Self.letGo(&state) }
+            return (state.timer, [state.eventHandler, state.cancelHandler, state.submit])
         }
         if let timer { _ = engine.core.cancel(timer) }
         withExtendedLifetime(handlers) {}
+    }
+
+    private static func letGo(_ state: inout State) {
+        state.timer = nil
+        state.eventHandler = nil
+        state.cancelHandler = nil
+        state.submit = nil
     }
 
     package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
@@ -61,6 +75,8 @@ package final class SourceCore: Sendable {
         let leeway_ns = max(0, leeway.nanosecondsRoundedUp)
         state.withLock { state in
             state.deadline_ns = deadline_ns
+            state.carried = 0
+            state.data = 0
             state.repetition = repetition
             state.leeway_ns = repetition.repeats ? min(leeway_ns, repetition.interval_ns / 2) : leeway_ns
             settle(&state)
@@ -142,52 +158,70 @@ package final class SourceCore: Sendable {
 }
 
 // Firing.
-extension SourceCore {
+extension SourceCore: StagedHandler {
     /// Arms the engine's timer if a call may come, and disarms it otherwise.
     private func settle(_ state: inout State) {
         guard let timer = state.timer else { return }
         let mayFire = state.isActive && !state.isCancelled && !state.isInFlight && state.suspensions == 0
-        if mayFire, state.deadline_ns < .max {
-            _ = engine.core.arm(timer, deadline_ns: state.deadline_ns, tolerance_ns: state.leeway_ns)
+        let deadline_ns = state.carried > 0 ? engine.core.time.now_ns : state.deadline_ns
+        if mayFire, deadline_ns < .max {
+            _ = engine.core.arm(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns)
         } else {
             engine.core.disarm(timer)
         }
     }
 
-    /// On the engine's thread: a nominal deadline has come.
-    private func fired() {
-        let mayDeliver = state.withLock { state in
-            guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return false }
-            state.isInFlight = true
-            return true
-        }
-        guard mayDeliver else { return }
-        if let target {
-            target { [self] in deliver() }
-        } else {
-            deliver()
+    /// On the engine's thread: a nominal deadline has come, or is about to.
+    package func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+            if target != nil {
+                state.isInFlight = true
+                return state.submit
+            }
+            return Self.takeCall(now_ns, &state)
         }
     }
 
-    /// Where handlers run: counts the ticks that have come, and calls the handler if there are any.
+    package func finish(wasCalled: Bool) {
+        if target == nil {
+            finishDelivery(wasCalled: wasCalled)
+        } else if !wasCalled {
+            let isCancelled = state.withLock { state in
+                state.isInFlight = state.isCancelled
+                settle(&state)
+                return state.isCancelled
+            }
+            if isCancelled { finishCancelling() }
+        }
+    }
+
+    /// On the target: counts the ticks that have come, and calls the handler if there are any.
     private func deliver() {
         let now_ns = engine.core.time.now_ns
         let handler = state.withLock { state -> (@Sendable () -> Void)? in
             guard !state.isCancelled, state.suspensions == 0 else { return nil }
-            // None if the source was scheduled anew while this call was on its way.
-            let ticks = Self.takeTicks(now_ns, &state)
-            guard ticks > 0 else { return nil }
-            state.data = ticks
-            state.running = pthread_self()
-            return state.eventHandler
+            return Self.takeCall(now_ns, &state)
         }
         handler?()
-        finishDelivery()
+        finishDelivery(wasCalled: true)
     }
 
-    private func finishDelivery() {
+    /// None if the source was scheduled anew while the call was on its way.
+    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> (@Sendable () -> Void)? {
+        let ticks = takeTicks(now_ns, &state)
+        guard ticks > 0 else { return nil }
+        state.isInFlight = true
+        state.data = ticks
+        state.running = pthread_self()
+        return state.eventHandler
+    }
+
+    private func finishDelivery(wasCalled: Bool) {
         let (waiters, isCancelled) = state.withLock { state in
             state.running = nil
+            // Called off by a suspension: the ticks are told by the next call.
+            if !wasCalled { state.carried = state.data }
             state.data = 0
             if !state.isCancelled {
                 state.isInFlight = false
@@ -202,22 +236,24 @@ extension SourceCore {
 
     /// The nominal deadlines up to now; the next one stays in the state.
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt {
-        guard state.deadline_ns <= now_ns else { return 0 }
+        let carried = state.carried
+        state.carried = 0
+        guard state.deadline_ns <= now_ns else { return carried }
         guard state.repetition.repeats else {
             state.deadline_ns = .max
-            return 1
+            return carried + 1
         }
         let (missed, next_ns) = state.repetition.onGrid(after: state.deadline_ns, now_ns: now_ns)
         state.deadline_ns = next_ns
-        return UInt(missed.addingReportingOverflow(1).partialValue.magnitude)
+        return UInt(missed).addingReportingOverflow(carried + 1).partialValue
     }
 
     /// Calls the cancel handler and frees everything. Once.
     private func finishCancelling() {
         let (timer, handlers) = state.withLock { state in
             state.running = pthread_self()
-            defer { (state.timer, state.eventHandler, state.cancelHandler) = (nil, nil, nil) }
-            return (state.timer, (event: state.eventHandler, cancel: state.cancelHandler))
+            defer { Self.letGo(&state) }
+            return (state.timer, (cancel: state.cancelHandler, others: [state.eventHandler, state.submit]))
         }
         handlers.cancel?()
         if let timer { _ = engine.core.cancel(timer) }

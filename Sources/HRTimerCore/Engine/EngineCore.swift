@@ -6,18 +6,26 @@ import Glibc
 package final class EngineCore: Sendable {
     package typealias Handler = @Sendable (TimerFire) -> Void
 
+    /// What a timer does when it fires.
+    package enum Action: Sendable {
+        case call(Handler)
+        case staged(any StagedHandler)
+    }
+
     package let time: TimeBase
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
     private let state: Locked<EngineState>
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
+    private let margin: SpinMargin
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time
         waiter = try Waiter(configuration.wayToWait)
         state = Locked(EngineState(precision: configuration.precision))
+        margin = SpinMargin(budget: configuration.spinBudget, now_ns: configuration.time.now_ns)
     }
 
     package func start() throws(TimerError) {
@@ -39,7 +47,7 @@ package final class EngineCore: Sendable {
     package func schedule(_ timer: consuming Request) -> TimerToken {
         let deadline_ns = timer.deadline_ns
         let new = EngineState.Timer(
-            handler: timer.handler,
+            action: timer.action,
             repetition: timer.repetition,
             tolerance_ns: timer.tolerance_ns,
             precision: timer.precision ?? configuration.precision,
@@ -66,10 +74,10 @@ package final class EngineCore: Sendable {
         package var precision: TimerPrecision?
         /// Stays until it is cancelled, however often it fires.
         package var isOwned = false
-        package var handler: Handler
+        package var action: Action
 
-        package init(_ handler: @escaping Handler) {
-            self.handler = handler
+        package init(_ action: Action) {
+            self.action = action
         }
     }
 
@@ -79,7 +87,8 @@ package final class EngineCore: Sendable {
             guard state.timers.isLive(token) else { return (false, false) }
             if let tolerance_ns { state.timers.records[token.slot].tolerance_ns = tolerance_ns }
             state.arm(token, deadline_ns)
-            return (true, state.mustWake(for: deadline_ns))
+            let isCalledOff = state.callOff(token)
+            return (true, state.mustWake(for: deadline_ns) || isCalledOff)
         }
         if mustWake { waiter.wake() }
         return isLive
@@ -87,21 +96,24 @@ package final class EngineCore: Sendable {
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
-        var request = Request { _ in block() }
+        var request = Request(.call { _ in block() })
         request.deadline_ns = time.now_ns
         return schedule(request) != .stale
     }
 
     /// Takes back the deadline of a timer, which stays live.
     package func disarm(_ token: TimerToken) {
-        state.withLock { state in
+        let isCalledOff = state.withLock { state in
             if state.timers.isLive(token) { state.disarm(token) }
+            return state.callOff(token)
         }
+        if isCalledOff { waiter.wake() }
     }
 
     package func cancel(_ token: TimerToken) -> Bool {
         // The record is let go after the lock: freeing what the handler captured may call back into this engine.
-        let timer = state.withLock { $0.remove(token) }
+        let (timer, isCalledOff) = state.withLock { ($0.remove(token), $0.callOff(token)) }
+        if isCalledOff { waiter.wake() }
         return timer != nil
     }
 
@@ -147,27 +159,29 @@ extension EngineCore {
         configuration.name.withCString { hrt_thread_set_name($0) }
         // Cannot fail: 1 is within the range.
         _ = hrt_thread_set_timer_slack_ns(1)
-        var margin = SpinMargin(budget: configuration.spinBudget, now_ns: time.now_ns)
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
-            while let wake = turn(batch) {
+            var upTo_ns = Int64.min
+            while let wake = turn(batch, upTo_ns) {
                 if wake.isPrecise {
-                    let spun_ns = waiter.waitPrecisely(until: wake.at_ns, &margin)
-                    if spun_ns > 0 { state.withLock { $0.statistics.spinTime += .nanoseconds(spun_ns) } }
+                    // Awake before the deadline: its calls are made up now, and wait for it.
+                    upTo_ns = waiter.waitToMargin(before: wake.at_ns, margin) ? .min : wake.at_ns
                 } else {
                     waiter.wait(until: wake.at_ns)
+                    upTo_ns = .min
                 }
             }
         }
     }
 
-    /// Fires all that is due. Gives the next instant to wait for, or nil when the engine has ended.
-    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>) -> EngineState.Wake? {
+    /// Fires all that is due, and what will be due at `upTo_ns`, each at its time. Gives the next instant to wait for, or nil
+    /// when the engine has ended.
+    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ upTo_ns: Int64) -> EngineState.Wake? {
         var isFirst = true
         while true {
             let now_ns = time.now_ns
             let outcome = state.withLock { state -> Outcome in
                 if state.isShutDown { return .ended }
-                let count = state.takeDue(now_ns, batch)
+                let count = state.takeDue(max(now_ns, upTo_ns), batch)
                 if isFirst {
                     state.statistics.wakeups += 1
                     if count == 0 { state.statistics.spuriousWakeups += 1 }
@@ -177,9 +191,9 @@ extension EngineCore {
                     state.sleepsUntil_ns = .min
                     return .due(count)
                 }
-                let wake = state.nextWake
                 // The queue moves a bounded number of timers a call, and may not have come to those that are due.
                 if state.timers.next_ns <= now_ns { return .due(0) }
+                let wake = state.nextWake
                 state.sleepsUntil_ns = wake.at_ns
                 return .sleep(wake)
             }
@@ -194,24 +208,84 @@ extension EngineCore {
     private enum Outcome { case ended, sleep(EngineState.Wake), due(Int) }
 
     /// Calls the handlers of a batch in order. No lock is held while one runs.
-    private func fire(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ now_ns: Int64) {
+    private func fire(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ woke_ns: Int64) {
         var lastDeadline_ns = batch.first?.deadline_ns ?? 0
         var saved: UInt64 = 0
         for due in batch {
             if due.deadline_ns != lastDeadline_ns { saved += 1 }
             lastDeadline_ns = due.deadline_ns
-            let token = TimerToken(due.token)
-            guard let call = state.withLock({ $0.begin(token, due.deadline_ns, now_ns) }) else { continue }
-            lateness.record(now_ns.subtractingSaturating(due.deadline_ns))
-            if let watch = configuration.latenessWatch, call.fire.lateness > watch.bound { watch.handler(call.fire) }
-            call.handler(call.fire)
-            let ended = state.withLock { state in
-                defer { state.runningWaiters = [] }
-                return Ended(timer: state.finish(token, time.now_ns), waiters: state.runningWaiters)
-            }
-            for waiter in ended.waiters { waiter.wake() }
+            fire(due, woke_ns)
         }
-        if saved > 0 { state.withLock { $0.statistics.wakeupsSaved += saved } }
+        if saved > 0, configuration.precision == .coalesced {
+            state.withLock { $0.statistics.wakeupsSaved += saved }
+        }
+    }
+
+    private func fire(_ due: hrt_due, _ woke_ns: Int64) {
+        let token = TimerToken(due.token)
+        guard let call = state.withLock({ $0.begin(token, due.deadline_ns, woke_ns) }) else { return }
+        var now_ns = woke_ns
+        switch call.action {
+        case .call(let handler):
+            if due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns) {
+                let fire = note(token, due.deadline_ns, now_ns, call.missedTicks)
+                handler(fire)
+            }
+        case .staged(let staged):
+            let handler = staged.prepare(max(now_ns, due.deadline_ns))
+            let isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns)
+            if isCalled { handler?() }
+            if isCalled { _ = note(token, due.deadline_ns, now_ns, call.missedTicks) }
+            staged.finish(wasCalled: isCalled)
+        }
+        let ended = state.withLock { state in
+            defer { state.runningWaiters = [] }
+            return Ended(timer: state.finish(token, time.now_ns), waiters: state.runningWaiters)
+        }
+        for waiter in ended.waiters { waiter.wake() }
+    }
+
+    /// For the statistics, and for whoever watches lateness.
+    private func note(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64, _ missedTicks: Int) -> TimerFire {
+        let fire = TimerFire(token: token, deadline_ns: deadline_ns, firedAt_ns: now_ns, missedTicks: missedTicks)
+        lateness.record(now_ns.subtractingSaturating(deadline_ns))
+        if let watch = configuration.latenessWatch, fire.lateness > watch.bound { watch.handler(fire) }
+        return fire
+    }
+
+    /// Spins until the deadline of a call that is made up. False if it was called off meanwhile. What another thread arms for
+    /// an earlier instant is fired in between.
+    private func waitFor(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: inout Int64) -> Bool {
+        let began_ns = now_ns
+        while true {
+            let (isWoken, read_ns) = waiter.spin(until: deadline_ns, margin)
+            now_ns = read_ns
+            let isStillOn = state.withLock { state in
+                state.statistics.spinTime += .nanoseconds(isWoken ? 0 : read_ns - began_ns)
+                return state.prepared == token
+            }
+            if !isWoken || !isStillOn { return isStillOn }
+            fireEarlier(than: deadline_ns)
+            state.withLock { state in
+                state.running = (token, pthread_self())
+                state.prepared = token
+                state.sleepsUntil_ns = deadline_ns
+            }
+        }
+    }
+
+    private func fireEarlier(than deadline_ns: Int64) {
+        withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 1) { batch in
+            while true {
+                let now_ns = time.now_ns
+                let count = state.withLock { state -> Int in
+                    guard !state.isShutDown, state.timers.next_ns < deadline_ns else { return -1 }
+                    return state.takeDue(max(now_ns, state.timers.next_ns), batch)
+                }
+                if count < 0 { return }
+                if count > 0 { fire(batch[0], now_ns) }
+            }
+        }
     }
 
     /// What is let go only after the lock.
@@ -229,7 +303,7 @@ extension EngineCore: VirtualTimeParticipant {
 
     package func runDue() {
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
-            _ = turn(batch)
+            _ = turn(batch, .min)
         }
     }
 }

@@ -9,7 +9,7 @@ struct EngineState: ~Copyable, Sendable {
     enum Phase { case idle, armed, due, firing }
 
     struct Timer: Sendable {
-        var handler: EngineCore.Handler
+        var action: EngineCore.Action
         var repetition: Repetition
         var tolerance_ns: Int64 = 0
         var precision: TimerPrecision
@@ -34,6 +34,9 @@ struct EngineState: ~Copyable, Sendable {
     var sleepsUntil_ns = Int64.min
     /// The timer whose handler runs, and the thread that runs it.
     var running: (token: TimerToken, thread: pthread_t)?
+    /// The timer whose call is made up and waits, spinning, for its deadline. Whoever cancels, moves or disarms it clears this
+    /// and wakes the thread.
+    var prepared: TimerToken?
     /// Threads that wait for the running handler to return.
     var runningWaiters: [Waiter] = []
     var isShutDown = false
@@ -107,16 +110,23 @@ struct EngineState: ~Copyable, Sendable {
     }
 
     struct Call {
-        var handler: EngineCore.Handler
-        var fire: TimerFire
+        var action: EngineCore.Action
+        var missedTicks: Int
+    }
+
+    /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
+    mutating func callOff(_ token: TimerToken) -> Bool {
+        guard prepared == token else { return false }
+        prepared = nil
+        return true
     }
 
     /// Sets the next deadline and gives the call to make: nil if the timer was cancelled, moved or disarmed since it was
-    /// taken, or if the policy leaves this tick out.
+    /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
     mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
         guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
         let timer = timers.records[token.slot]
-        let tick = timer.repetition.tick(deadline_ns: deadline_ns, now_ns: now_ns)
+        let tick = timer.repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
         timers.records[token.slot].phase = .firing
         if let next_ns = tick.next_ns { arm(token, next_ns) }
         statistics.missedTicks += UInt64(tick.missed)
@@ -127,14 +137,21 @@ struct EngineState: ~Copyable, Sendable {
         timers.records[token.slot].skipped = 0
         running = (token, pthread_self())
         statistics.fires += 1
-        let missedTicks = tick.missed.addingReportingOverflow(timer.skipped).partialValue
-        let fire = TimerFire(token: token, deadline_ns: deadline_ns, firedAt_ns: now_ns, missedTicks: missedTicks)
-        return Call(handler: timer.handler, fire: fire)
+        if deadline_ns > now_ns {
+            prepared = token
+            sleepsUntil_ns = deadline_ns
+        }
+        return Call(
+            action: timer.action,
+            missedTicks: tick.missed.addingReportingOverflow(timer.skipped).partialValue
+        )
     }
 
     /// After the call: a fixed delay starts now, and a timer that will not fire again is given back to be freed.
     mutating func finish(_ token: TimerToken, _ now_ns: @autoclosure () -> Int64) -> Timer? {
         running = nil
+        prepared = nil
+        sleepsUntil_ns = .min
         guard timers.isLive(token), timers.records[token.slot].phase == .firing else { return nil }
         timers.records[token.slot].phase = .idle
         let timer = timers.records[token.slot]

@@ -99,7 +99,7 @@ public final class TimerEngine: Sendable {
         policy: MissedTickPolicy = .merge,
         handler: @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request(handler)
+        var request = EngineCore.Request(.call(handler))
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)

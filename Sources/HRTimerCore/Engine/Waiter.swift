@@ -47,11 +47,16 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// As `wait(until:)`, but awake a margin before the deadline and spinning since. Gives the time spun.
-    func waitPrecisely(until deadline_ns: Int64, _ margin: inout SpinMargin) -> Int64 {
-        var cost = hrt_wait_cost()
-        hrt_wait_precisely_until(wait, deadline_ns, &margin.c, &cost)
-        return cost.spun_ns
+    /// As `wait(until:)`, but until the margin before the deadline.
+    func waitToMargin(before deadline_ns: Int64, _ margin: SpinMargin) -> Bool {
+        hrt_wait_until_margin(wait, deadline_ns, margin.c) == Int32(HRT_WAIT_WOKEN)
+    }
+
+    /// Reads the clock until the deadline or a wake. Gives the last reading.
+    func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64) {
+        var now_ns: Int64 = 0
+        let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns)
+        return (outcome == Int32(HRT_WAIT_WOKEN), now_ns)
     }
 
     package func wake() {
