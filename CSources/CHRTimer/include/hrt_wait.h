@@ -27,7 +27,7 @@ typedef enum {
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
 // 0, -ENOMEM; for HRT_WAIT_TIMERFD and HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE; for HRT_WAIT_NANOSLEEP -EBUSY if the program
-// has a handler of its own for the signal.
+// has a handler of its own for the signal, -ENOTSUP under Thread Sanitizer, which keeps signals back.
 int hrt_wait_create(hrt_wait_kind kind, hrt_wait **out_wait);
 
 // No thread may be inside a wait or a wake.
