@@ -1,6 +1,7 @@
 #include "include/hrt_loop.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -55,6 +56,18 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
 }
 
+// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its signal pipe: see before it
+// tries. Another thread may still take the last ones in between.
+static bool has_room_for_base(int fd) {
+    int probes[3];  // epoll set and pipe
+    int count = 0;
+    while (count < 3 && (probes[count] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0) count++;
+    int error = errno;
+    for (int index = 0; index < count; index++) close(probes[index]);
+    errno = error;
+    return count == 3;
+}
+
 static struct event_base *make_base(void) {
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
@@ -83,6 +96,7 @@ static int open_descriptors(hrt_loop *loop) {
     if (loop->timer_fd < 0) return -1;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake_fd < 0) return -1;
+    if (!has_room_for_base(loop->timer_fd)) return -1;
     errno = ENOMEM;  // for the failures of libevent that set none
     loop->base = make_base();
     if (loop->base == NULL) return -1;
@@ -129,7 +143,8 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
     loop->is_expired = false;
 }
 
-// Lets libevent look once, and gives what it found beside the timer.
+// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go on for as long as it
+// finds anything, so EVLOOP_ONCE stands with it.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
@@ -143,11 +158,11 @@ int hrt_loop_poll(hrt_loop *loop) {
         loop->ready_count = 0;
         return 0;
     }
-    return look(loop, EVLOOP_NONBLOCK);
+    return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
-    if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_NONBLOCK);
+    if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     for (;;) {
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return hrt_loop_poll(loop);
         arm(loop, deadline_ns);

@@ -119,8 +119,8 @@ extension LoopState {
         readmit()
         let served = served
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
-            // A call may give less than a batch, even nothing, with more due: the bound tells.
-            repeat {
+            // The queue gives out a bounded number a call, perhaps none.
+            while timers.next_ns <= now_ns {
                 let count = timers.takeDue(now_ns: now_ns, into: batch)
                 for due in batch[..<count] {
                     let token = TimerToken(due.token)
@@ -131,7 +131,7 @@ extension LoopState {
                         putAside(token)
                     }
                 }
-            } while timers.next_ns <= now_ns
+            }
         }
     }
 
@@ -184,6 +184,8 @@ extension LoopState {
 struct DueTimers: Sendable {
     private var tokens: [TimerToken] = []
     private var first = 0
+
+    var isEmpty: Bool { first == tokens.count }
 
     mutating func append(_ token: TimerToken) {
         tokens.append(token)

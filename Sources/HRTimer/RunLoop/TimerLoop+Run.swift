@@ -155,28 +155,43 @@ extension TimerLoop {
 
     private func sleep(limit_ns: Int64) {
         updateWatches()
-        let until_ns = state.withLock { state -> Int64 in
-            // A block or a trigger may have been the last thing there was.
-            let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: state.served)
-            let hasSignal = state.triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(state.served) }
-            if isOver || hasSignal || state.performs.contains(servedBy: state.served) { return .min }
-            state.readmit()
-            state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
-            return state.sleepsUntil_ns
-        }
-        if let virtual = time.virtual {
-            sleep(until: until_ns, virtual)
-        } else {
-            _ = until_ns == .min ? waiter.poll() : waiter.wait(until: until_ns)
+        while true {
+            let until_ns = state.withLock { prepareToSleep(limit_ns, &$0) }
+            let found = sleep(until_ns: until_ns)
+            let now_ns = time.now_ns
+            if !found.isEmpty || until_ns == .min || now_ns >= limit_ns { break }
+            // Nothing due, then the queue asked for a look that was early, or the timer is of a mode that does not run: no
+            // reason for a pass.
+            let isDue = state.withLock { state in
+                state.sleepsUntil_ns = .min
+                state.collectDue(now_ns: now_ns)
+                return !state.due.isEmpty
+            }
+            if isDue { break }
         }
         // Before the observers of `afterWaiting`: what they add needs no wake.
         state.withLock { $0.sleepsUntil_ns = .min }
     }
 
-    /// Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
-    private func sleep(until until_ns: Int64, _ virtual: any VirtualTime) {
-        guard waiter.poll().isEmpty, virtual.now_ns < until_ns else { return }
+    /// What to sleep until; `.min` to look for descriptors and wakes without waiting.
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Int64 {
+        let served = state.served
+        // A block or a trigger may have been the last thing there was.
+        let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: served)
+        let hasSignal = state.triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(served) }
+        if isOver || hasSignal || state.performs.contains(servedBy: served) { return .min }
+        state.readmit()
+        state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
+        return state.sleepsUntil_ns
+    }
+
+    private func sleep(until_ns: Int64) -> LoopWaiter.Found {
+        if until_ns == .min { return waiter.poll() }
+        guard let virtual = time.virtual else { return waiter.wait(until: until_ns) }
+        // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+        let found = waiter.poll()
+        guard found.isEmpty, virtual.now_ns < until_ns else { return found }
         let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
-        _ = hasMoved ? waiter.poll() : waiter.wait(until: .max)
+        return hasMoved ? waiter.poll() : waiter.wait(until: .max)
     }
 }

@@ -1,0 +1,462 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// The loop on the real kernel. Each test runs its loop on a thread of its own.
+@Suite(.serialized) struct LoopContractTests {
+    /// Runs `body` on a new thread, and returns when that has ended and its loop is gone.
+    private func onThread(_ body: @escaping @Sendable () -> Void) throws {
+        pthread_join(try startThread(body), nil)
+    }
+
+    @Test("Never early: 2000 timers, each once, in order of deadline")
+    func neverEarly() throws {
+        let lateness = Recorder<Duration>()
+        let deadlines = Recorder<MonotonicInstant>()
+        try onThread {
+            var random = SeededRandom.fromEnvironment()
+            let loop = TimerLoop.current
+            for _ in 0..<2000 {
+                let delay = Duration.nanoseconds(Int64.random(in: 0..<50_000_000, using: &random))
+                let timer = LoopTimer(timeInterval: delay, repeats: false) { timer in
+                    lateness.append(timer.fireInstant.duration(to: .now))
+                    deadlines.append(timer.fireInstant)
+                }
+                loop.add(timer, forMode: .default)
+            }
+            loop.run()
+            #expect(loop.liveTimers == 0)
+        }
+        #expect(lateness.count == 2000)
+        #expect(lateness.all.allSatisfy { $0 >= .zero })
+        #expect(lateness.all.min()! < .milliseconds(1))
+    }
+
+    @Test("The thousandth deadline of a repeating timer is the first plus 999 intervals")
+    func noDrift() throws {
+        try onThread {
+            let start = MonotonicInstant.now.advanced(by: .milliseconds(1))
+            let ticks = Recorder<Int>()
+            let timer = LoopTimer(fireAt: start, interval: .microseconds(200), repeats: true) { timer in
+                let tick = (ticks.all.last ?? -1) + 1 + timer.missedTicks
+                ticks.append(tick)
+                #expect(timer.fireInstant <= .now)
+                if tick >= 999 { timer.invalidate() }
+            }
+            TimerLoop.current.add(timer, forMode: .default)
+            TimerLoop.current.run()
+            // fireInstant of an invalid timer is the deadline it fired for last.
+            let elapsed = start.duration(to: timer.fireInstant)
+            #expect(elapsed >= .microseconds(200) * 999)
+            #expect(elapsed / .microseconds(200) == (elapsed / .microseconds(200)).rounded())
+        }
+    }
+
+    @Test("A loop takes five descriptors, close-on-exec, and gives them back with its thread")
+    func descriptors() async {
+        // In a process of its own: other tests open descriptors meanwhile.
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<100 {
+                let thread = try startThread {
+                    let known = Self.descriptors()
+                    TimerLoop.current.run(until: .now)
+                    let new = Self.descriptors().subtracting(known)
+                    #expect(new.count == 5)
+                    #expect(new.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
+                }
+                let before = Self.descriptors()
+                pthread_join(thread, nil)
+                #expect(Self.descriptors().subtracting(before).isEmpty)
+            }
+        }
+    }
+
+    private static func descriptors() -> Set<Int32> {
+        Set((0..<256).filter { fcntl($0, F_GETFD) != -1 })
+    }
+
+    @Test("A thread's loop is its own, stays the same, and is freed with the thread, with what its timers captured")
+    func current() throws {
+        let canaries = Canaries()
+        let timers = Recorder<LoopTimer>()
+        try onThread {
+            let canary = canaries.make()
+            #expect(TimerLoop.current === TimerLoop.current)
+            #expect(TimerLoop.current !== TimerLoop.main)
+            timers.append(
+                LoopTimer.scheduled(timeInterval: .seconds(3600), repeats: true) { _ in
+                    withExtendedLifetime(canary) {}
+                }
+            )
+        }
+        #expect(canaries.count == 0)
+        #expect(timers.all.map(\.isValid) == [false])
+    }
+
+    @Test("Without a descriptor left timers work all the same, and sources say why they do not")
+    func exhausted() async {
+        await #expect(processExitsWith: .success) {
+            for room in 0..<5 {
+                let restore = Kernel.limitDescriptors(room: room)
+                let loop = TimerLoop()
+                restore()
+                let ticks = Recorder<Bool>()
+                let deadline = MonotonicInstant.now.advanced(by: .milliseconds(5))
+                let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in
+                    ticks.append(.now >= deadline)
+                }
+                loop.add(timer, forMode: .default)
+                var ends: [Int32] = [0, 0]
+                pipe(&ends)
+                let source = try LoopSource(descriptor: ends[0]) { _, _ in }
+                #expect(throws: TimerError(operation: "make an event loop", errorNumber: EMFILE)) {
+                    try loop.add(source, forMode: .default)
+                }
+                Self.run(loop)
+                #expect(ticks.all == [true])
+            }
+        }
+    }
+
+    /// An exit test is asynchronous, and a loop is not for asynchronous functions: it has no other thread here.
+    private static func run(_ loop: TimerLoop) {
+        loop.run()
+    }
+
+    @Test("From another thread: perform, an earlier timer, a signal of a trigger, and stop all wake a sleeping loop")
+    func wakes() throws {
+        let log = Recorder<String>()
+        let worker = try TimerLoop.thread(name: "contract")
+        let loop = worker.loop
+        func untilWaiting() {
+            while !loop.isWaiting { usleep(100) }
+        }
+        func until(_ count: Int) {
+            while log.count < count { usleep(100) }
+        }
+        let far = LoopTimer(timeInterval: .seconds(3600), repeats: false) { _ in log.append("timer") }
+        loop.add(far, forMode: .default)
+        untilWaiting()
+        loop.perform { log.append("block") }
+        until(1)
+        untilWaiting()
+        far.fireInstant = .now
+        until(2)
+        let trigger = LoopTrigger { _ in log.append("trigger") }
+        loop.add(trigger, forMode: .default)
+        untilWaiting()
+        trigger.signal()
+        until(3)
+        untilWaiting()
+        loop.perform { loop.stop() }
+        untilWaiting()
+        loop.stop()
+        loop.perform { log.append("still there") }
+        until(4)
+        worker.end()
+        worker.end()
+        #expect(log.all == ["block", "timer", "trigger", "still there"])
+        #expect(!trigger.isValid)
+    }
+
+    @Test("An idle loop does not wake: a thread that waits makes no voluntary switch")
+    func idle() throws {
+        let worker = try TimerLoop.thread()
+        let tid = Recorder<Int32>()
+        worker.loop.perform { tid.append(hrt_thread_id()) }
+        while tid.count == 0 || !worker.loop.isWaiting { usleep(100) }
+        usleep(20_000)
+        let before = Kernel.voluntarySwitches(ofThread: tid.all[0])
+        usleep(200_000)
+        #expect(Kernel.voluntarySwitches(ofThread: tid.all[0]) == before)
+        worker.end()
+    }
+
+    @Test("A loop's thread ends with its last reference, and no thread or descriptor is left of 200 of them")
+    func threads() async {
+        await #expect(processExitsWith: .success) {
+            let before = (descriptors: Kernel.openDescriptors, threads: Kernel.threads)
+            for _ in 0..<200 { _ = try TimerLoop.thread() }
+            // The test library has threads and descriptors that come and go; a leak would be of hundreds.
+            #expect(Kernel.openDescriptors - before.descriptors < 50)
+            #expect(Kernel.threads - before.threads < 50)
+        }
+    }
+
+    @Test("A thread of loops may end itself from a handler")
+    func endsItself() throws {
+        let log = Recorder<String>()
+        let worker = try TimerLoop.thread()
+        let canaries = Canaries()
+        let canary = canaries.make()
+        let timer = LoopTimer(timeInterval: .zero, repeats: true) { [canary] _ in
+            worker.end()
+            log.append("ended")
+            withExtendedLifetime(canary) {}
+        }
+        worker.loop.add(timer, forMode: .default)
+        while timer.isValid { usleep(100) }
+        #expect(log.all == ["ended"])
+    }
+
+    @Test("Timers may be added, moved and invalidated by three threads at once, and none is left")
+    func threadsAtOnce() throws {
+        let worker = try TimerLoop.thread()
+        let loop = worker.loop
+        let threads = try (0..<3).map { index in
+            try startThread {
+                var random = SeededRandom(seed: UInt64(index))
+                for _ in 0..<3000 {
+                    let timer = LoopTimer(
+                        timeInterval: .microseconds(Int.random(in: 0..<300, using: &random)),
+                        repeats: true
+                    ) {
+                        $0.fireInstant = .now
+                    }
+                    loop.add(timer, forMode: .default)
+                    timer.fireInstant = .now.advanced(by: .microseconds(Int.random(in: -100..<100, using: &random)))
+                    timer.invalidate()
+                }
+            }
+        }
+        for thread in threads { pthread_join(thread, nil) }
+        #expect(loop.liveTimers == 0)
+        worker.end()
+    }
+}
+
+/// Descriptors and signals in the loop, on the real kernel.
+@Suite(.serialized) struct LoopSourceContractTests {
+    private func makePipe() -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        return (ends[0], ends[1])
+    }
+
+    private func drain(_ descriptor: Int32) -> Int {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        return max(0, read(descriptor, &bytes, bytes.count))
+    }
+
+    @Test("A readable descriptor calls its handler, level-triggered, and ends run(mode:before:)")
+    func readable() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<LoopSource.Events>()
+        let source = try LoopSource(descriptor: pipe.read) { source, events in calls.append(events) }
+        try loop.add(source, forMode: .default)
+        #expect(loop.run(mode: .default, before: .now))
+        #expect(calls.count == 0)
+        write(pipe.write, "ab", 2)
+        #expect(loop.run(mode: .default, before: .distantFuture))
+        #expect(loop.run(mode: .default, before: .distantFuture))
+        #expect(calls.all == [.readable, .readable])
+        #expect(drain(pipe.read) == 2)
+        loop.run(mode: .default, before: .now)
+        #expect(calls.count == 2)
+        // The end of file is readable as well.
+        close(pipe.write)
+        loop.run(mode: .default, before: .distantFuture)
+        #expect(calls.count == 3)
+        source.invalidate()
+        close(pipe.read)
+        #expect(!loop.run(mode: .default, before: .distantFuture))
+    }
+
+    @Test("A descriptor that nobody reads is found once in each pass, also in one that does not wait")
+    func unread() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<Int>()
+        let source = try LoopSource(descriptor: pipe.read) { _, _ in calls.append(1) }
+        try loop.add(source, forMode: .default)
+        write(pipe.write, "x", 1)
+        for _ in 0..<5 { loop.run(until: .now) }
+        #expect(calls.count == 5)
+        source.invalidate()
+        close(pipe.read)
+        close(pipe.write)
+    }
+
+    @Test("A writable descriptor is found at once; both directions come in one call")
+    func writable() throws {
+        let loop = TimerLoop()
+        var ends: [Int32] = [0, 0]
+        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
+        let calls = Recorder<LoopSource.Events>()
+        let source = try LoopSource(descriptor: ends[0], events: [.readable, .writable]) { source, events in
+            calls.append(events)
+            source.invalidate()
+        }
+        write(ends[1], "x", 1)
+        try loop.add(source, forMode: .default)
+        loop.run()
+        #expect(calls.all == [[.readable, .writable]])
+        ends.forEach { close($0) }
+    }
+
+    @Test("What cannot be watched is refused when the source is made")
+    func refused() throws {
+        func error(_ descriptor: Int32) -> Int32? {
+            do {
+                _ = try LoopSource(descriptor: descriptor) { _, _ in }
+                return nil
+            } catch {
+                return error.errorNumber
+            }
+        }
+        let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+        let directory = open("/", O_RDONLY | O_CLOEXEC)
+        #expect(error(-1) == EBADF)
+        #expect(error(9999) == EBADF)
+        #expect(error(file) == EPERM)
+        #expect(error(directory) == EPERM)
+        close(file)
+        close(directory)
+    }
+
+    @Test("A source that the kernel refuses later, because it was closed, becomes invalid and keeps nothing running")
+    func closedEarly() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let source = try LoopSource(descriptor: pipe.read) { _, _ in }
+        close(pipe.read)
+        close(pipe.write)
+        try loop.add(source, forMode: .default)
+        loop.run()
+        #expect(!source.isValid)
+    }
+
+    @Test("A descriptor is served in its modes alone, also when runs are nested")
+    func modes() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<String>()
+        let source = try LoopSource(descriptor: pipe.read) { [self] source, _ in
+            calls.append(loop.currentMode?.rawValue ?? "")
+            _ = drain(source.descriptor)
+        }
+        try loop.add(source, forMode: .modal)
+        try loop.add(source, forMode: .default)
+        loop.remove(source, forMode: .default)
+        #expect(!loop.contains(source, forMode: .default))
+        write(pipe.write, "x", 1)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in
+            loop.run(mode: .modal, before: .distantFuture)
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        #expect(calls.all == ["NSModalPanelRunLoopMode"])
+        source.invalidate()
+        close(pipe.read)
+        close(pipe.write)
+    }
+
+    @Test("One handler may invalidate the source of another that is ready as well; a descriptor number may come again")
+    func invalidateOther() throws {
+        let loop = TimerLoop()
+        let pipes = [makePipe(), makePipe()]
+        let sources = Recorder<LoopSource>()
+        let calls = Recorder<Int32>()
+        for pipe in pipes {
+            let source = try LoopSource(descriptor: pipe.read) { source, _ in
+                calls.append(source.descriptor)
+                for source in sources.all { source.invalidate() }
+            }
+            sources.append(source)
+            write(pipe.write, "x", 1)
+            try loop.add(source, forMode: .default)
+        }
+        loop.run()
+        #expect(calls.count == 1)
+        for pipe in pipes {
+            close(pipe.read)
+            close(pipe.write)
+        }
+        let again = makePipe()
+        #expect(again.read == pipes[0].read)
+        let source = try LoopSource(descriptor: again.read) { source, _ in
+            calls.append(-1)
+            source.invalidate()
+        }
+        try loop.add(source, forMode: .default)
+        write(again.write, "x", 1)
+        loop.run()
+        #expect(calls.all.last == -1)
+        close(again.read)
+        close(again.write)
+    }
+
+    @Test("Of 100 descriptors that are ready together libevent finds 32 in a pass, then twice as many; none is left")
+    func many() throws {
+        let loop = TimerLoop()
+        let canaries = Canaries()
+        let calls = Recorder<Int32>()
+        let pipes = (0..<100).map { _ in makePipe() }
+        for pipe in pipes {
+            let canary = canaries.make()
+            let source = try LoopSource(descriptor: pipe.read) { source, _ in
+                calls.append(source.descriptor)
+                withExtendedLifetime(canary) {}
+                source.invalidate()
+            }
+            write(pipe.write, "x", 1)
+            try loop.add(source, forMode: .default)
+        }
+        for _ in 0..<3 { loop.run(until: .now) }
+        #expect(Set(calls.all) == Set(pipes.map(\.read)))
+        #expect(calls.count == 100)
+        #expect(canaries.count == 0)
+        for pipe in pipes {
+            close(pipe.read)
+            close(pipe.write)
+        }
+    }
+
+    @Test("Signals come to the loop with their number, and the former handler is back afterwards")
+    func signals() throws {
+        signal(SIGUSR1, SIG_IGN)
+        let loop = TimerLoop()
+        let counts = Recorder<Int>()
+        do {
+            let source = try LoopSource.signal(SIGUSR1) { source, count in
+                counts.append(count)
+                if counts.count < 3 { kill(getpid(), SIGUSR1) } else { source.invalidate() }
+            }
+            #expect(throws: TimerError.self) { try LoopSource.signal(SIGUSR1) { _, _ in } }
+            try loop.add(source, forMode: .default)
+            kill(getpid(), SIGUSR1)
+            loop.run(until: .now.advanced(by: .seconds(30)))
+        }
+        #expect(counts.all == [1, 1, 1])
+        // Ignored again: this would end the process otherwise.
+        loop.run(until: .now)
+        kill(getpid(), SIGUSR1)
+        #expect(throws: TimerError.self) { try LoopSource.signal(SIGKILL) { _, _ in } }
+        #expect(throws: TimerError.self) { try LoopSource.signal(-1) { _, _ in } }
+        #expect(throws: TimerError.self) { try LoopSource.signal(Int32.max) { _, _ in } }
+        signal(SIGUSR1, SIG_DFL)
+    }
+
+    @Test("A signal that interrupts the wait neither shortens nor lengthens it")
+    func interrupted() throws {
+        let loop = TimerLoop()
+        let before = signal(SIGUSR2) { _ in }
+        let thread = pthread_self()
+        let interrupter = try startThread {
+            for _ in 0..<50 {
+                usleep(500)
+                pthread_kill(thread, SIGUSR2)
+            }
+        }
+        let start = MonotonicInstant.now
+        loop.isKeptAlive = true
+        loop.run(until: start.advanced(by: .milliseconds(30)))
+        #expect(start.duration(to: .now) >= .milliseconds(30))
+        pthread_join(interrupter, nil)
+        signal(SIGUSR2, before)
+    }
+}
