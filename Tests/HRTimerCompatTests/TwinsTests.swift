@@ -1,0 +1,27 @@
+import Foundation
+import HRTimer
+import Testing
+
+import class HRTimerCompat.RunLoop
+import class HRTimerCompat.Timer
+
+@Suite struct TwinsTests {
+    @Test("The same file was compiled with Foundation's timers and with ours")
+    func twins() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let texts = try ["WithFoundation.swift", "WithHRTimer.swift"].map { name in
+            try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+                .split(separator: "\n", omittingEmptySubsequences: false)
+                .filter { !$0.hasPrefix("import ") }
+                .drop { $0.isEmpty }
+        }
+        #expect(texts[0] == texts[1])
+        #expect(texts[0].count > 20)
+    }
+
+    @Test("The names are our types, in a file that imports Foundation too")
+    func names() {
+        #expect(ObjectIdentifier(Timer.self) == ObjectIdentifier(LoopTimer.self))
+        #expect(ObjectIdentifier(RunLoop.self) == ObjectIdentifier(TimerLoop.self))
+    }
+}
