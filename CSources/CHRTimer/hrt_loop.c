@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -131,7 +132,7 @@ void hrt_loop_destroy(hrt_loop *loop) {
     free(loop);
 }
 
-static void arm(hrt_loop *loop, int64_t deadline_ns) {
+void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
     if (deadline_ns == loop->armed_ns && (deadline_ns == HRT_NEVER || !loop->is_expired)) return;
     struct itimerspec spec = {0};  // all zero disarms
     if (deadline_ns != HRT_NEVER) {
@@ -165,11 +166,22 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     for (;;) {
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return hrt_loop_poll(loop);
-        arm(loop, deadline_ns);
+        hrt_loop_arm(loop, deadline_ns);
         int found = look(loop, EVLOOP_ONCE);
         if (found != 0) return found;
         // The deadline, or for no reason: the eventfd of a wake that was consumed before its write was done.
     }
+}
+
+int hrt_loop_descriptor(const hrt_loop *loop) {
+    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one set that has it, and is
+    // refused everywhere else: ENOENT by other sets, EINVAL by what is none.
+    struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (int fd = 0; fd < limit; fd++) {
+        if (epoll_ctl(fd, EPOLL_CTL_MOD, loop->timer_fd, &same) == 0) return fd;
+    }
+    return -ENOTSUP;
 }
 
 size_t hrt_loop_take_ready(hrt_loop *loop, const hrt_ready **out_ready) {

@@ -1,7 +1,8 @@
 import Foundation
+import Testing
+
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
-import Testing
 
 /// Uses timers and loops as a program written for Foundation does. This file and its twin differ in their imports alone.
 @Suite(.serialized) private struct FoundationStyleTests {

@@ -48,6 +48,13 @@ int hrt_loop_poll(hrt_loop *_Nonnull loop);
 // first, valid until the next wait, and returns how many.
 size_t hrt_loop_take_ready(hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *_Nonnull out_ready);
 
+// For a host that waits itself. A descriptor that is readable while a wait would end at once: an armed deadline has come, a
+// wake is pending, or something watched is ready. Belongs to the loop. -ENOTSUP if libevent's epoll set cannot be found.
+int hrt_loop_descriptor(const hrt_loop *_Nonnull loop);
+
+// Arms the loop for a deadline without waiting, as hrt_loop_wait does, so that its descriptor becomes readable then.
+void hrt_loop_arm(hrt_loop *_Nonnull loop, int64_t deadline_ns);
+
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.
 // Any thread; async-signal-safe.
 void hrt_loop_wake(hrt_loop *_Nonnull loop);

@@ -21,6 +21,8 @@ struct LoopState: ~Copyable, Sendable {
     var sleepsUntil_ns = Int64.min
     /// Some timer has, or had, a tolerance.
     var hasTolerance = false
+    /// The mode in which a host calls `process`.
+    var hostIndex: Int?
     var isKeptAlive = false
     var isEnded = false
 
@@ -47,12 +49,22 @@ struct LoopState: ~Copyable, Sendable {
 }
 
 extension LoopState {
-    /// What the innermost run serves.
-    var served: ModeSet { runs.last?.served ?? ModeSet() }
+    /// What the innermost run serves, or between runs what a host serves.
+    var served: ModeSet {
+        if let run = runs.last { return run.served }
+        return hostIndex.map(modes.served(in:)) ?? ModeSet()
+    }
 
     /// Whether there is anything that a run in these modes could ever have to do.
     func hasWork(in served: ModeSet) -> Bool {
         isKeptAlive || modes.hasMembers(in: served) || performs.contains(servedBy: served)
+    }
+
+    /// Whether a block or a signalled trigger waits for the next pass.
+    var hasWorkNow: Bool {
+        let served = served
+        return performs.contains(servedBy: served)
+            || triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(served) }
     }
 
     mutating func addTimer(_ timer: LoopTimer, to mode: TimerLoop.Mode) -> TimerToken {

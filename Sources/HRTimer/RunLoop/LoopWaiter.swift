@@ -40,6 +40,19 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
+    /// The loop's thread; nothing to a futex.
+    func arm(_ deadline_ns: Int64) {
+        if let loop { hrt_loop_arm(loop, deadline_ns) }
+    }
+
+    func descriptor() throws(TimerError) -> Int32 {
+        if let failure { throw failure }
+        guard let loop else { return -1 }
+        let descriptor = hrt_loop_descriptor(loop)
+        try check(descriptor, "find the descriptor of an event loop")
+        return descriptor
+    }
+
     func poll() -> Found {
         if let loop { return Found(rawValue: hrt_loop_poll(loop)) }
         return isFutexWoken.load(ordering: .relaxed) ? wait(until: .min) : []

@@ -84,7 +84,7 @@ extension TimerLoop {
     enum Outcome { case handledSource, timedOut, stopped, finished }
 
     /// Nil if there was nothing to run.
-    private func runInMode(_ mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+    func runInMode(_ mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
         if mode == .common { return nil }
         return onOwnThread {
             guard begin(mode) else { return nil }
@@ -175,11 +175,9 @@ extension TimerLoop {
 
     /// What to sleep until; `.min` to look for descriptors and wakes without waiting.
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Int64 {
-        let served = state.served
         // A block or a trigger may have been the last thing there was.
-        let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: served)
-        let hasSignal = state.triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(served) }
-        if isOver || hasSignal || state.performs.contains(servedBy: served) { return .min }
+        let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: state.served)
+        if isOver || state.hasWorkNow { return .min }
         state.readmit()
         state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
         return state.sleepsUntil_ns

@@ -1,0 +1,41 @@
+public import HRTimerCore
+
+/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable.
+///
+///     let descriptor = try loop.hostDescriptor()
+///     loop.process()                              // once, to begin
+///     event_new(base, descriptor, EV_READ | EV_PERSIST, …)   // or epoll, poll, io_uring: then loop.process() each time
+extension TimerLoop {
+    /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
+    /// another thread woke it. It belongs to the loop: do not read or close it. Looked up in each call, O(descriptors of the
+    /// process).
+    ///
+    /// Throws what kept the loop from getting descriptors when it was made (EMFILE, ENFILE). An `epoll(7)` set, which polls
+    /// like any other descriptor. Not for a loop on a virtual time.
+    public func hostDescriptor() throws(TimerError) -> Int32 {
+        try waiter.descriptor()
+    }
+
+    /// Does in one pass what there is to do in `mode`, without waiting, and sets the descriptor for what comes next; to be
+    /// called once more after a `run` outside of it. On another thread than the loop's own, and in `.common`, it does
+    /// nothing.
+    @available(*, noasync)
+    public func process(inMode mode: Mode = .default) {
+        if mode == .common { return }
+        _ = runInMode(mode, limit_ns: .min, returnsAfterSource: false)
+        _ = onOwnThread {
+            state.withLock { $0.hostIndex = $0.modes.index(of: mode) }
+            updateWatches()
+            let now_ns = time.now_ns
+            let until_ns = state.withLock { state -> Int64 in
+                // Due timers of other modes are put aside, so that the descriptor is not readable for them.
+                state.collectDue(now_ns: now_ns)
+                if !state.due.isEmpty || state.hasWorkNow { return .min }
+                // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
+                state.sleepsUntil_ns = state.nextWake_ns
+                return state.sleepsUntil_ns
+            }
+            waiter.arm(until_ns)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// A loop that another event loop drives through its descriptor, on the real kernel. The host is poll(2).
+@Suite(.serialized) struct LoopHostContractTests {
+    private let loop = TimerLoop()
+    private let log = Recorder<String>()
+
+    /// Whether the descriptor became readable within the time.
+    private func isReadable(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&wanted, 1, milliseconds) == 1
+    }
+
+    @Test("The descriptor is readable when a timer is due and not before, and quiet after it was processed")
+    func timers() throws {
+        let descriptor = try loop.hostDescriptor()
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+        let deadline = MonotonicInstant.now.advanced(by: .milliseconds(20))
+        let timer = LoopTimer(fireAt: deadline, interval: .milliseconds(10), repeats: true) { [log] _ in
+            log.append("tick")
+        }
+        loop.add(timer, forMode: .default)
+        // The timer was added beside the host: the loop wakes once to arm it.
+        #expect(isReadable(descriptor, within: 0))
+        loop.process()
+        #expect(log.count == 0)
+        while log.count < 5 {
+            #expect(isReadable(descriptor, within: -1))
+            loop.process()
+        }
+        #expect(MonotonicInstant.now >= deadline.advanced(by: .milliseconds(40)))
+        timer.invalidate()
+        loop.process()
+        #expect(!isReadable(descriptor, within: 30))
+    }
+
+    @Test("Blocks, triggers and descriptors make it readable; what is due in another mode does not")
+    func others() throws {
+        let descriptor = try loop.hostDescriptor()
+        loop.process()
+        loop.perform { [log] in log.append("block") }
+        #expect(isReadable(descriptor, within: 0))
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+
+        let trigger = LoopTrigger { [log] _ in log.append("trigger") }
+        loop.add(trigger, forMode: .default)
+        trigger.signal()
+        #expect(isReadable(descriptor, within: 0))
+        loop.process()
+
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        let source = try LoopSource(descriptor: ends[0]) { [log] source, _ in
+            log.append("source")
+            source.invalidate()
+        }
+        try loop.add(source, forMode: .default)
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+        write(ends[1], "x", 1)
+        #expect(isReadable(descriptor, within: 0))
+        loop.process()
+        #expect(log.all == ["block", "trigger", "source"])
+
+        let other = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { [log] _ in log.append("modal") }
+        loop.add(other, forMode: .modal)
+        loop.process()
+        #expect(isReadable(descriptor, within: 1000))
+        loop.process()
+        #expect(!isReadable(descriptor, within: 20))
+        loop.process(inMode: .modal)
+        #expect(log.all.last == "modal")
+        ends.forEach { close($0) }
+    }
+
+    @Test("Another thread's earlier timer makes it readable")
+    func otherThread() throws {
+        let descriptor = try loop.hostDescriptor()
+        let timer = LoopTimer(timeInterval: .seconds(3600), repeats: false) { [log] _ in log.append("timer") }
+        loop.add(timer, forMode: .default)
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+        let other = try startThread { timer.fireInstant = .now }
+        while log.count == 0 {
+            #expect(isReadable(descriptor, within: 10_000))
+            loop.process()
+        }
+        pthread_join(other, nil)
+    }
+
+    @Test("Without descriptors there is none to give")
+    func exhausted() async {
+        await #expect(processExitsWith: .success) {
+            let restore = Kernel.limitDescriptors(room: 4)
+            let loop = TimerLoop()
+            restore()
+            #expect(throws: TimerError(operation: "make an event loop", errorNumber: EMFILE)) {
+                try loop.hostDescriptor()
+            }
+            Self.process(loop)
+        }
+    }
+
+    private static func process(_ loop: TimerLoop) {
+        loop.process()
+    }
+}
