@@ -32,8 +32,10 @@ sanitize: sanitize-thread sanitize-address
 sanitize-thread:
 	TSAN_OPTIONS=halt_on_error=1 $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 
+# Leaks are counted by the tests themselves: LeakSanitizer cannot see through the side tables of weak references, and
+# Foundation leaks every Timer of the tests that run beside it.
 sanitize-address:
-	$(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan
+	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
