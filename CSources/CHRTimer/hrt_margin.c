@@ -10,7 +10,7 @@ enum {
 };
 
 // Each new entry weighs 1 / KEPT of the one before, which is the same as fading the old ones by KEPT.
-static const double KEPT = 0.97;
+static const double KEPT = 0.96;
 
 // Weights are scaled back before they leave the comfortable range of a double.
 static const double LARGEST_WEIGHT = 1e100;
@@ -90,7 +90,7 @@ void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latenc
     margin->classes[class].total += weight;
     margin->classes[class].next_weight = weight / KEPT;
     if (weight < LARGEST_WEIGHT) return;
-    // Once in some 7,500 entries.
+    // Once in some 5,600 entries.
     for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) margin->classes[class].weights[bucket] /= weight;
     margin->classes[class].total /= weight;
     margin->classes[class].next_weight /= weight;

@@ -69,20 +69,23 @@ import Testing
 
     @Test("A loop takes five descriptors, close-on-exec, and gives them back with its thread")
     func descriptors() async {
-        // In a process of its own: other tests open descriptors meanwhile.
+        // In a process of its own: other tests open descriptors meanwhile. The test library opens some now and then there too,
+        // so that the least of a hundred is the loop's own number, and a leak would be of hundreds.
         await #expect(processExitsWith: .success) {
+            let counts = Recorder<Int>()
+            let before = Kernel.openDescriptors
             for _ in 0..<100 {
                 let thread = try startThread {
                     let known = Self.descriptors()
                     TimerLoop.current.run(until: .now)
                     let new = Self.descriptors().subtracting(known)
-                    #expect(new.count == 5)
+                    counts.append(new.count)
                     #expect(new.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
                 }
-                let before = Self.descriptors()
                 pthread_join(thread, nil)
-                #expect(Self.descriptors().subtracting(before).isEmpty)
             }
+            #expect(counts.all.min() == 5)
+            #expect(Kernel.openDescriptors - before < 50)
         }
     }
 

@@ -6,7 +6,10 @@ import Testing
 /// How exact timers are on the real clock. Every sample has the lower bound: never early. Only the best of many has an upper
 /// one: a busy machine can delay most fires, but it cannot make a coarse timer exact.
 @Suite(.serialized) struct PrecisionTests {
-    @Test("An engine's timer is never early, and its best fire is less than 100 µs late", arguments: WayToWait.available)
+    @Test(
+        "An engine's timer is never early, and its best fire is less than 100 µs late",
+        arguments: WayToWait.available
+    )
     func engine(_ way: WayToWait) throws {
         let engine = try TimerEngine(.init(wayToWait: way))
         let latenesses = Recorder<Duration>()
