@@ -69,4 +69,12 @@ int cbench_epoll_wait(cbench_block *_Nonnull block);
 int cbench_epoll_pwait2(cbench_block *_Nonnull block);
 int cbench_spin_clock(cbench_block *_Nonnull block);
 
+// A binary heap of timers behind one mutex; any thread. Timers are numbers below the `timers` of create, each added once
+// before it is replaced, and each used by one thread at a time. NULL without memory.
+typedef struct cbench_locked_heap cbench_locked_heap;
+cbench_locked_heap *_Nullable cbench_locked_heap_create(size_t timers);
+void cbench_locked_heap_destroy(cbench_locked_heap *_Nonnull heap);
+void cbench_locked_heap_add(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
+void cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
+
 #endif

@@ -10,11 +10,12 @@ struct Bench: ParsableCommand {
         discussion: """
             Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
             absolute deadlines, signed lateness, blocks of all subjects interleaved in a seeded random order. \
+            `bench ops` measures what the operations on timers cost. \
             Results go to standard output, progress to standard error.
 
             Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
             """,
-        subcommands: [RunCommand.self, ListCommand.self],
+        subcommands: [RunCommand.self, OpsCommand.self, ListCommand.self],
         defaultSubcommand: RunCommand.self
     )
 

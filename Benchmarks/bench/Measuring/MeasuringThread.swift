@@ -3,8 +3,26 @@ import Glibc
 
 /// Runs `body` on a thread of its own and returns when that thread has ended, so that timer slack, affinity and run
 /// loops of one block cannot reach the next.
-func onFreshThread(_ body: @escaping @Sendable () throws -> Void) throws {
-    let errand = Errand(body)
+func onFreshThread<Value>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
+    try onFreshThreads(1) { _ in try body() }[0]
+}
+
+/// Runs `body` on as many threads at the same time, each told its number, and returns when all have ended.
+func onFreshThreads<Value>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) throws -> [Value] {
+    var started: [(thread: pthread_t, errand: Errand<Value>)] = []
+    // Those that run must be waited for, also when another cannot be started.
+    defer { for (thread, _) in started { pthread_join(thread, nil) } }
+    for number in 0..<count {
+        let errand = Errand { try body(number) }
+        started.append((try start(errand), errand))
+    }
+    let joined = started
+    started = []
+    for (thread, _) in joined { pthread_join(thread, nil) }
+    return try joined.map { try $0.errand.outcome.get() }
+}
+
+private func start(_ errand: AnyErrand) throws -> pthread_t {
     var thread = pthread_t()
     // The thread takes this reference over, and gives it back in `takeRetainedValue`.
     let passed = Unmanaged.passRetained(errand)
@@ -13,7 +31,7 @@ func onFreshThread(_ body: @escaping @Sendable () throws -> Void) throws {
         nil,
         { argument in
             hrt_thread_set_name("bench-block")
-            Unmanaged<Errand>.fromOpaque(argument!).takeRetainedValue().run()
+            Unmanaged<AnyErrand>.fromOpaque(argument!).takeRetainedValue().run()
             return nil
         },
         passed.toOpaque()
@@ -22,20 +40,28 @@ func onFreshThread(_ body: @escaping @Sendable () throws -> Void) throws {
         passed.release()
         throw BenchError("no thread to measure on: \(String(cString: strerror(error)))")
     }
-    pthread_join(thread, nil)
-    try errand.outcome.get()
+    return thread
 }
 
-/// Unchecked, because `outcome` is written by the thread before it ends, and read after it was joined.
-private final class Errand: @unchecked Sendable {
-    private let body: @Sendable () throws -> Void
-    private(set) var outcome: Result<Void, any Error> = .success(())
+/// What a thread's entry, which is C's and cannot be generic, calls.
+private class AnyErrand {
+    func run() {}
+}
 
-    init(_ body: @escaping @Sendable () throws -> Void) {
+/// What one thread has to do, and what came of it: written by the thread before it ends, and read after it was joined.
+private final class Errand<Value>: AnyErrand {
+    private let body: () throws -> Value
+    private var result: Result<Value, any Error>?
+
+    init(_ body: @escaping () throws -> Value) {
         self.body = body
     }
 
-    func run() {
-        outcome = Result(catching: body)
+    override func run() {
+        result = Result(catching: body)
+    }
+
+    var outcome: Result<Value, any Error> {
+        result ?? .failure(BenchError("a thread ended without an outcome"))
     }
 }

@@ -11,8 +11,7 @@ struct JSONReport {
             "schema": .integer(1),
             "build": .string(buildName),
             "command": .array(command.map { .string($0) }),
-            // As text where it does not fit: JSON's readers keep 53 bits of a number.
-            "seed": session.plan.seed < 1 << 53 ? .integer(Int64(session.plan.seed)) : .string("\(session.plan.seed)"),
+            "seed": JSONValue(seed: session.plan.seed),
             "interrupted": .bool(session.wasInterrupted),
             "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
             "noise_floor": noiseFloor,

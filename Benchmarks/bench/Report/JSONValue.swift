@@ -17,6 +17,9 @@ indirect enum JSONValue: Equatable, Sendable {
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
     init(_ value: String?) { self = value.map { .string($0) } ?? .null }
 
+    /// As text where it does not fit: JSON's readers keep 53 bits of a number.
+    init(seed: UInt64) { self = seed < 1 << 53 ? .integer(Int64(seed)) : .string("\(seed)") }
+
     /// Three decimals: more than that is not in a measurement.
     init(_ value: Double?) {
         guard let value, value.isFinite else {

@@ -1,0 +1,46 @@
+// The plain way to share timers between threads: one mutex of the kernel's making (a futex, pthread_mutex_lock(3)) around a
+// binary heap. There is no thread that waits for the next deadline, and none to wake: a lower bound for all that have.
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "cbench_kernel.h"
+
+// Both headers have a cbench_fire: the type of a measured fire there, a function of the rivals here.
+#define cbench_fire cbench_rival_fire
+#include "ops_rival.h"
+#undef cbench_fire
+
+struct cbench_locked_heap {
+    pthread_mutex_t mutex;
+    void *heap;
+};
+
+cbench_locked_heap *cbench_locked_heap_create(size_t timers) {
+    cbench_locked_heap *locked = calloc(1, sizeof *locked);
+    if (locked == NULL) return NULL;
+    locked->heap = cbench_rival_binary_heap.create(timers);
+    if (locked->heap == NULL) {
+        free(locked);
+        return NULL;
+    }
+    pthread_mutex_init(&locked->mutex, NULL);
+    return locked;
+}
+
+void cbench_locked_heap_destroy(cbench_locked_heap *locked) {
+    pthread_mutex_destroy(&locked->mutex);
+    cbench_rival_binary_heap.destroy(locked->heap);
+    free(locked);
+}
+
+void cbench_locked_heap_add(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.add(locked->heap, timer, deadline_ns);
+    pthread_mutex_unlock(&locked->mutex);
+}
+
+void cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.replace(locked->heap, timer, deadline_ns);
+    pthread_mutex_unlock(&locked->mutex);
+}

@@ -1,0 +1,121 @@
+import CBench
+import Glibc
+import HRTimer
+
+/// Several threads that cancel and arm timers of one queue all the time.
+enum ContendedOperations {
+    private static let threads = 4
+    private static let operationsOfThread = 50_000
+
+    static func comparison(timers: Int) -> OperationComparison {
+        OperationComparison(
+            operation: "arm-cancel-contended",
+            explanation: "\(threads) threads cancel and arm timers of one queue; time is wall time over all operations",
+            timers: timers,
+            baseID: "hrtimer.engine",
+            isPinned: false,
+            isExtra: false,
+            rivals: [
+                OperationRival("hrtimer.engine") { try engine(timers, seed: $0) },
+                OperationRival("heap.binary-locked") { try lockedHeap(timers, seed: $0) },
+            ]
+        )
+    }
+
+    /// Each thread has timers of its own, so that only the queue is shared.
+    private static func share(_ timers: Int) -> Int { max(1, timers / threads) }
+
+    private static func engine(_ timers: Int, seed: UInt64) throws -> OperationSample {
+        try PublicOperations.withEngine { engine in
+            let own = share(timers)
+            var sample = try measure(seed: seed) { (_, deadlines: inout Deadlines) in
+                var tokens: [TimerToken] = []
+                for _ in 0..<own { tokens.append(PublicOperations.scheduled(deadlines.any(), on: engine)) }
+                return longestOf(operationsOfThread) {
+                    let index = deadlines.timer(below: own)
+                    engine.cancel(tokens[index])
+                    tokens[index] = PublicOperations.scheduled(deadlines.any(), on: engine)
+                }
+            }
+            // With those of arming at first, which are few.
+            sample.wakesPerOp = Double(engine.statistics.wakesSent) / Double(threads * operationsOfThread)
+            return sample
+        }
+    }
+
+    private static func lockedHeap(_ timers: Int, seed: UInt64) throws -> OperationSample {
+        let own = share(timers)
+        let heap = try LockedHeap(timers: own * threads)
+        return try measure(seed: seed) { (thread, deadlines: inout Deadlines) in
+            let first = thread * own
+            for timer in first..<first + own { heap.add(timer, deadlines.any()) }
+            return longestOf(operationsOfThread) {
+                heap.replace(first + deadlines.timer(below: own), deadlines.any())
+            }
+        }
+    }
+
+    /// What one thread saw.
+    private struct Span: Sendable {
+        let start_ns: Int64
+        let end_ns: Int64
+        let longest_ns: Int64
+    }
+
+    /// Times each operation by itself: it is the pauses that are asked for, and a clock reading is short beside a lock that
+    /// others want.
+    private static func longestOf(_ operations: Int, _ operation: () -> Void) -> Span {
+        let start_ns = cbench_now_ns()
+        var before_ns = start_ns
+        var longest_ns: Int64 = 0
+        for _ in 0..<operations {
+            operation()
+            let after_ns = cbench_now_ns()
+            longest_ns = max(longest_ns, after_ns - before_ns)
+            before_ns = after_ns
+        }
+        return Span(start_ns: start_ns, end_ns: before_ns, longest_ns: longest_ns)
+    }
+
+    private static func measure(
+        seed: UInt64,
+        _ body: @escaping @Sendable (_ thread: Int, inout Deadlines) -> Span
+    ) throws -> OperationSample {
+        let before = cbench_usage_now()
+        let spans = try onFreshThreads(threads) { thread in
+            var deadlines = Deadlines(seed: seed &+ UInt64(thread))
+            return body(thread, &deadlines)
+        }
+        let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
+        let start_ns = spans.map(\.start_ns).min() ?? 0
+        let end_ns = spans.map(\.end_ns).max() ?? 0
+        let operations = Double(threads * operationsOfThread)
+        return OperationSample(
+            nsPerOp: Double(end_ns - start_ns) / operations,
+            cpuPerOp_ns: Double(cpu_ns) / operations,
+            longestCall_ns: spans.map(\.longest_ns).max()
+        )
+    }
+}
+
+/// A binary heap behind one mutex: kernel_locked_heap.c.
+///
+/// Unchecked, because every access to what is behind the pointer holds the heap's own mutex.
+private final class LockedHeap: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    init(timers: Int) throws {
+        guard let handle = cbench_locked_heap_create(timers) else {
+            throw BenchError(String(cString: strerror(ENOMEM)))
+        }
+        self.handle = handle
+    }
+
+    deinit {
+        cbench_locked_heap_destroy(handle)
+    }
+
+    func add(_ timer: Int, _ deadline_ns: Int64) { cbench_locked_heap_add(handle, timer, deadline_ns) }
+
+    func replace(_ timer: Int, _ deadline_ns: Int64) { cbench_locked_heap_replace(handle, timer, deadline_ns) }
+}

@@ -1,0 +1,114 @@
+import CBench
+import HRTimer
+
+extension PublicOperations {
+    @Sendable
+    static func reArmSource(_ timers: Int) -> OperationRival {
+        rival("hrtimer.source") { deadlines in
+            try withEngine { engine in
+                var sources: [TimerSource] = []
+                try armPending(timers) { _ in
+                    let source = TimerSource(engine: engine)
+                    source.setEventHandler {}
+                    source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
+                    source.activate()
+                    sources.append(source)
+                }
+                return measure(engine) { index in
+                    let deadline = MonotonicInstant(nanoseconds: deadlines.later(index))
+                    sources[deadlines.timer(below: timers)].schedule(deadline: deadline)
+                }
+            }
+        }
+    }
+
+    @Sendable
+    static func reArmLoopTimer(_ timers: Int) -> OperationRival {
+        rival("hrtimer.loop-timer") { deadlines in
+            let loop = TimerLoop()
+            var all: [LoopTimer] = []
+            try armPending(timers) { _ in
+                all.append(loopTimer(deadlines.any(), on: loop))
+            }
+            defer { for timer in all { timer.invalidate() } }
+            return OperationLoop().measure { index in
+                let deadline = MonotonicInstant(nanoseconds: deadlines.later(index))
+                all[deadlines.timer(below: timers)].fireInstant = deadline
+            }
+        }
+    }
+
+    /// One-shot closures need no source.
+    @Sendable
+    static func churnEngine(_ timers: Int) -> OperationRival {
+        rival("hrtimer.engine") { deadlines in
+            try withEngine { engine in
+                try armPending(timers) { _ in _ = scheduled(deadlines.any(), on: engine) }
+                return measure(engine) { _ in engine.cancel(scheduled(deadlines.any(), on: engine)) }
+            }
+        }
+    }
+
+    @Sendable
+    static func churnSource(_ timers: Int) -> OperationRival {
+        rival("hrtimer.source") { deadlines in
+            try withEngine { engine in
+                try armPending(timers) { _ in _ = scheduled(deadlines.any(), on: engine) }
+                return measure(engine) { _ in
+                    let source = TimerSource(engine: engine)
+                    let payload = Payload()
+                    source.setEventHandler { withExtendedLifetime(payload) {} }
+                    source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
+                    source.activate()
+                    source.cancel()
+                }
+            }
+        }
+    }
+
+    @Sendable
+    static func churnLoopTimer(_ timers: Int) -> OperationRival {
+        rival("hrtimer.loop-timer") { deadlines in
+            let loop = TimerLoop()
+            var all: [LoopTimer] = []
+            try armPending(timers) { _ in all.append(loopTimer(deadlines.any(), on: loop)) }
+            defer { for timer in all { timer.invalidate() } }
+            return OperationLoop().measure { _ in loopTimer(deadlines.any(), on: loop).invalidate() }
+        }
+    }
+
+    static func scheduled(_ deadline_ns: Int64, on engine: TimerEngine) -> TimerToken {
+        let payload = Payload()
+        return engine.schedule(at: MonotonicInstant(nanoseconds: deadline_ns)) { _ in
+            withExtendedLifetime(payload) {}
+        }
+    }
+
+    private static func loopTimer(_ deadline_ns: Int64, on loop: TimerLoop) -> LoopTimer {
+        let payload = Payload()
+        let instant = MonotonicInstant(nanoseconds: deadline_ns)
+        let timer = LoopTimer(fireAt: instant, interval: .zero, repeats: false) { _ in
+            withExtendedLifetime(payload) {}
+        }
+        loop.add(timer, forMode: .default)
+        return timer
+    }
+
+    /// Tells also how often the engine's thread was woken, which costs the caller a system call.
+    private static func measure(_ engine: TimerEngine, _ operation: (_ index: Int) -> Void) -> OperationSample {
+        let before = engine.statistics.wakesSent
+        var calls = 0
+        var sample = OperationLoop().measure { index in
+            calls += 1
+            operation(index)
+        }
+        sample.wakesPerOp = Double(engine.statistics.wakesSent - before) / Double(calls)
+        return sample
+    }
+
+    static func withEngine<Result>(_ body: (TimerEngine) throws -> Result) throws -> Result {
+        let engine = try TimerEngine(.init(name: "bench-ops"))
+        defer { engine.shutdown() }
+        return try body(engine)
+    }
+}

@@ -1,0 +1,51 @@
+import CBench
+
+/// Runs operations one after the other on the calling thread, and times all of them together: a clock reading for each
+/// would cost as much as the operation.
+struct OperationLoop {
+    /// Enough for three digits; those that take longer are cut off by the time.
+    var operations = 100_000
+    var limit_ns: Int64 = 150_000_000
+
+    private static let batch = 64
+
+    /// A tenth of them before, to warm caches and pools up. `operation` is told how many came before it. `settle` returns
+    /// when what they handed to other threads is done, which counts too: calls that only leave a note are cheap.
+    func measure(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
+        let warm = run(from: 0, atMost: operations / 10, within_ns: limit_ns / 10, operation)
+        settle()
+        let before = cbench_usage_now()
+        let start_ns = cbench_now_ns()
+        let done = run(from: warm, atMost: operations, within_ns: limit_ns, operation)
+        settle()
+        let took_ns = cbench_now_ns() - start_ns
+        let after = cbench_usage_now()
+        return OperationSample(
+            nsPerOp: Double(took_ns) / Double(done),
+            cpuPerOp_ns: Double(after.process_cpu_ns - before.process_cpu_ns) / Double(done)
+        )
+    }
+
+    private func run(from first: Int, atMost count: Int, within_ns: Int64, _ operation: (Int) -> Void) -> Int {
+        let end_ns = cbench_now_ns() + within_ns
+        var done = 0
+        while done < count {
+            let next = min(count, done + Self.batch)
+            for index in done..<next { operation(first + index) }
+            done = next
+            if cbench_now_ns() >= end_ns { break }
+        }
+        return done
+    }
+}
+
+/// Arms the timers that are pending meanwhile, by `arm`. Throws once it is plain that all of them would take longer
+/// than a run may: what has been armed so far took more than its share, and the rest will not be faster.
+func armPending(_ timers: Int, within limit: Duration = .seconds(10), _ arm: (_ index: Int) -> Void) throws {
+    let start = ContinuousClock.now
+    for index in 0..<timers {
+        arm(index)
+        guard index % 1000 == 999, (ContinuousClock.now - start) * timers / (index + 1) > limit else { continue }
+        throw BenchError("with \(timers.grouped) timers a run would take more than \(limit)")
+    }
+}

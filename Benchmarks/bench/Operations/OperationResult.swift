@@ -1,0 +1,49 @@
+/// What all rounds of one rival gave. Filled between rounds, on the thread that runs the session.
+final class OperationResult {
+    let id: String
+    /// By round.
+    private(set) var samples: [Int: OperationSample] = [:]
+    /// Why there are no samples, or none any more.
+    var skippedBecause: String?
+
+    init(id: String) {
+        self.id = id
+    }
+
+    func add(_ sample: OperationSample, round: Int) {
+        samples[round] = sample
+    }
+
+    var nsPerOp: Double? { median(samples.values.map(\.nsPerOp)) }
+    var cpuPerOp_ns: Double? { median(samples.values.compactMap(\.cpuPerOp_ns)) }
+    var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
+    var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
+    var longestCall_ns: Int64? { samples.values.compactMap(\.longestCall_ns).max() }
+    var early: UInt64 { samples.values.reduce(0) { $0 + $1.early } }
+    var inversions: UInt64 { samples.values.reduce(0) { $0 + $1.inversions } }
+
+    /// How many times as long as `base`: the median of the ratios within each round. A machine that is slower for a
+    /// while is so for both, and drops out, which it does not in a ratio of medians.
+    func ratio(to base: OperationResult) -> Double? {
+        median(
+            samples.compactMap { round, sample in
+                base.samples[round].flatMap { $0.nsPerOp > 0 ? sample.nsPerOp / $0.nsPerOp : nil }
+            }
+        )
+    }
+}
+
+/// The results of one comparison, in the order of its rivals.
+struct ComparisonResult {
+    let comparison: OperationComparison
+    let results: [OperationResult]
+
+    init(_ comparison: OperationComparison) {
+        self.comparison = comparison
+        results = comparison.rivals.map { OperationResult(id: $0.id) }
+    }
+
+    func ratio(_ result: OperationResult) -> Double? {
+        results.first { $0.id == comparison.baseID }.flatMap { result.ratio(to: $0) }
+    }
+}

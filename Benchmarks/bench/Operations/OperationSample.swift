@@ -1,0 +1,23 @@
+/// What one round of one rival gave.
+struct OperationSample: Sendable, Equatable {
+    var nsPerOp: Double
+    /// Processor time of the whole process: what a call leaves to other threads costs too. Nil where there are none.
+    var cpuPerOp_ns: Double?
+    /// The longest single call that was timed; nil if none was timed by itself.
+    var longestCall_ns: Int64?
+    /// Nil where it is not known.
+    var bytesPerTimer: Double?
+    /// Times the engine's thread was woken, for each operation.
+    var wakesPerOp: Double?
+    /// Fired before the deadline, or after a later one: a rival that does either has no number worth reading.
+    var early: UInt64 = 0
+    var inversions: UInt64 = 0
+}
+
+/// The middle of the values, the mean of the two middle ones if they are even in number; nil without values.
+func median(_ values: [Double]) -> Double? {
+    guard !values.isEmpty else { return nil }
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+}

@@ -1,0 +1,105 @@
+import CBench
+import Glibc
+
+/// The C workloads: our queue alone, and queues of others, without locks, threads or handlers around them.
+enum QueueOperations {
+    struct Workload: Sendable {
+        let operation: String
+        let explanation: String
+        let kind: cbench_ops_workload
+        /// Whether it is left out unless it is asked for.
+        var isExtra = false
+    }
+
+    static let workloads: [Workload] = [
+        Workload(
+            operation: "arm-cancel",
+            explanation: "cancel a random timer and arm a new one, uniform in 1 ms ... 60 s, time standing still",
+            kind: CBENCH_OPS_ARM_CANCEL
+        ),
+        Workload(
+            operation: "re-arm",
+            explanation: "move a random timer to 30 s from now, time running 10 µs an operation: the keep-alive",
+            kind: CBENCH_OPS_RE_ARM_LATER
+        ),
+        Workload(
+            operation: "next-deadline",
+            explanation: "arm-cancel, and ask for the next deadline after every operation",
+            kind: CBENCH_OPS_NEXT_DEADLINE
+        ),
+        Workload(
+            operation: "expire",
+            explanation: "fire all timers, uniform in 10 s, in steps of 1 ms; an operation is one fired timer",
+            kind: CBENCH_OPS_EXPIRE
+        ),
+        Workload(
+            operation: "arm-cancel-running",
+            explanation: "arm-cancel with time running 10 µs an operation, due timers taken every 1 ms",
+            kind: CBENCH_OPS_ARM_CANCEL_RUNNING,
+            isExtra: true
+        ),
+        Workload(
+            operation: "expire-equal",
+            explanation: "fire all timers, which have the same deadline",
+            kind: CBENCH_OPS_EXPIRE_EQUAL,
+            isExtra: true
+        ),
+        Workload(
+            operation: "expire-jump",
+            explanation: "fire all timers, uniform in 60 s, after one jump of a century",
+            kind: CBENCH_OPS_EXPIRE_JUMP,
+            isExtra: true
+        ),
+    ]
+
+    static func comparison(_ workload: Workload, timers: Int) -> OperationComparison {
+        OperationComparison(
+            operation: workload.operation,
+            explanation: workload.explanation,
+            timers: timers,
+            baseID: "hrtimer.queue",
+            isPinned: true,
+            isExtra: workload.isExtra,
+            rivals: rivals(of: workload.kind).map { rival in
+                OperationRival(String(cString: cbench_ops_rival_id(rival))) { seed in
+                    try sample(workload.kind, rival, timers: timers, seed: seed)
+                }
+            }
+        )
+    }
+
+    /// Those that have what the workload asks for. libevent does not tell its next deadline, and the two limits, an
+    /// empty loop and one access to a random cache line, fire nothing.
+    private static func rivals(of kind: cbench_ops_workload) -> [cbench_ops_rival] {
+        let queues = [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_QUATERNARY_HEAP, CBENCH_OPS_BINARY_HEAP]
+        let limits = [CBENCH_OPS_TOUCH, CBENCH_OPS_NULL]
+        switch kind {
+        case CBENCH_OPS_NEXT_DEADLINE: return queues + limits
+        case CBENCH_OPS_RE_ARM_LATER:
+            return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER] + queues.dropFirst() + [CBENCH_OPS_LIBEVENT]
+                + limits
+        case CBENCH_OPS_ARM_CANCEL, CBENCH_OPS_ARM_CANCEL_RUNNING: return queues + [CBENCH_OPS_LIBEVENT] + limits
+        default: return queues + [CBENCH_OPS_LIBEVENT]
+        }
+    }
+
+    private static func sample(
+        _ kind: cbench_ops_workload,
+        _ rival: cbench_ops_rival,
+        timers: Int,
+        seed: UInt64
+    ) throws -> OperationSample {
+        var result = cbench_ops_result()
+        let status = cbench_ops_run(kind, rival, timers, seed, &result)
+        if status != 0 { throw BenchError(String(cString: strerror(-status))) }
+        return OperationSample(
+            nsPerOp: result.ns_per_op,
+            longestCall_ns: result.longest_call_ns > 0 ? result.longest_call_ns : nil,
+            bytesPerTimer: result.bytes_per_timer > 0 ? result.bytes_per_timer : nil,
+            early: result.early,
+            // libevent's deadlines count from its own reading of the clock at each arming, so that two may lie the other
+            // way round than the workload meant them: that is not its fault.
+            inversions: rival == CBENCH_OPS_LIBEVENT ? 0 : result.inversions
+        )
+    }
+}

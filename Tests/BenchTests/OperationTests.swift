@@ -1,0 +1,158 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import bench
+
+// One after another: rivals share the processors with everything that runs beside them.
+@Suite("Operations", .serialized, .timeLimit(.minutes(1)))
+struct OperationTests {
+    @Test("of every queue fire nothing early and nothing out of order", arguments: QueueOperations.workloads)
+    func queuesKeepOrder(workload: QueueOperations.Workload) throws {
+        for rival in QueueOperations.comparison(workload, timers: 100).rivals {
+            let sample = try rival.measure(3)
+            #expect(sample.nsPerOp > 0, "\(rival.id)")
+            #expect(sample.early == 0, "\(rival.id)")
+            #expect(sample.inversions == 0, "\(rival.id)")
+        }
+    }
+
+    private static let packages =
+        PublicOperations.comparisons(timers: 10) + [ContendedOperations.comparison(timers: 10)]
+
+    @Test("of every package run", arguments: Self.packages.map(\.operation))
+    func packagesRun(operation: String) throws {
+        let comparison = try #require(Self.packages.first { $0.operation == operation })
+        for rival in comparison.rivals {
+            let sample = try rival.measure(3)
+            #expect(sample.nsPerOp > 0, "\(rival.id)")
+        }
+    }
+
+    @Test("stop before they take ten seconds")
+    func stopsInTime() {
+        let error = #expect(throws: BenchError.self) {
+            try armPending(1_000_000_000, within: .milliseconds(1)) { _ in }
+        }
+        #expect(error?.description.contains("1,000,000,000 timers") == true)
+        #expect(throws: Never.self) { try armPending(10) { _ in } }
+    }
+
+    @Test("are compared within rounds: a slow round drops out of the ratio")
+    func comparesWithinRounds() {
+        let base = result(times: [10, 1000, 10])
+        let rival = result(times: [20, 2000, 20])
+        #expect(rival.ratio(to: base) == 2)
+        #expect(rival.nsPerOp == 20)
+        let stopped = OperationResult(id: "stopped")
+        #expect(stopped.ratio(to: base) == nil)
+        // Rounds that one of the two lacks count for neither.
+        #expect(result(times: [30]).ratio(to: base) == 3)
+    }
+
+    @Test("have a median of odd and even numbers of rounds")
+    func medians() {
+        #expect(median([]) == nil)
+        #expect(median([3]) == 3)
+        #expect(median([9, 1, 2]) == 2)
+        #expect(median([4, 1, 3, 2]) == 2.5)
+    }
+
+    @Test("give each rival its turn in each round")
+    func interleaves() throws {
+        let session = OperationSession([comparison(timers: 7)], rounds: 5, seed: 1, cpu: nil)
+        try session.run(Progress(.hidden))
+        let results = session.comparisons[0].results
+        #expect(results.map { $0.samples.keys.sorted() } == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], []])
+        // The same seed for both, another in each round.
+        #expect(results[0].samples.values.map(\.nsPerOp).sorted() == results[1].samples.values.map(\.nsPerOp).sorted())
+        #expect(Set(results[0].samples.values.map(\.nsPerOp)).count == 5)
+        #expect(results[2].skippedBecause == "not here")
+    }
+
+    @Test("are JSON of schema 1, and a table")
+    func reports() throws {
+        let session = OperationSession([comparison(timers: 7)], rounds: 2, seed: 1, cpu: nil)
+        try session.run(Progress(.hidden))
+        let json = OperationJSON(session: session, host: .now(), command: ["bench", "ops"])
+        let root = try #require(try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any])
+        #expect(root["schema"] as? Int == 1)
+        #expect((root["results"] as? [Any])?.isEmpty == true)
+        let operations = try #require(root["operations"] as? [[String: Any]])
+        #expect(operations.map { $0["id"] as? String } == ["a", "b", "c"])
+        #expect(operations[0]["operation"] as? String == "test")
+        #expect(operations[0]["timers"] as? Int == 7)
+        #expect(operations[0]["ns_per_op"] is NSNumber)
+        #expect(operations[0]["instructions_per_op"] is NSNull)
+        #expect(operations[0]["bytes_per_timer"] as? Double == 32)
+        #expect(operations[2]["ns_per_op"] is NSNull)
+        #expect(operations[2]["skipped_because"] as? String == "not here")
+
+        let text = OperationText(session: session, host: .now(), isColoured: false).text
+        #expect(text.contains("test, 7 timers"))
+        #expect(text.contains("not measured: not here"))
+        #expect(!text.contains("\u{1b}"))
+    }
+
+    private func comparison(timers: Int) -> OperationComparison {
+        @Sendable func sample(_ seed: UInt64) -> OperationSample {
+            OperationSample(nsPerOp: Double(seed >> 32), bytesPerTimer: 32)
+        }
+        return OperationComparison(
+            operation: "test",
+            explanation: "nothing",
+            timers: timers,
+            baseID: "a",
+            isPinned: true,
+            isExtra: false,
+            rivals: [
+                OperationRival("a", measure: sample),
+                OperationRival("b", measure: sample),
+                OperationRival("c") { _ in throw BenchError("not here") },
+            ]
+        )
+    }
+
+    private func result(times: [Double]) -> OperationResult {
+        let result = OperationResult(id: "rival")
+        for (round, time) in times.enumerated() { result.add(OperationSample(nsPerOp: time), round: round) }
+        return result
+    }
+}
+
+@Suite("The command line of ops")
+struct OpsOptionsTests {
+    @Test("without arguments asks for the common operations at three sizes")
+    func hasDefaults() throws {
+        let options = try OpsOptions.parse([])
+        #expect(options.preset.rounds >= 5)
+        let queues = options.comparisons.filter { $0.baseID == "hrtimer.queue" }
+        #expect(Set(queues.map(\.timers)) == [1000, 100_000, 1_000_000])
+        #expect(!options.comparisons.contains { $0.isExtra })
+        #expect(options.comparisons.contains { $0.operation == "create-arm-cancel-destroy" })
+        #expect(try Bench.parseAsRoot(["ops", "--preset", "smoke"]) is OpsCommand)
+    }
+
+    @Test("keeps the base beside what was chosen")
+    func keepsTheBase() throws {
+        let options = try OpsOptions.parse(["--only", "libevent.*", "--operation", "arm-cancel", "--timers", "1000"])
+        #expect(options.comparisons.map { $0.rivals.map(\.id) } == [["hrtimer.queue", "libevent.timer"]])
+    }
+
+    @Test(
+        "answers what it cannot take with one line that names the option, and exit code 64",
+        arguments: [
+            ["--timers", "0"], ["--timers", "10000001"], ["--timers", "many"], ["--rounds", "0"], ["--seed", "x"],
+            ["--only", "no.such"], ["--operation", "no-such"], ["--cpu", "64"], ["--cpu", "fast"],
+            ["--preset", "thorough"], ["--format", "yaml"],
+        ]
+    )
+    func refusesBadValues(arguments: [String]) throws {
+        let error = #expect(throws: (any Error).self) { try OpsOptions.parse(arguments) }
+        let thrown = try #require(error)
+        #expect(OpsOptions.exitCode(for: thrown).rawValue == 64)
+        let message = OpsOptions.message(for: thrown)
+        #expect(message.contains(arguments[0]))
+        #expect(!message.contains("\n"))
+    }
+}
