@@ -1,5 +1,5 @@
-// The plain way to share timers between threads: one mutex of the kernel's making (a futex, pthread_mutex_lock(3)) around a
-// binary heap. There is no thread that waits for the next deadline, and none to wake: a lower bound for all that have.
+// The plain way to share timers between threads: one mutex around a binary heap. There is no thread that waits for the
+// next deadline, and none to wake: a lower bound for all that have one.
 #include <pthread.h>
 #include <stdlib.h>
 

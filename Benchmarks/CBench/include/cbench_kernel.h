@@ -68,9 +68,13 @@ int cbench_timerfd_epoll(cbench_block *_Nonnull block);
 int cbench_epoll_wait(cbench_block *_Nonnull block);
 int cbench_epoll_pwait2(cbench_block *_Nonnull block);
 int cbench_spin_clock(cbench_block *_Nonnull block);
+int cbench_hybrid(cbench_block *_Nonnull block);
+int cbench_libevent_default(cbench_block *_Nonnull block);
+int cbench_libevent_precise(cbench_block *_Nonnull block);
+int cbench_libevent_timerfd(cbench_block *_Nonnull block);
 
-// A binary heap of timers behind one mutex; any thread. Timers are numbers below the `timers` of create, each added once
-// before it is replaced, and each used by one thread at a time. NULL without memory.
+// A binary heap of timers behind one mutex; any thread. Timers are numbers below the `timers` of create, each added
+// once before it is replaced, and each used by one thread at a time. NULL without memory.
 typedef struct cbench_locked_heap cbench_locked_heap;
 cbench_locked_heap *_Nullable cbench_locked_heap_create(size_t timers);
 void cbench_locked_heap_destroy(cbench_locked_heap *_Nonnull heap);

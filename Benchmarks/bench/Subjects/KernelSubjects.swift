@@ -33,5 +33,8 @@ extension Subject {
         Subject("kernel.spin-clock", "reads the clock until it is time: all of a processor, and the lower bound") {
             try $0.fill(cbench_spin_clock)
         },
+        Subject("kernel.hybrid", "sleeps until 60 us before the deadline, then reads the clock; default slack") {
+            try $0.fill(cbench_hybrid)
+        },
     ]
 }
