@@ -61,7 +61,8 @@ import Testing
         let done = DispatchSemaphore(value: 0)
         engine.schedule(after: .milliseconds(1)) { _ in done.signal() }
         #expect(done.wait(timeout: .now() + 60) == .success)
-        #expect(engine.statistics.wakesSent == before.wakesSent + 1)
+        // It fired within the hour: it was woken, once, unless it was awake for a reason of its own.
+        #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
     }
 
     /// Until the engine's thread sleeps.

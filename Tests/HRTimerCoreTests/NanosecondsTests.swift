@@ -11,6 +11,18 @@ import Testing
         #expect(Duration(secondsComponent: 0, attosecondsComponent: -1_000_000_001).nanosecondsRoundedUp == -1)
     }
 
+    @Test("Below and above 18 s, where 64 bits of attoseconds end, the result is the same arithmetic")
+    func aroundTheFastPath() {
+        for seconds in [Int64(17), 18, 19, 1_000_000] {
+            for nanoseconds in [Int64(0), 1, 446_744_073, 999_999_999] {
+                let duration = Duration.seconds(seconds) + .nanoseconds(nanoseconds)
+                #expect(duration.nanosecondsRoundedUp == seconds * 1_000_000_000 + nanoseconds)
+                let more = duration + Duration(secondsComponent: 0, attosecondsComponent: 1)
+                #expect(more.nanosecondsRoundedUp == seconds * 1_000_000_000 + nanoseconds + 1)
+            }
+        }
+    }
+
     @Test("A duration beyond 292 years saturates")
     func saturates() {
         #expect(Duration.seconds(Int64.max).nanosecondsRoundedUp == .max)

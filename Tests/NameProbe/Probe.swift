@@ -22,6 +22,8 @@ private struct Probe {
     var executor: (any Executor)?
     var specification: timespec?
     var ours: (TimerEngine, TimerSource, MonotonicClock, MonotonicInstant, MissedTickPolicy, TimerToken, TimerFire)?
+    var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
+    var more: (LatencyHistogram, EngineStatistics, TimerPrecision, WayToWait, TimeBase)?
     var error: TimerError?
 }
 

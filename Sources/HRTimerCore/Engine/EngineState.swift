@@ -62,10 +62,15 @@ struct EngineState: ~Copyable, Sendable {
     }
 
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-        let timer = timers.records[token.slot]
-        let hasWindow = max(timer.precision, precision) == .coalesced
-        timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: hasWindow ? timer.tolerance_ns : 0)
-        if let preciseToken = timer.preciseToken { preciseDeadlines.arm(preciseToken, deadline_ns: deadline_ns) }
+        // Field by field: a copy of the record would retain and release its handler.
+        var tolerance_ns: Int64 = 0
+        if precision == .coalesced, timers.records[token.slot].precision == .coalesced {
+            tolerance_ns = timers.records[token.slot].tolerance_ns
+        }
+        timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
+        if let preciseToken = timers.records[token.slot].preciseToken {
+            preciseDeadlines.arm(preciseToken, deadline_ns: deadline_ns)
+        }
         timers.records[token.slot].phase = .armed
     }
 
@@ -125,8 +130,7 @@ struct EngineState: ~Copyable, Sendable {
     /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
     mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
         guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
-        let timer = timers.records[token.slot]
-        let tick = timer.repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
+        let tick = timers.records[token.slot].repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
         timers.records[token.slot].phase = .firing
         if let next_ns = tick.next_ns { arm(token, next_ns) }
         statistics.missedTicks += UInt64(tick.missed)
@@ -134,6 +138,7 @@ struct EngineState: ~Copyable, Sendable {
             timers.records[token.slot].skipped += tick.missed
             return nil
         }
+        let skipped = timers.records[token.slot].skipped
         timers.records[token.slot].skipped = 0
         running = (token, pthread_self())
         statistics.fires += 1
@@ -142,8 +147,8 @@ struct EngineState: ~Copyable, Sendable {
             sleepsUntil_ns = deadline_ns
         }
         return Call(
-            action: timer.action,
-            missedTicks: tick.missed.addingReportingOverflow(timer.skipped).partialValue
+            action: timers.records[token.slot].action,
+            missedTicks: tick.missed.addingReportingOverflow(skipped).partialValue
         )
     }
 
@@ -154,12 +159,12 @@ struct EngineState: ~Copyable, Sendable {
         sleepsUntil_ns = .min
         guard timers.isLive(token), timers.records[token.slot].phase == .firing else { return nil }
         timers.records[token.slot].phase = .idle
-        let timer = timers.records[token.slot]
-        if timer.repetition.repeats {
-            if timer.repetition.policy == .delay { arm(token, now_ns().addingSaturating(timer.repetition.interval_ns)) }
+        let repetition = timers.records[token.slot].repetition
+        if repetition.repeats {
+            if repetition.policy == .delay { arm(token, now_ns().addingSaturating(repetition.interval_ns)) }
             return nil
         }
-        return timer.isOwned ? nil : remove(token)
+        return timers.records[token.slot].isOwned ? nil : remove(token)
     }
 
     /// Takes all timers out for good, to be let go after the lock.

@@ -4,11 +4,16 @@ extension Duration {
     /// The least whole number of nanoseconds that is not shorter than this duration; saturates at the bounds of `Int64`
     /// (292 years).
     public var nanosecondsRoundedUp: Int64 {
+        // Up to 18 s in 64 bits: dividing 128 bits, as `components` does, would cost more than arming a timer.
+        let attosecondsPerNanosecond: Int64 = 1_000_000_000
+        if let small = UInt64(exactly: self.attoseconds) {
+            let (whole, rest) = small.quotientAndRemainder(dividingBy: UInt64(attosecondsPerNanosecond))
+            return Int64(whole) + (rest > 0 ? 1 : 0)
+        }
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         if overflow { return seconds < 0 ? .min : .max }
         // Division truncates toward zero: up for negative values, down for positive ones.
-        let attosecondsPerNanosecond: Int64 = 1_000_000_000
         var part = attoseconds / attosecondsPerNanosecond
         if attoseconds % attosecondsPerNanosecond > 0 { part += 1 }
         return whole.addingSaturating(part)
