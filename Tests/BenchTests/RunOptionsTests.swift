@@ -55,6 +55,7 @@ struct RunOptionsTests {
             ["--interval", "-1ms"], ["--interval", "nan"], ["--interval", "nanms"], ["--interval", "1"],
             ["--interval", "infs"], ["--only", "no.such"], ["--skip", "no.such"], ["--blocks", "0"],
             ["--blocks", "many"], ["--seed", "-1"], ["--preset", "eternal"], ["--format", "yaml"], ["--color", "blue"],
+            ["--cpu", ""], ["--cpu", "64"], ["--cpu", "1-0"], ["--cpu", "0,,1"], ["--cpu", "-1"], ["--load", "heavy"],
         ]
     )
     func refusesBadValues(arguments: [String]) throws {

@@ -73,6 +73,11 @@ int cbench_libevent_default(cbench_block *_Nonnull block);
 int cbench_libevent_precise(cbench_block *_Nonnull block);
 int cbench_libevent_timerfd(cbench_block *_Nonnull block);
 
+// Starts a process that keeps a processor busy, and ends it. It also ends with the thread that started it, however that
+// ends. 0 or a negative errno.
+int cbench_load_start(int32_t *_Nonnull out_process);
+void cbench_load_stop(int32_t process);
+
 // A binary heap of timers behind one mutex; any thread. Timers are numbers below the `timers` of create, each added
 // once before it is replaced, and each used by one thread at a time. NULL without memory.
 typedef struct cbench_locked_heap cbench_locked_heap;

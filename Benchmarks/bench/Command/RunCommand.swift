@@ -26,8 +26,12 @@ struct RunCommand: ParsableCommand {
 
         let progress = Progress(Progress.style(isHidden: options.hidesProgress))
         let host = HostReport.now()
-        let session = Session(plan)
+        let process = try TunedProcess(options.tuning)
+        for grant in process.grants { StandardError.print("bench: \(grant.text)") }
+        let load = try Load(options.load)
+        let session = Session(plan, process.tuning)
         session.run(progress)
+        load.stop()
         try write(
             ReportShape(formats: options.format, color: options.color),
             to: file,

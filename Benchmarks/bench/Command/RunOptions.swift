@@ -1,4 +1,5 @@
 import ArgumentParser
+import CHRTimer
 
 /// How much is measured.
 enum Preset: String, CaseIterable, ExpressibleByArgument {
@@ -34,6 +35,8 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
     case auto, always, never
 }
 
+extension LoadKind: ExpressibleByArgument {}
+
 /// The options of `bench run`.
 struct RunOptions: ParsableArguments {
     @Option(help: "How much to measure: smoke (seconds), quick (a minute), standard (minutes), thorough (an hour).")
@@ -63,6 +66,18 @@ struct RunOptions: ParsableArguments {
     )
     var seed: UInt64?
 
+    @Flag(help: "Timer slack 1 ns, SCHED_FIFO, locked memory, no deep idle states, as far as they are granted.")
+    var tune = false
+
+    @Option(
+        help: ArgumentHelp("Processors for measuring threads, as in 0,2-3.", valueName: "list"),
+        transform: parseCPUs
+    )
+    var cpu: UInt64?
+
+    @Option(help: "What else the machine has to do: none, or cpu for one busy process per processor.")
+    var load: LoadKind = .none
+
     @Option(help: "Shape of the results: text or json. Repeatable.")
     var format: [ReportFormat] = []
 
@@ -80,6 +95,8 @@ struct RunOptions: ParsableArguments {
 
     @Option(help: "Colour the text: auto, always, never.")
     var color: ColorChoice = .auto
+
+    var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 
     /// The shapes asked for, each once.
     var formats: Set<ReportFormat> { format.isEmpty ? [.text] : Set(format) }
@@ -138,4 +155,21 @@ func parseBlocks(_ text: String) throws -> Int {
 func parseSeed(_ text: String) throws -> UInt64 {
     guard let seed = UInt64(text) else { throw ValidationError("it takes a whole number from 0 to 2^64 - 1") }
     return seed
+}
+
+/// What `--cpu` takes: numbers and ranges, which become a mask.
+@Sendable
+func parseCPUs(_ text: String) throws -> UInt64 {
+    var mask: UInt64 = 0
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        guard ends.count <= 2, let first = ends[0], let last = ends[ends.count - 1], first <= last,
+            (0..<64).contains(first), (0..<64).contains(last)
+        else { throw ValidationError("it takes numbers of processors, such as 1 or 0,2-3") }
+        for cpu in first...last { mask |= 1 << UInt64(cpu) }
+    }
+    guard mask & ~hrt_thread_affinity() == 0 else {
+        throw ValidationError("it takes processors that this process may use, and '\(text)' has another")
+    }
+    return mask
 }

@@ -19,8 +19,11 @@ final class Session {
         var descriptors = 0
     }
 
-    init(_ plan: Plan) {
+    private let tuning: Tuning
+
+    init(_ plan: Plan, _ tuning: Tuning = Tuning()) {
         self.plan = plan
+        self.tuning = tuning
         results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns) }
         control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns)
     }
@@ -47,7 +50,10 @@ final class Session {
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {
-            try onFreshThread { [subject = result.subject] in try subject.measure(recorder) }
+            try onFreshThread { [subject = result.subject, tuning] in
+                tuning.applyToThread()
+                try subject.measure(recorder)
+            }
         } catch {
             result.skippedBecause = "\(error)"
             return
