@@ -7,7 +7,7 @@ import Testing
 struct ReportTests {
     @Test("is JSON of schema 1")
     func isSchema1() throws {
-        let report = JSONReport(session: measured(blocks: 2), host: .now(), command: ["bench", "a \"b\"\n"])
+        let report = JSONReport(sessions: [measured(blocks: 2)], host: .now(), command: ["bench", "a \"b\"\n"])
         let parsed = try JSONSerialization.jsonObject(with: Data(report.text.utf8))
         let root = try #require(parsed as? [String: Any])
         #expect(root["schema"] as? Int == 1)
@@ -62,7 +62,7 @@ struct ReportTests {
         #expect(session.results[0].skippedBecause == "no such system call")
         #expect(session.gateFailures == ["kernel.broken could not run: no such system call"])
         #expect(TextReport(session: session, host: .now(), isColoured: false).text.contains("no such system call"))
-        #expect(JSONReport(session: session, host: .now(), command: []).text.contains("no such system call"))
+        #expect(JSONReport(sessions: [session], host: .now(), command: []).text.contains("no such system call"))
     }
 
     @Test("closes the gate for one early fire")

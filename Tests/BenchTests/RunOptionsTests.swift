@@ -38,6 +38,23 @@ struct RunOptionsTests {
         #expect(try RunOptions.parse(["--interval", text]).interval == .nanoseconds(nanoseconds))
     }
 
+    @Test("sweeps from 50 us to 1 s with fewer fires at long intervals")
+    func sweeps() throws {
+        let plans = try RunOptions.parse(["--sweep", "--seed", "1"]).plans
+        #expect(plans.count == 9)
+        #expect(plans.first?.interval_ns == 50_000)
+        #expect(plans.last?.interval_ns == 1_000_000_000)
+        #expect(plans.map(\.firesPerBlock) == plans.map(\.firesPerBlock).sorted(by: >))
+        #expect(plans.last?.firesPerBlock == 2)
+        #expect(try RunOptions.parse(["--seed", "1"]).plans.map(\.interval_ns) == [1_000_000])
+    }
+
+    @Test("takes processors as numbers and ranges")
+    func takesProcessors() throws {
+        #expect(try parseCPUs("0") == 1)
+        #expect(throws: (any Error).self) { try parseCPUs("0-64") }
+    }
+
     @Test("chooses subjects by glob")
     func choosesSubjects() throws {
         let options = try RunOptions.parse(["--only", "kernel.*", "--only", "dispatch.source", "--skip", "*.timerfd-*"])

@@ -54,6 +54,9 @@ struct RunOptions: ParsableArguments {
     )
     var interval: Duration = .milliseconds(1)
 
+    @Flag(help: "Measure at nine intervals from 50 us to 1 s, in place of --interval; a table for each.")
+    var sweep = false
+
     @Option(
         help: "How often each subject gets its turn, 1 to 1000; by default as the preset has it.",
         transform: parseBlocks
@@ -95,6 +98,28 @@ struct RunOptions: ParsableArguments {
 
     @Option(help: "Colour the text: auto, always, never.")
     var color: ColorChoice = .auto
+
+    /// Intervals of 120 Hz and 60 Hz among them.
+    static let sweepIntervals: [Duration] = [
+        .microseconds(50), .microseconds(100), .microseconds(250), .milliseconds(1), .milliseconds(4),
+        .microseconds(8333), .microseconds(16_667), .milliseconds(100), .seconds(1),
+    ]
+
+    /// What is measured, one plan after the other. Sweeps have fewer blocks, and few fires at long intervals: those are
+    /// for the eye, and would take hours otherwise.
+    var plans: [Plan] {
+        let seed = seed ?? newSeed()
+        return (sweep ? Self.sweepIntervals : [interval]).map { interval in
+            Plan(
+                subjects: subjects,
+                interval: interval,
+                blocks: blocks ?? (sweep ? 3 : preset.blocks),
+                block_ns: preset.blockNanoseconds,
+                seed: seed,
+                leastFires: sweep ? 2 : 8
+            )
+        }
+    }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 

@@ -9,13 +9,13 @@ struct Plan: Sendable {
     /// What is measured twice: the reference, or the first subject where that was not chosen.
     let controlled: Subject
 
-    init(subjects: [Subject], interval: Duration, blocks: Int, block_ns: Int64, seed: UInt64) {
+    init(subjects: [Subject], interval: Duration, blocks: Int, block_ns: Int64, seed: UInt64, leastFires: Int64 = 8) {
         precondition(!subjects.isEmpty, "a plan needs a subject")
         self.subjects = subjects
         self.seed = seed
         interval_ns = Int64(interval / .nanoseconds(1))
         // Never so few that a block says nothing, however long the interval.
-        firesPerBlock = Int(max(8, block_ns / interval_ns))
+        firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
         controlled = subjects.first { $0.id == Subject.referenceID } ?? subjects[0]
         // The control is one more subject, and comes last.
         schedule = Schedule(subjects: subjects.count + 1, rounds: blocks, interval_ns: interval_ns, seed: seed)

@@ -1,8 +1,16 @@
 /// What a program reads: schema 1. Members may be added to it; those that are here keep their meaning.
 struct JSONReport {
-    let session: Session
+    /// One, or one for each interval of a sweep.
+    let sessions: [Session]
     let host: HostReport
     let command: [String]
+
+    init(sessions: [Session], host: HostReport, command: [String]) {
+        precondition(!sessions.isEmpty, "a report needs a session")
+        self.sessions = sessions
+        self.host = host
+        self.command = command
+    }
 
     var text: String { value.text() + "\n" }
 
@@ -11,23 +19,25 @@ struct JSONReport {
             "schema": .integer(1),
             "build": .string(buildName),
             "command": .array(command.map { .string($0) }),
-            "seed": JSONValue(seed: session.plan.seed),
-            "interrupted": .bool(session.wasInterrupted),
+            "seed": JSONValue(seed: sessions[0].plan.seed),
+            "interrupted": .bool(sessions.contains(where: \.wasInterrupted)),
             "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
-            "noise_floor": noiseFloor,
+            "noise_floor": noiseFloor(sessions[0]),
+            "noise_floors": .array(sessions.map(noiseFloor)),
             "left_behind": [
-                "timers": JSONValue(session.leftBehind.timers),
-                "descriptors": JSONValue(session.leftBehind.descriptors),
+                "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
+                "descriptors": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.descriptors }),
             ],
-            "results": .array(session.results.map(result)),
+            "results": .array(sessions.flatMap { $0.results.map(result) }),
             "operations": .array([]),
         ]
     }
 
-    private var noiseFloor: JSONValue {
+    private func noiseFloor(_ session: Session) -> JSONValue {
         guard let floor = session.noiseFloor else { return .null }
         return [
             "id": .string(floor.id),
+            "interval_ns": JSONValue(session.plan.interval_ns),
             "p50_ns": JSONValue(floor.p50_ns),
             "p99_ns": JSONValue(floor.p99_ns),
             "cpu_ns_per_fire": JSONValue(floor.cpuPerFire_ns),

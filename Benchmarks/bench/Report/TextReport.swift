@@ -8,10 +8,26 @@ struct TextReport {
         (heading + histograms + summary + notes).joined(separator: "\n") + "\n"
     }
 
+    /// One report, or for a sweep the host and then a table for each interval.
+    static func text(of sessions: [Session], host: HostReport, isColoured: Bool) -> String {
+        let reports = sessions.map { TextReport(session: $0, host: host, isColoured: isColoured) }
+        guard reports.count > 1 else { return reports.first?.text ?? "" }
+        let tables = reports.flatMap { report in
+            let plan = report.session.plan
+            let blocks = "\(plan.schedule.rounds) blocks of \(plan.firesPerBlock.grouped), seed \(plan.seed)"
+            return ["", report.bold("every \(timeText(plan.interval_ns))") + "  \(blocks)"]
+                + report.summary.dropFirst() + report.notes.dropFirst()
+        }
+        return (reports[0].facts + tables).joined(separator: "\n") + "\n"
+    }
+
+    private var facts: [String] {
+        [bold("host")] + host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.text)" }
+    }
+
     private var heading: [String] {
         let plan = session.plan
-        let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.text)" }
-        return [bold("host")] + facts + [
+        return facts + [
             "",
             bold("lateness: time from each deadline to the first instruction after the wait, or of the handler"),
             "  absolute deadlines every \(timeText(plan.interval_ns)), \(plan.schedule.rounds) blocks of "
