@@ -128,15 +128,21 @@ package final class SourceCore: Sendable {
     }
 
     package func cancel() {
-        let mustFinish = state.withLock { state in
-            if state.isCancelled { return false }
+        let (mustFinish, hasCancelHandler) = state.withLock { state -> (Bool, Bool) in
+            if state.isCancelled { return (false, false) }
             state.isCancelled = true
             settle(&state)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
-            return !state.isInFlight
+            return (!state.isInFlight, state.cancelHandler != nil)
         }
-        if mustFinish { onTarget { [self] in finishCancelling() } }
+        guard mustFinish else { return }
+        if hasCancelHandler {
+            onTarget { [self] in finishCancelling() }
+        } else {
+            // Nothing to call where handlers belong: freed at once.
+            finishCancelling()
+        }
     }
 
     package var isCancelled: Bool { state.withLock(\.isCancelled) }

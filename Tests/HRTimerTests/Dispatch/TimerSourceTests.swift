@@ -190,6 +190,20 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
+    @Test("Without a cancel handler, and with no call on its way, cancel frees everything before it returns")
+    func cancelFreesAtOnce() {
+        let canaries = Canaries()
+        do {
+            let canary = canaries.make()
+            source.setEventHandler { withExtendedLifetime(canary) {} }
+        }
+        start()
+        #expect(canaries.count == 1)
+        source.cancel()
+        #expect(canaries.count == 0)
+        #expect(engine.liveTimers == 0)
+    }
+
     @Test("A source cancelled before activation calls its cancel handler; GCD would crash on release")
     func cancelInactive() {
         let cancelled = Recorder<Bool>()
