@@ -47,6 +47,15 @@ import Testing
         #expect(fires.count == 1)
     }
 
+    @Test("At the end of time everything has fired but what never fires", .timeLimit(.minutes(1)))
+    func endOfTime() {
+        engine.schedule(at: .distantFuture, handler: fires.append)
+        engine.schedule(at: at(.max - 1), handler: fires.append)
+        time.advance(to: .distantFuture)
+        #expect(fires.all.map(\.deadline) == [at(.max - 1)])
+        #expect(engine.liveTimers == 1)
+    }
+
     @Test("Equal deadlines fire in the order of arming; a moved timer comes last")
     func order() {
         let order = Recorder<Int>()

@@ -8,7 +8,7 @@ enum LoadKind: String, CaseIterable, Sendable {
 
 /// Processes that keep the processors busy. They end with `stop()`, with this object, or with the bench, however it ends.
 final class Load {
-    private var processes: [Int32] = []
+    private(set) var processes: [Int32] = []
 
     /// One hog for each processor that the process may run on.
     init(_ kind: LoadKind) throws {

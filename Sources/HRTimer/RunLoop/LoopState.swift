@@ -132,7 +132,7 @@ extension LoopState {
         let served = served
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
             // The queue gives out a bounded number a call, perhaps none.
-            while timers.next_ns <= now_ns {
+            while timers.hasDue(at: now_ns) {
                 let count = timers.takeDue(now_ns: now_ns, into: batch)
                 for due in batch[..<count] {
                     let token = TimerToken(due.token)

@@ -192,7 +192,7 @@ extension EngineCore {
                     return .due(count)
                 }
                 // The queue moves a bounded number of timers a call, and may not have come to those that are due.
-                if state.timers.next_ns <= now_ns { return .due(0) }
+                if state.timers.hasDue(at: now_ns) { return .due(0) }
                 let wake = state.nextWake
                 state.sleepsUntil_ns = wake.at_ns
                 return .sleep(wake)

@@ -78,8 +78,15 @@ package struct PendingTimers<Record>: ~Copyable {
     /// The latest instant to wake at such that no armed timer comes later than its deadline plus its tolerance.
     package var nextWake_ns: Int64 { hrt_queue_next_wake_ns(queue) }
 
+    /// Whether `takeDue` should be called again. A deadline that never comes is not due even at the end of time.
+    @inline(__always)
+    package func hasDue(at now_ns: Int64) -> Bool {
+        let next_ns = next_ns
+        return next_ns <= now_ns && next_ns < .max
+    }
+
     /// Disarms what is due and writes it to `batch` in order of firing. May give less than all, even nothing, since a call does
-    /// a bounded amount of work: more is due as long as `next_ns` is not later than `now_ns`.
+    /// a bounded amount of work: ask `hasDue`.
     @inline(__always)
     package func takeDue(now_ns: Int64, into batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
         hrt_queue_take_due(queue, now_ns, batch.baseAddress, batch.count)
