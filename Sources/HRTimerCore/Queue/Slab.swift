@@ -1,9 +1,10 @@
 /// An array whose elements never move and whose places can be empty: what belongs to the timer in a queue's slot.
 ///
-/// Chunks of 256, so that growing copies nothing. Not thread-safe: its owner has the lock.
-package struct Slab<Element>: ~Copyable {
-    private static var chunkSize: Int { 256 }
-    private var chunks: [UnsafeMutablePointer<Element?>] = []
+/// Chunks of 256, so that growing copies nothing. Not thread-safe: its owner has the lock. Usable from inline code so that
+/// the other modules have it specialised.
+@usableFromInline package struct Slab<Element>: ~Copyable {
+    @inlinable static var chunkSize: Int { 256 }
+    @usableFromInline var chunks: [UnsafeMutablePointer<Element?>] = []
 
     package init() {}
 
@@ -14,6 +15,7 @@ package struct Slab<Element>: ~Copyable {
         }
     }
 
+    @inlinable
     package mutating func insert(_ element: consuming Element, at slot: UInt32) {
         let (chunk, _) = Int(slot).quotientAndRemainder(dividingBy: Self.chunkSize)
         while chunk >= chunks.count {
@@ -24,6 +26,7 @@ package struct Slab<Element>: ~Copyable {
         place(slot).pointee = element
     }
 
+    @inlinable
     package mutating func remove(at slot: UInt32) -> Element? {
         place(slot).pointee.take()
     }
@@ -34,6 +37,7 @@ package struct Slab<Element>: ~Copyable {
         }
     }
 
+    @inlinable
     package func forEach(_ body: (Element) -> Void) {
         for chunk in chunks {
             for place in 0..<Self.chunkSize {
@@ -44,18 +48,18 @@ package struct Slab<Element>: ~Copyable {
 
     /// The element in a slot that is in use. Stays valid until the slot is emptied.
     package subscript(slot: UInt32) -> Element {
-        @inline(__always) unsafeAddress { UnsafePointer(present(slot)) }
-        @inline(__always) unsafeMutableAddress { present(slot) }
+        @inlinable @inline(__always) unsafeAddress { UnsafePointer(present(slot)) }
+        @inlinable @inline(__always) unsafeMutableAddress { present(slot) }
     }
 
-    @inline(__always)
-    private func place(_ slot: UInt32) -> UnsafeMutablePointer<Element?> {
+    @inlinable @inline(__always)
+    func place(_ slot: UInt32) -> UnsafeMutablePointer<Element?> {
         chunks[Int(slot) / Self.chunkSize] + Int(slot) % Self.chunkSize
     }
 
     /// The payload of an optional lies at its start, and a slot in use is never nil.
-    @inline(__always)
-    private func present(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
+    @inlinable @inline(__always)
+    func present(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
         let place = place(slot)
         assert(place.pointee != nil, "slot \(slot) is empty")
         return UnsafeMutableRawPointer(place).assumingMemoryBound(to: Element.self)
