@@ -131,7 +131,7 @@ extension LoopState {
         readmit()
         let served = served
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
-            // The queue gives out a bounded number a call, perhaps none.
+            // A call gives a bounded number, perhaps none.
             while timers.hasDue(at: now_ns) {
                 let count = timers.takeDue(now_ns: now_ns, into: batch)
                 for due in batch[..<count] {

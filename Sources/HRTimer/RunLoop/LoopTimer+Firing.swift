@@ -16,17 +16,24 @@ extension LoopTimer {
     }
 
     /// The loop's call for a timer it took as due at `now_ns`.
-    func fireDue(_ now_ns: Int64) {
-        guard let handler = beginFiring(now_ns) else { return }
+    func fireDue(_ now_ns: Int64, on loop: TimerLoop) {
+        guard let handler = beginFiring(now_ns, loop) else { return }
         handler(self)
-        if endFiring() { invalidate() }
+        switch endFiring(loop) {
+        case .armed: break
+        case .fired: invalidate()
+        // The handler took it out of the loop and put it into another, which left it alone until now.
+        case .elsewhere: rearm()
+        }
     }
 
+    private enum AfterFiring { case armed, fired, elsewhere }
+
     /// Nil if there is nothing to call: invalid, or a tick that the policy leaves out.
-    private func beginFiring(_ now_ns: Int64) -> Handler? {
-        withLoop { state, loop in
+    private func beginFiring(_ now_ns: Int64, _ loop: TimerLoop) -> Handler? {
+        state.withLock { state in
             // The loop holds a deadline of no timer that is firing; moved ones are armed when the handler has returned.
-            guard let handler = state.handler, !state.isFiring else { return nil }
+            guard let handler = state.handler, !state.isFiring, state.isIn(loop) else { return nil }
             let tick = state.repetition.tick(deadline_ns: state.deadline_ns, now_ns: now_ns)
             guard tick.isCalled else {
                 state.uncountedTicks += tick.missed
@@ -43,19 +50,19 @@ extension LoopTimer {
         }
     }
 
-    /// True if this was the last call.
-    private func endFiring() -> Bool {
-        withLoop { state, loop in
+    private func endFiring(_ loop: TimerLoop) -> AfterFiring {
+        state.withLock { state in
             state.isFiring = false
-            guard state.handler != nil else { return false }
-            guard state.repetition.repeats else { return true }
+            guard state.handler != nil else { return .armed }
+            guard state.repetition.repeats else { return .fired }
             if state.isMoved {
                 state.uncountedTicks = 0
-                Self.arm(at: state.deadline_ns, &state, loop)
-            } else if let loop {
-                Self.arm(at: Self.next(after: &state, now_ns: loop.time.now_ns), &state, loop)
+            } else {
+                state.deadline_ns = Self.next(after: &state, now_ns: loop.time.now_ns)
             }
-            return false
+            guard state.isIn(loop) else { return .elsewhere }
+            Self.arm(at: state.deadline_ns, &state, loop)
+            return .armed
         }
     }
 
@@ -75,10 +82,10 @@ extension LoopTimer {
         }
     }
 
-    private static func arm(at deadline_ns: Int64, _ state: inout State, _ loop: TimerLoop?) {
+    private static func arm(at deadline_ns: Int64, _ state: inout State, _ loop: TimerLoop) {
         state.deadline_ns = deadline_ns
         guard let token = state.token else { return }
         // The loop is awake: this is its thread.
-        _ = loop?.arm(token, deadline_ns: deadline_ns, tolerance_ns: state.tolerance_ns)
+        _ = loop.arm(token, deadline_ns: deadline_ns, tolerance_ns: state.tolerance_ns)
     }
 }

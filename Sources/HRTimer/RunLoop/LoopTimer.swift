@@ -28,8 +28,10 @@ public final class LoopTimer: Sendable {
         var origin: Origin
         var repetition: Repetition
         var tolerance_ns: Int64 = 0
-        weak var loop: TimerLoop?
-        var token: TimerToken?
+        private(set) weak var loop: TimerLoop?
+        private(set) var token: TimerToken?
+        /// The loop's address: to compare it costs nothing, to load a weak reference some 50 ns.
+        private var loopID: ObjectIdentifier?
         /// The loop is inside the handler.
         var isFiring = false
         /// The deadline was set while the loop was inside the handler.
@@ -40,6 +42,34 @@ public final class LoopTimer: Sendable {
         var missedTicks = 0
         /// The date in seconds that was given for a deadline.
         var givenDate: (deadline_ns: Int64, seconds: Double)?
+
+        mutating func enter(_ loop: TimerLoop, _ token: TimerToken) {
+            self.loop = loop
+            self.token = token
+            loopID = ObjectIdentifier(loop)
+        }
+
+        mutating func leave() {
+            loop = nil
+            token = nil
+            loopID = nil
+        }
+
+        func isIn(_ loop: TimerLoop) -> Bool { loopID == ObjectIdentifier(loop) }
+
+        init(
+            handler: Handler?,
+            userInfo: (any Sendable)?,
+            deadline_ns: Int64,
+            origin: Origin,
+            repetition: Repetition
+        ) {
+            self.handler = handler
+            self.userInfo = userInfo
+            self.deadline_ns = deadline_ns
+            self.origin = origin
+            self.repetition = repetition
+        }
 
         /// The next deadline, or of an invalid timer the one it fired for last.
         var shownDeadline_ns: Int64 { handler == nil ? lastFired_ns ?? deadline_ns : deadline_ns }
@@ -138,7 +168,8 @@ extension LoopTimer {
     /// What happens to ticks that were missed.
     public var policy: MissedTickPolicy { state.withLock { $0.repetition.policy } }
 
-    /// Nominal deadlines without a call of their own between the previous call and the present or latest one.
+    /// Nominal deadlines without a call of their own, as the present or latest call saw them: those that passed during the
+    /// handler before, and if this call was late those after its own deadline.
     public var missedTicks: Int { state.withLock { $0.missedTicks } }
 
     /// What the timer was made with; nil once it is invalid.
@@ -180,8 +211,7 @@ extension LoopTimer {
             defer {
                 state.handler = nil
                 state.userInfo = nil
-                state.loop = nil
-                state.token = nil
+                state.leave()
             }
             return (state.handler, state.userInfo, record)
         }
@@ -223,6 +253,10 @@ extension LoopTimer {
         toWake?.waiter.wake()
     }
 
+    func rearm() {
+        update { state, loop in loop.map { Self.rearm(&state, $0) } ?? false }
+    }
+
     /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
     private static func rearm(_ state: inout State, _ loop: TimerLoop) -> Bool {
         guard !state.isFiring, let token = state.token else { return false }
@@ -237,8 +271,7 @@ extension LoopTimer {
                 return loop.addMode(mode, to: token)
             }
             guard let token = loop.addTimer(self, to: mode) else { return false }
-            state.loop = loop
-            state.token = token
+            state.enter(loop, token)
             state.deadline_ns = Self.settle(state, loop.time)
             state.origin = .settled
             return Self.rearm(&state, loop)
@@ -261,10 +294,7 @@ extension LoopTimer {
         let record = withLoop { state, present -> LoopState.TimerRecord? in
             guard present === loop, let token = state.token else { return nil }
             let record = loop.removeTimer(token, from: mode)
-            if record != nil {
-                state.loop = nil
-                state.token = nil
-            }
+            if record != nil { state.leave() }
             return record
         }
         withExtendedLifetime(record) {}

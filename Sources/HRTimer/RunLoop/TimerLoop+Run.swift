@@ -148,7 +148,7 @@ extension TimerLoop {
             return state.popDue()
         }
         while let due = timer {
-            due.fireDue(now_ns)
+            due.fireDue(now_ns, on: self)
             timer = state.withLock { $0.popDue() }
         }
     }

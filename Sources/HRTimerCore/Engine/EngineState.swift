@@ -130,9 +130,8 @@ struct EngineState: ~Copyable, Sendable {
     /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
     mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
         guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
-            if repetition.policy == .delay {
-                arm(token, now_ns().addingSaturating(repetition.interval_ns))
-            }
+        let repetition = timers.records[token.slot].repetition
+        let tick = repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
         timers.records[token.slot].phase = .firing
         if let next_ns = tick.next_ns { arm(token, next_ns) }
         statistics.missedTicks += UInt64(tick.missed)

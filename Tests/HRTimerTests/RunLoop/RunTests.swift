@@ -218,6 +218,27 @@ import Testing
         #expect(log.count == 2)
     }
 
+    @Test("A handler may move its timer to another loop, which goes on with it")
+    func moveLoopInside() {
+        let other = TimerLoop(time: time.base)
+        timer("tick", every: .seconds(1)) { [loop] timer in
+            loop.remove(timer, forMode: .default)
+            other.add(timer, forMode: .default)
+        }
+        loop.run(until: at(5))
+        #expect(time.now == at(1))
+        other.run(until: at(3))
+        #expect(log.count == 3)
+    }
+
+    @Test("At the end of time a loop neither traps nor goes round in circles")
+    func endOfTime() {
+        timer("tick", every: .seconds(1))
+        time.advance(to: .distantFuture)
+        for _ in 0..<3 { loop.run(until: MonotonicInstant(nanoseconds: .max - 1)) }
+        #expect(log.count == 1)
+    }
+
     @Test("In a nested run the timer that fires is not called again, others are, and the outer limit does not count")
     func nested() {
         timer("outer", every: .seconds(1)) { [self] _ in
