@@ -16,9 +16,11 @@ static const struct cbench_queue_ops *const rivals[CBENCH_OPS_RIVALS] = {
     [CBENCH_OPS_HRT_QUEUE_OWNER] = &cbench_rival_hrt_queue_owner,
     [CBENCH_OPS_BINARY_HEAP] = &cbench_rival_binary_heap,
     [CBENCH_OPS_QUATERNARY_HEAP] = &cbench_rival_quaternary_heap,
+    [CBENCH_OPS_QUATERNARY_HEAP_OWNER] = &cbench_rival_quaternary_heap_owner,
     [CBENCH_OPS_LIBEVENT] = &cbench_rival_libevent,
     [CBENCH_OPS_NULL] = &cbench_rival_null,
     [CBENCH_OPS_TOUCH] = &cbench_rival_touch,
+    [CBENCH_OPS_TOUCH_TOKEN] = &cbench_rival_touch_token,
 };
 
 const char *cbench_ops_rival_id(cbench_ops_rival rival) {

@@ -1,27 +1,36 @@
-// The two ends of what a queue can cost: nothing at all, and one access to a random cache line of as much memory as our
-// queue has.
+// The ends of what a queue can cost: nothing at all; one access to a random cache line of as much memory as our queue
+// has; and the same where a token, in an array of its own, must be read first to know the line.
 #include <stdlib.h>
 
+#include "hrt_queue.h"
 #include "ops_rival.h"
 
-enum { BYTES_PER_TIMER = 32 };
+struct node {
+    int64_t deadline_ns;
+    uint32_t generation;
+    char rest[20];
+};
+_Static_assert(sizeof(struct node) == 32, "as large as a node of our queue");
 
 struct rival {
-    char *memory;
-    size_t bytes;
+    struct node *nodes;
+    hrt_token *tokens;
+    size_t timers;
 };
 
 static void *create(size_t timers) {
     struct rival *rival = malloc(sizeof *rival);
     if (rival == NULL) return NULL;
-    rival->bytes = timers * BYTES_PER_TIMER;
-    rival->memory = cbench_map(rival->bytes);
-    return rival;
+    rival->timers = timers;
+    rival->nodes = cbench_map(timers * sizeof *rival->nodes);
+    rival->tokens = cbench_map(timers * sizeof *rival->tokens);
+    return rival->nodes == NULL || rival->tokens == NULL ? NULL : rival;
 }
 
 static void destroy(void *opaque) {
     struct rival *rival = opaque;
-    cbench_unmap(rival->memory, rival->bytes);
+    cbench_unmap(rival->nodes, rival->timers * sizeof *rival->nodes);
+    cbench_unmap(rival->tokens, rival->timers * sizeof *rival->tokens);
     free(rival);
 }
 
@@ -32,7 +41,28 @@ static void nothing(void *opaque, size_t timer, int64_t deadline_ns) {
 }
 
 static void touch(void *opaque, size_t timer, int64_t deadline_ns) {
-    *(int64_t *)(void *)(((struct rival *)opaque)->memory + timer * BYTES_PER_TIMER) += deadline_ns;
+    ((struct rival *)opaque)->nodes[timer].deadline_ns += deadline_ns;
+}
+
+static void add_token(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    rival->tokens[timer] = (hrt_token){.slot = (uint32_t)timer, .generation = 1};
+    rival->nodes[timer] = (struct node){.deadline_ns = deadline_ns, .generation = 1};
+}
+
+static void replace_token(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_token *token = &rival->tokens[timer];
+    struct node *node = &rival->nodes[token->slot];
+    if (node->generation != token->generation) return;
+    node->deadline_ns = deadline_ns;
+    token->generation = node->generation += 2;
+}
+
+static void move_token(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_token token = rival->tokens[timer];
+    if (rival->nodes[token.slot].generation == token.generation) rival->nodes[token.slot].deadline_ns = deadline_ns;
 }
 
 static int64_t never(void *opaque) {
@@ -48,4 +78,9 @@ const struct cbench_queue_ops cbench_rival_null = {
 const struct cbench_queue_ops cbench_rival_touch = {
     .id = "limit.cache-line", .create = create, .destroy = destroy, .add = touch, .replace = touch, .move = touch,
     .next_ns = never,
+};
+
+const struct cbench_queue_ops cbench_rival_touch_token = {
+    .id = "limit.token", .create = create, .destroy = destroy, .add = add_token, .replace = replace_token,
+    .move = move_token, .next_ns = never,
 };

@@ -1,20 +1,30 @@
 // A heap with four children to a node, deadlines cached in its array so that a comparison does not leave it; the layout
-// of libev's. A 32-bit count of armings keeps equal deadlines in order.
+// of libev's. A 32-bit count of armings keeps equal deadlines in order. Once behind the same tokens as our queue, and
+// once by slots, for an owner.
 #include <stdlib.h>
 
+#include "hrt_queue.h"
 #include "ops_rival.h"
 
-enum { FAN = 4, NOT_ARMED = UINT32_MAX };
+enum { FAN = 4, NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
 
 struct entry {
     int64_t deadline_ns;
-    uint32_t timer;
+    uint32_t slot;
     uint32_t armed_as;
+};
+
+struct slot {
+    uint32_t place;       // index of the timer's entry, or NOT_ARMED; the next free slot while the slot is free
+    uint32_t generation;  // odd while the slot is taken, so that a token of a free slot never matches
 };
 
 struct heap {
     struct entry *entries;
-    uint32_t *places;
+    struct slot *slots;
+    hrt_token *tokens;  // by number of the timer
+    uint32_t slots_used;
+    uint32_t first_free;
     uint32_t count;
     uint32_t armings;
     size_t timers;
@@ -25,16 +35,17 @@ static void *create(size_t timers) {
     if (heap == NULL) return NULL;
     heap->timers = timers;
     heap->entries = cbench_map(timers * sizeof *heap->entries);
-    heap->places = cbench_map(timers * sizeof *heap->places);
-    if (heap->entries == NULL || heap->places == NULL) return NULL;
-    for (size_t i = 0; i < timers; i++) heap->places[i] = NOT_ARMED;
-    return heap;
+    heap->slots = cbench_map(timers * sizeof *heap->slots);
+    heap->tokens = cbench_map(timers * sizeof *heap->tokens);
+    heap->first_free = NO_SLOT;
+    return heap->entries == NULL || heap->slots == NULL || heap->tokens == NULL ? NULL : heap;
 }
 
 static void destroy(void *opaque) {
     struct heap *heap = opaque;
     cbench_unmap(heap->entries, heap->timers * sizeof *heap->entries);
-    cbench_unmap(heap->places, heap->timers * sizeof *heap->places);
+    cbench_unmap(heap->slots, heap->timers * sizeof *heap->slots);
+    cbench_unmap(heap->tokens, heap->timers * sizeof *heap->tokens);
     free(heap);
 }
 
@@ -45,7 +56,7 @@ static bool is_before(const struct entry *a, const struct entry *b) {
 
 static void put(struct heap *heap, uint32_t place, struct entry entry) {
     heap->entries[place] = entry;
-    heap->places[entry.timer] = place;
+    heap->slots[entry.slot].place = place;
 }
 
 static void rise(struct heap *heap, uint32_t place, struct entry entry) {
@@ -83,30 +94,65 @@ static void settle(struct heap *heap, uint32_t place, struct entry entry) {
 }
 
 static void remove_at(struct heap *heap, uint32_t place) {
-    heap->places[heap->entries[place].timer] = NOT_ARMED;
+    heap->slots[heap->entries[place].slot].place = NOT_ARMED;
     struct entry last = heap->entries[--heap->count];
     if (place < heap->count) settle(heap, place, last);
 }
 
+static void arm(struct heap *heap, uint32_t slot, int64_t deadline_ns) {
+    struct entry entry = {deadline_ns, slot, heap->armings++};
+    if (heap->slots[slot].place == NOT_ARMED) {
+        rise(heap, heap->count++, entry);
+    } else {
+        settle(heap, heap->slots[slot].place, entry);
+    }
+}
+
+static void disarm(struct heap *heap, uint32_t slot) {
+    if (heap->slots[slot].place != NOT_ARMED) remove_at(heap, heap->slots[slot].place);
+}
+
+static bool is_live(const struct heap *heap, hrt_token token) {
+    return token.slot < heap->slots_used && (token.generation & 1) != 0 &&
+           heap->slots[token.slot].generation == token.generation;
+}
+
 static void add(void *opaque, size_t timer, int64_t deadline_ns) {
     struct heap *heap = opaque;
-    rise(heap, heap->count++, (struct entry){deadline_ns, (uint32_t)timer, heap->armings++});
+    uint32_t slot = heap->first_free;
+    if (slot != NO_SLOT) {
+        heap->first_free = heap->slots[slot].place;
+    } else {
+        slot = heap->slots_used++;
+    }
+    heap->slots[slot].place = NOT_ARMED;
+    heap->tokens[timer] = (hrt_token){.slot = slot, .generation = ++heap->slots[slot].generation};
+    arm(heap, slot, deadline_ns);
 }
 
 static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct heap *heap = opaque;
-    if (heap->places[timer] != NOT_ARMED) remove_at(heap, heap->places[timer]);
+    hrt_token token = heap->tokens[timer];
+    if (is_live(heap, token)) {
+        disarm(heap, token.slot);
+        heap->slots[token.slot] = (struct slot){.place = heap->first_free, .generation = token.generation + 1};
+        heap->first_free = token.slot;
+    }
     add(heap, timer, deadline_ns);
 }
 
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct heap *heap = opaque;
-    if (heap->places[timer] == NOT_ARMED) {
-        add(heap, timer, deadline_ns);
-    } else {
-        settle(heap, heap->places[timer], (struct entry){deadline_ns, (uint32_t)timer, heap->armings++});
-    }
+    if (is_live(heap, heap->tokens[timer])) arm(heap, heap->tokens[timer].slot, deadline_ns);
 }
+
+// The slots of timers that were added in order, and never removed, are their numbers.
+static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    disarm(opaque, (uint32_t)timer);
+    arm(opaque, (uint32_t)timer, deadline_ns);
+}
+
+static void owner_move(void *opaque, size_t timer, int64_t deadline_ns) { arm(opaque, (uint32_t)timer, deadline_ns); }
 
 static int64_t next_ns(void *opaque) {
     const struct heap *heap = opaque;
@@ -124,10 +170,15 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
 
 static size_t memory_bytes(void *opaque) {
     const struct heap *heap = opaque;
-    return heap->timers * (sizeof *heap->entries + sizeof *heap->places);
+    return heap->timers * (sizeof *heap->entries + sizeof *heap->slots);
 }
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap = {
     .id = "heap.quaternary", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
     .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+};
+
+const struct cbench_queue_ops cbench_rival_quaternary_heap_owner = {
+    .id = "heap.quaternary-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
+    .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
 };

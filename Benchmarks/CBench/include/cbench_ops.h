@@ -29,10 +29,12 @@ typedef enum {
     CBENCH_OPS_HRT_QUEUE = 0,    // our queue, by tokens
     CBENCH_OPS_HRT_QUEUE_OWNER,  // our queue, by slots: long-lived timers that are armed again and again
     CBENCH_OPS_BINARY_HEAP,      // of indices, each node knowing its place; by tokens
-    CBENCH_OPS_QUATERNARY_HEAP,  // deadlines cached in its array
+    CBENCH_OPS_QUATERNARY_HEAP,  // deadlines cached in its array; by tokens
+    CBENCH_OPS_QUATERNARY_HEAP_OWNER,  // the same by slots
     CBENCH_OPS_LIBEVENT,         // libevent's timers, through its API
     CBENCH_OPS_NULL,             // nothing: what the loop costs
-    CBENCH_OPS_TOUCH,            // one random cache line of memory of the same size: the physical limit
+    CBENCH_OPS_TOUCH,            // one random cache line of memory of the same size: the limit of an owner
+    CBENCH_OPS_TOUCH_TOKEN,      // a token, and the line it leads to: the limit of all that checks tokens
     CBENCH_OPS_RIVALS,
 } cbench_ops_rival;
 
