@@ -25,20 +25,29 @@ static void count_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t
     node->key = key;
 }
 
-static void arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
+// The timer had tolerance.
+static HRT_APART void arm_exact_again(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
     uint64_t old_key = node->key;
-    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) {
-        if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
-        if (old_key == queue->windows->lane.bound) queue->windows->lane.is_bound_stale = true;
-        hrt_lane_unfile(queue, &queue->windows->lane, index);
-        node->place = HRT_IN_NONE;
-    }
+    if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
+    if (old_key == queue->windows->lane.bound) queue->windows->lane.is_bound_stale = true;
+    hrt_lane_unfile(queue, &queue->windows->lane, index);
+    node->place = HRT_IN_NONE;
     count_armed(queue, node, key);
     hrt_lane_armed(queue, &queue->lane, index, node, old_key);
 }
 
-static void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key,
-                         uint64_t tolerance) {
+static HRT_ON_PATH void arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
+    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) {
+        arm_exact_again(queue, index, node, key);
+        return;
+    }
+    uint64_t old_key = node->key;
+    count_armed(queue, node, key);
+    hrt_lane_armed(queue, &queue->lane, index, node, old_key);
+}
+
+static HRT_APART void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key,
+                                   uint64_t tolerance) {
     uint64_t end;
     if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
     uint64_t old_key = node->key;
@@ -61,9 +70,15 @@ static bool disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *nod
     return true;
 }
 
-static void arm(struct hrt_queue *queue, uint32_t index, int64_t deadline_ns, int64_t tolerance_ns) {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    if (tolerance_ns <= 0) {
+// A node that leaves the near tier, had tolerance, or finds no room among the spare ones.
+static HRT_APART void remove_rare(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    disarm(queue, index, node);
+    hrt_slab_give(queue, index);
+}
+
+static HRT_ON_PATH void arm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, int64_t deadline_ns,
+                            int64_t tolerance_ns) {
+    if (!HRT_UNLIKELY(tolerance_ns > 0)) {
         arm_exact(queue, index, node, hrt_key(deadline_ns));
     } else {
         arm_tolerant(queue, index, node, hrt_key(deadline_ns), (uint64_t)tolerance_ns);
@@ -79,22 +94,40 @@ int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
 }
 
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
-    int status = hrt_queue_add(queue, out_token);
-    if (status == 0) arm(queue, out_token->slot + 1, deadline_ns, tolerance_ns);
-    return status;
+    if (HRT_UNLIKELY(queue->spare_count == 0)) {
+        int status = hrt_slab_refill(queue);
+        if (status != 0) return status;
+    }
+    uint32_t index = hrt_slab_take_spare(queue);
+    struct hrt_node *node = hrt_node_at(queue, index);
+    *out_token = (hrt_token){.slot = index - 1, .generation = node->generation};
+    arm(queue, index, node, deadline_ns, tolerance_ns);
+    return 0;
 }
 
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING { return hrt_slab_owns(queue, token); }
 
+static HRT_ON_PATH void remove_node(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    bool is_plain = (node->place & (HRT_IN_RUN | HRT_PLACE_LANE)) == 0 && queue->spare_count < HRT_SPARES;
+    if (HRT_UNLIKELY(!is_plain)) {
+        remove_rare(queue, index, node);
+        return;
+    }
+    queue->armed_count -= hrt_node_is_armed(node);
+    if (node->key == queue->lane.bound) queue->lane.is_bound_stale = true;
+    node->arming = 0;
+    hrt_slab_give_spare(queue, index, node);
+}
+
 bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     if (!hrt_slab_owns(queue, token)) return false;
-    hrt_queue_remove_slot(queue, token.slot);
+    remove_node(queue, token.slot + 1, hrt_node_at(queue, token.slot + 1));
     return true;
 }
 
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
     if (!hrt_slab_owns(queue, token)) return false;
-    arm(queue, token.slot + 1, deadline_ns, tolerance_ns);
+    arm(queue, token.slot + 1, hrt_node_at(queue, token.slot + 1), deadline_ns, tolerance_ns);
     return true;
 }
 
@@ -119,8 +152,7 @@ bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
 }
 
 void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
-    hrt_slab_give(queue, slot + 1);
+    remove_node(queue, slot + 1, hrt_node_at(queue, slot + 1));
 }
 
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {

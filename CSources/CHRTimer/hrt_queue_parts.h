@@ -96,26 +96,35 @@ void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING;
 void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
 
-// A node for a new timer: one given back lately, which is in the cache, or the next of the lowest block with room.
-// 0, -ENOMEM or -ENOSPC.
+// There must be one: the node given back last, which is in the cache.
+static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
+    uint32_t index = queue->spares[--queue->spare_count];
+    hrt_node_at(queue, index)->generation++;
+    queue->count++;
+    return index;
+}
+
+// A node for a new timer: a spare one, or the next of the lowest block with room. 0, -ENOMEM or -ENOSPC.
 static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
     if (queue->spare_count == 0) {
         int status = hrt_slab_refill(queue);
         if (status != 0) return status;
     }
-    uint32_t index = queue->spares[--queue->spare_count];
-    hrt_node_at(queue, index)->generation++;
-    queue->count++;
-    *out_index = index;
+    *out_index = hrt_slab_take_spare(queue);
     return 0;
+}
+
+// The node must be disarmed, and there must be room for it.
+static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    queue->count--;
+    if (HRT_UNLIKELY(++node->generation == 0)) return;  // used up: the first would match again
+    queue->spares[queue->spare_count++] = index;
 }
 
 // The node must be disarmed. It keeps its filing.
 static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
-    queue->count--;
-    if (HRT_UNLIKELY(++hrt_node_at(queue, index)->generation == 0)) return;  // used up: the first would match again
     if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
-    queue->spares[queue->spare_count++] = index;
+    hrt_slab_give_spare(queue, index, hrt_node_at(queue, index));
 }
 
 static inline bool hrt_slab_owns(const struct hrt_queue *queue, hrt_token token) {
