@@ -2,12 +2,17 @@
 // free list, and the lowest block with room serves first, so that after a peak the high blocks empty and can be given
 // back.
 #include <errno.h>
+#include <linux/mman.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "hrt_queue_parts.h"
 
-enum { BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node), TRIM_NODES_PER_CALL = 1024 };
+enum {
+    BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node),
+    BLOCKS_OF_SMALL_PAGES = 8,
+    TRIM_NODES_PER_CALL = 1024,
+};
 
 // Filing must never allocate: every lane has room for all nodes.
 static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
@@ -17,14 +22,20 @@ static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
 }
 
 // A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
-// well as of the cache. But a queue of a few timers shall hold a few small pages: the first block becomes huge when a
-// second one is needed. madvise(2)
-static struct hrt_node *map_block(struct hrt_queue *queue, uint32_t block) {
+// well as of the cache. But a huge page is all there at the first touch. So only a block that is a small part of the
+// whole begins as one; the others become huge when they are full, if the system can do it there and then. madvise(2)
+static struct hrt_node *map_block(uint32_t block) {
     struct hrt_node *nodes = hrt_pages_map_aligned(BLOCK_BYTES, BLOCK_BYTES);
     if (nodes == NULL) return NULL;
-    madvise(nodes, BLOCK_BYTES, block == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-    if (block == 1) madvise(queue->nodes[0], BLOCK_BYTES, MADV_HUGEPAGE);
+    madvise(nodes, BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     return nodes;
+}
+
+static void make_huge(struct hrt_node *nodes) {
+    madvise(nodes, BLOCK_BYTES, MADV_HUGEPAGE);
+#ifdef MADV_COLLAPSE
+    madvise(nodes, BLOCK_BYTES, MADV_COLLAPSE);
+#endif
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
@@ -36,7 +47,7 @@ static int add_block(struct hrt_queue *queue) {
         int status = reserve_filing(queue, block + 1);
         if (status != 0) return status;
     }
-    struct hrt_node *nodes = map_block(queue, block);
+    struct hrt_node *nodes = map_block(block);
     if (nodes == NULL) return -ENOMEM;
     if (block == queue->blocks_used) queue->blocks_used++;
     queue->nodes[block] = nodes;
@@ -69,6 +80,8 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     } else {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
         hrt_node_at(queue, index)->generation = block->generation_floor;
+        bool is_full = block->used == HRT_BLOCK_NODES;
+        if (is_full && queue->room_block < BLOCKS_OF_SMALL_PAGES) make_huge(queue->nodes[queue->room_block]);
     }
     block->live++;
     queue->spares[queue->spare_count++] = index;
