@@ -2,7 +2,6 @@
 // free list, and the lowest block with room serves first, so that after a peak the high blocks empty and can be given
 // back.
 #include <errno.h>
-#include <linux/mman.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -23,19 +22,13 @@ static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
 
 // A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
 // well as of the cache. But a huge page is all there at the first touch. So only a block that is a small part of the
-// whole begins as one; the others become huge when they are full, if the system can do it there and then. madvise(2)
+// whole begins as one; the others may become huge once they are full. That is left to the kernel's own thread: asking
+// for it there and then, MADV_COLLAPSE, takes milliseconds. madvise(2)
 static struct hrt_node *map_block(uint32_t block) {
     struct hrt_node *nodes = hrt_pages_map_aligned(BLOCK_BYTES, BLOCK_BYTES);
     if (nodes == NULL) return NULL;
     madvise(nodes, BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     return nodes;
-}
-
-static void make_huge(struct hrt_node *nodes) {
-    madvise(nodes, BLOCK_BYTES, MADV_HUGEPAGE);
-#ifdef MADV_COLLAPSE
-    madvise(nodes, BLOCK_BYTES, MADV_COLLAPSE);
-#endif
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
@@ -81,7 +74,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
         hrt_node_at(queue, index)->generation = block->generation_floor;
         bool is_full = block->used == HRT_BLOCK_NODES;
-        if (is_full && queue->room_block < BLOCKS_OF_SMALL_PAGES) make_huge(queue->nodes[queue->room_block]);
+        if (is_full) madvise(queue->nodes[queue->room_block], BLOCK_BYTES, MADV_HUGEPAGE);
     }
     block->live++;
     queue->spares[queue->spare_count++] = index;

@@ -39,8 +39,7 @@ int hrt_queue_create(hrt_queue **out_queue);
 void hrt_queue_destroy(hrt_queue *queue);
 
 // A new timer, not armed. Slots are small numbers, dense from 0, used again after removal.
-// 0, -ENOMEM, or -ENOSPC at 2^29 - 2 timers. O(1) amortised: the timer that fills one of the first eight blocks of 65,536
-// pays for making a huge page of it.
+// 0, -ENOMEM, or -ENOSPC at 2^29 - 2 timers. O(1) amortised.
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
 // hrt_queue_add and hrt_queue_arm in one. 0, -ENOMEM or -ENOSPC.
