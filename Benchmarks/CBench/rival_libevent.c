@@ -4,7 +4,6 @@
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hrt_clock.h"
 #include "ops_rival.h"
@@ -40,46 +39,9 @@ static void destroy(void *opaque) {
     free(rival);
 }
 
-// libevent's heap grows by realloc(3), which would leave it in small pages: a large piece gets huge ones, as the memory
-// of the other rivals does. The header keeps what follows aligned for any type.
-struct piece {
-    size_t bytes;
-    size_t padding;
-};
-
-enum { LARGE_BYTES = 1 << 20 };
-
-static void *piece_new(size_t bytes) {
-    size_t whole = bytes + sizeof(struct piece);
-    struct piece *piece = whole < LARGE_BYTES ? malloc(whole) : cbench_map(whole);
-    if (piece == NULL) return NULL;
-    piece->bytes = whole;
-    return piece + 1;
-}
-
-static void piece_free(void *start) {
-    if (start == NULL) return;
-    struct piece *piece = (struct piece *)start - 1;
-    if (piece->bytes < LARGE_BYTES) {
-        free(piece);
-    } else {
-        cbench_unmap(piece, piece->bytes);
-    }
-}
-
-static void *piece_resize(void *start, size_t bytes) {
-    void *moved = piece_new(bytes);
-    if (moved == NULL || start == NULL) return moved;
-    size_t old_bytes = ((struct piece *)start - 1)->bytes - sizeof(struct piece);
-    memcpy(moved, start, old_bytes < bytes ? old_bytes : bytes);
-    piece_free(start);
-    return moved;
-}
-
+// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could put it in huge pages, but
+// is for the whole process: what others had from malloc before would be freed by our functions.
 static void *create(size_t timers) {
-    static bool has_functions;
-    if (!has_functions) event_set_mem_functions(piece_new, piece_resize, piece_free);
-    has_functions = true;
     struct rival *rival = calloc(1, sizeof *rival);
     if (rival == NULL) return NULL;
     rival->base = event_base_new();
