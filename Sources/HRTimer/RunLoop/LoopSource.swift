@@ -89,8 +89,8 @@ struct WatchedDescriptors: Sendable {
         var watch: Watch?
     }
 
+    // Sendable: an address, used by the loop's thread alone.
     struct Watch: @unchecked Sendable {
-        // Sendable: an address, used by the loop's thread alone.
         let address: OpaquePointer
     }
 

@@ -6,7 +6,7 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// The kernel is armed for each deadline, whatever the tolerance. Late by the kernel's wake latency.
     case normal
     /// The thread has itself woken a little before the deadline and reads the clock until it has come. How much before
-    /// follows the wake latencies seen lately, within the engine's `spinBudget`. Late by some tens of nanoseconds.
+    /// follows the wake latencies seen lately, within the engine's `spinBudget`. Most fires are late by less than a microsecond.
     case precise
 
     /// From cheap to exact.
