@@ -7,6 +7,7 @@ int hrt_queue_create(hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
     queue->lane.bound = HRT_KEY_NEVER;
+    queue->armings = HRT_ARMED;
     queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
     return 0;
@@ -19,46 +20,49 @@ void hrt_queue_destroy(hrt_queue *queue) {
     hrt_pages_unmap(queue, sizeof *queue);
 }
 
-static void count_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t key) {
-    if (!hrt_node_is_armed(node)) queue->armed_count++;
-    node->arming = HRT_ARMED | ++queue->armings;
+static HRT_ON_PATH void count_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t key) {
+    queue->armed_count += !hrt_node_is_armed(node);
+    node->arming = ++queue->armings;
     node->key = key;
 }
 
-// The timer had tolerance.
-static HRT_APART void arm_exact_again(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
-    uint64_t old_key = node->key;
-    if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
-    if (old_key == queue->windows->lane.bound) queue->windows->lane.is_bound_stale = true;
-    hrt_lane_unfile(queue, &queue->windows->lane, index);
-    node->place = HRT_IN_NONE;
-    count_armed(queue, node, key);
-    hrt_lane_armed(queue, &queue->lane, index, node, old_key);
+static void file_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
+    if (key < lane->bound) lane->bound = key;
+    hrt_lane_file_sooner(queue, lane, index);
 }
 
-static HRT_ON_PATH void arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
-    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) {
-        arm_exact_again(queue, index, node, key);
-        return;
+// The node is near, had tolerance, or is not filed.
+static HRT_APART bool arm_exact_rare(struct hrt_queue *queue, uint32_t index, uint64_t key) {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_lane *lane = hrt_lane_of(queue, node);
+    if (node->key == lane->bound) lane->is_bound_stale = true;
+    if (hrt_node_lane(node) != 0) {
+        if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
+        hrt_lane_unfile(queue, lane, index);
+        node->place = HRT_IN_NONE;
     }
-    uint64_t old_key = node->key;
     count_armed(queue, node, key);
-    hrt_lane_armed(queue, &queue->lane, index, node, old_key);
+    file_armed(queue, &queue->lane, index, key);
+    return true;
 }
 
-static HRT_APART void arm_tolerant(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key,
-                                   uint64_t tolerance) {
+static HRT_APART bool arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t tolerance) {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_lane *old_lane = hrt_lane_of(queue, node);
     uint64_t end;
     if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
-    uint64_t old_key = node->key;
-    bool was_exact = hrt_node_lane(node) == 0;
-    if (!hrt_windows_open(queue, index, end)) {
-        arm_exact(queue, index, node, key);
-        return;
-    }
-    if (was_exact && old_key == queue->lane.bound) queue->lane.is_bound_stale = true;
+    if (!hrt_windows_open(queue, index, end)) return arm_exact_rare(queue, index, key);
+    if (node->key == old_lane->bound) old_lane->is_bound_stale = true;
     count_armed(queue, node, key);
-    hrt_lane_armed(queue, &queue->windows->lane, index, node, old_key);
+    file_armed(queue, &queue->windows->lane, index, key);
+    return true;
+}
+
+static HRT_ON_PATH bool arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
+    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return arm_exact_rare(queue, index, key);
+    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
+    count_armed(queue, node, key);
+    return hrt_lane_armed(queue, &queue->lane, index, node->place, key);
 }
 
 static bool disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
@@ -71,18 +75,10 @@ static bool disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *nod
 }
 
 // A node that leaves the near tier, had tolerance, or finds no room among the spare ones.
-static HRT_APART void remove_rare(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
-    disarm(queue, index, node);
+static HRT_APART bool remove_rare(struct hrt_queue *queue, uint32_t index) {
+    disarm(queue, index, hrt_node_at(queue, index));
     hrt_slab_give(queue, index);
-}
-
-static HRT_ON_PATH void arm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, int64_t deadline_ns,
-                            int64_t tolerance_ns) {
-    if (!HRT_UNLIKELY(tolerance_ns > 0)) {
-        arm_exact(queue, index, node, hrt_key(deadline_ns));
-    } else {
-        arm_tolerant(queue, index, node, hrt_key(deadline_ns), (uint64_t)tolerance_ns);
-    }
+    return true;
 }
 
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
@@ -93,54 +89,64 @@ int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
+static HRT_APART int schedule_rare(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
+                                   hrt_token *out_token) {
+    int status = hrt_queue_add(queue, out_token);
+    if (status == 0) hrt_queue_arm(queue, *out_token, deadline_ns, tolerance_ns);
+    return status;
+}
+
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
-    if (HRT_UNLIKELY(queue->spare_count == 0)) {
-        int status = hrt_slab_refill(queue);
-        if (status != 0) return status;
+    if (HRT_UNLIKELY(queue->spare_count == 0 || tolerance_ns > 0)) {
+        return schedule_rare(queue, deadline_ns, tolerance_ns, out_token);
     }
     uint32_t index = hrt_slab_take_spare(queue);
     struct hrt_node *node = hrt_node_at(queue, index);
     *out_token = (hrt_token){.slot = index - 1, .generation = node->generation};
-    arm(queue, index, node, deadline_ns, tolerance_ns);
-    return 0;
+    uint64_t key = hrt_key(deadline_ns);
+    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return !arm_exact_rare(queue, index, key);
+    queue->armed_count++;
+    node->arming = ++queue->armings;
+    node->key = key;
+    return !hrt_lane_armed(queue, &queue->lane, index, node->place, key);
 }
 
-bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING { return hrt_slab_owns(queue, token); }
+bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING { return hrt_slab_node(queue, token) != NULL; }
 
-static HRT_ON_PATH void remove_node(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
-    bool is_plain = (node->place & (HRT_IN_RUN | HRT_PLACE_LANE)) == 0 && queue->spare_count < HRT_SPARES;
-    if (HRT_UNLIKELY(!is_plain)) {
-        remove_rare(queue, index, node);
-        return;
+static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES || queue->spare_count == HRT_SPARES)) {
+        return remove_rare(queue, index);
     }
     queue->armed_count -= hrt_node_is_armed(node);
-    if (node->key == queue->lane.bound) queue->lane.is_bound_stale = true;
+    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
     node->arming = 0;
     hrt_slab_give_spare(queue, index, node);
+    return true;
 }
 
 bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    if (!hrt_slab_owns(queue, token)) return false;
-    remove_node(queue, token.slot + 1, hrt_node_at(queue, token.slot + 1));
-    return true;
+    struct hrt_node *node = hrt_slab_node(queue, token);
+    return node != NULL && remove_node(queue, token.slot + 1, node);
 }
 
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
-    if (!hrt_slab_owns(queue, token)) return false;
-    arm(queue, token.slot + 1, hrt_node_at(queue, token.slot + 1), deadline_ns, tolerance_ns);
-    return true;
+    struct hrt_node *node = hrt_slab_node(queue, token);
+    if (node == NULL) return false;
+    uint64_t key = hrt_key(deadline_ns);
+    if (HRT_UNLIKELY(tolerance_ns > 0)) return arm_tolerant(queue, token.slot + 1, key, (uint64_t)tolerance_ns);
+    return arm_exact(queue, token.slot + 1, node, key);
 }
 
 bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_owns(queue, token) && hrt_queue_disarm_slot(queue, token.slot);
+    return hrt_slab_node(queue, token) != NULL && hrt_queue_disarm_slot(queue, token.slot);
 }
 
 bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_owns(queue, token) && hrt_queue_is_armed_slot(queue, token.slot);
+    return hrt_slab_node(queue, token) != NULL && hrt_queue_is_armed_slot(queue, token.slot);
 }
 
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_owns(queue, token) ? hrt_queue_deadline_ns_slot(queue, token.slot) : INT64_MAX;
+    return hrt_slab_node(queue, token) != NULL ? hrt_queue_deadline_ns_slot(queue, token.slot) : INT64_MAX;
 }
 
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
@@ -240,7 +246,7 @@ void hrt_queue_clear(hrt_queue *queue) {
     while (hrt_queue_next_armed(queue, &cursor, &timer)) hrt_queue_disarm_slot(queue, timer.token.slot);
 }
 
-size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->count; }
+size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->taken - queue->spare_count; }
 
 size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armed_count; }
 

@@ -8,7 +8,7 @@
 
 struct census {
     size_t filed;   // nodes that the lanes lead to
-    size_t live;
+    size_t live;    // nodes that are not free
     size_t armed;
     size_t places;  // nodes that say they are filed
 };
@@ -21,7 +21,8 @@ static void require(bool holds, const char *sentence, uint32_t index) {
 
 static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *lane, unsigned level, uint32_t number,
                          uint32_t lane_bit, struct census *census) {
-    const struct hrt_bucket *bucket = &lane->levels[level].buckets[number];
+    uint32_t place = level * HRT_BUCKETS + number;
+    const struct hrt_bucket *bucket = &lane->buckets[place];
     bool is_marked = (lane->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
     uint64_t present = lane->tick >> (level * HRT_LEVEL_BITS);
     bool is_opening = (lane->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
@@ -32,12 +33,14 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
             require(is_marked, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
-            require(node->place == (HRT_IN_WHEEL | lane_bit | (level * HRT_BUCKETS + number)),
+            require(node->place == (HRT_IN_WHEEL | lane_bit | place),
                     "a node knows its bucket and lane", index);
-            require(bucket->earliest <= node->key, "no key in a bucket is before its earliest", index);
-            require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, level * HRT_BUCKETS + number, node->key),
+            require(!hrt_node_is_armed(node) || lane->earliest[place] <= node->key,
+                    "no armed key in a bucket is before its earliest", index);
+            require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, place, node->key),
                     "an armed node is looked at no later than it is due", index);
             require(is_opening || (present & (HRT_BUCKETS - 1)) != number, "the bucket of the present is open", index);
+            require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick, "no bucket's earliest key is before the present", index);
             previous = index;
             census->filed++;
         }
@@ -88,12 +91,10 @@ static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lan
 static void check_node(const struct hrt_queue *queue, uint32_t index, struct census *census) {
     const struct hrt_node *node = hrt_node_at(queue, index);
     const struct hrt_lane *lane = hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
-    bool is_live = (node->generation & 1) != 0;
-    census->live += is_live;
+    census->live++;
     census->places += hrt_node_kind(node) != HRT_IN_NONE;
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
-    require(is_live, "only live timers are armed", index);
     require(lane->is_bound_stale || lane->bound <= node->key,
             "no armed key is before the bound", index);
     require(hrt_node_kind(node) != HRT_IN_NONE || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
@@ -105,7 +106,25 @@ static void check_node(const struct hrt_queue *queue, uint32_t index, struct cen
     }
 }
 
-void hrt_queue_check(const hrt_queue *queue) {
+static void check_free(const struct hrt_queue *queue, uint32_t index, struct census *census) {
+    require(!hrt_node_is_armed(hrt_node_at(queue, index)), "only live timers are armed", index);
+    census->live--;
+}
+
+static void check_free_nodes(const struct hrt_queue *queue, struct census *census) {
+    for (uint32_t i = 0; i < queue->spare_count; i++) check_free(queue, queue->spares[i], census);
+    for (uint32_t block = 0; block < queue->blocks_used; block++) {
+        if (queue->nodes[block] == NULL) continue;
+        uint32_t free = queue->blocks[block].first_free;
+        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming) check_free(queue, free, census);
+        for (uint32_t i = 0; i < queue->blocks[block].used; i++) {
+            if (queue->nodes[block][i].generation == HRT_RETIRED) census->live--;
+        }
+    }
+}
+
+void hrt_queue_check(hrt_queue *queue) {
+    hrt_lane_file_all(queue, &queue->lane);
     struct census census = {0};
     check_lane(queue, &queue->lane, 0, &census);
     if (queue->windows != NULL) {
@@ -119,12 +138,13 @@ void hrt_queue_check(const hrt_queue *queue) {
         }
     }
     require(census.filed == census.places, "every node that says it is filed is found, once", 0);
-    require(census.live == queue->count, "the count of timers is right", 0);
+    check_free_nodes(queue, &census);
+    require(census.live == hrt_queue_count(queue), "the count of timers is right", 0);
     require(census.armed == queue->armed_count, "the count of armed timers is right", 0);
 }
 
 #else
 
-void hrt_queue_check(const hrt_queue *queue) { (void)queue; }
+void hrt_queue_check(hrt_queue *queue) { (void)queue; }
 
 #endif

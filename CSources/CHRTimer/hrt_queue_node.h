@@ -47,19 +47,24 @@ struct hrt_node {
     uint64_t arming;      // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
     uint32_t next;        // neighbours in a chain of the wheel, or in the run; 0 is none
     uint32_t previous;
-    uint32_t generation;  // odd while the slot is taken, so that the token of a free slot never matches
+    uint32_t generation;  // of the timer that has the slot; of the next one while it is free, whose token nobody has yet
     uint32_t place;       // where the node is filed: kind, lane, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bit 29 the lane (see hrt_queue_parts.h), the rest an index.
+// `place`: bits 31 and 30 the kind, bit 29 the lane (see hrt_queue_parts.h), the rest an index. A place in the wheel of
+// the first lane, the common one, is thus a plain number of a bucket, and one comparison tells it.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_LANE (UINT32_C(1) << 29)
 #define HRT_PLACE_INDEX (HRT_PLACE_LANE - 1)
-#define HRT_IN_NONE UINT32_C(0)
-#define HRT_IN_WHEEL (UINT32_C(1) << 30)
+#define HRT_IN_WHEEL UINT32_C(0)
+#define HRT_IN_NONE (UINT32_C(1) << 30)
 #define HRT_IN_RUN (UINT32_C(2) << 30)
 #define HRT_IN_HEAP (UINT32_C(3) << 30)
+#define HRT_IS_NEAR (UINT32_C(1) << 31)  // in the run or in the heap
+
+// A generation no timer ever has: that of a slot whose others are used up. Nor has one 0, that of the zero token.
+#define HRT_RETIRED UINT32_MAX
 
 static inline bool hrt_node_is_armed(const struct hrt_node *node) { return (node->arming & HRT_ARMED) != 0; }
 static inline uint32_t hrt_node_kind(const struct hrt_node *node) { return node->place & HRT_PLACE_KIND; }

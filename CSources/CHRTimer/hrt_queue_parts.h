@@ -8,8 +8,10 @@ enum {
     HRT_LEVEL_BITS = 10,
     HRT_BUCKETS = 1 << HRT_LEVEL_BITS,
     HRT_LEVELS = 5,
-    HRT_CHAINS = 7,
+    HRT_CHAINS = 8,
+    HRT_WHEEL_PLACES = HRT_LEVELS * HRT_BUCKETS,
     HRT_SPARES = 64,
+    HRT_TO_FILE = 32,
     HRT_MARK_WORDS = HRT_BUCKETS / 64,
     HRT_BLOCK_BITS = 16,
     HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
@@ -27,7 +29,6 @@ struct hrt_chain {
 // A node's chain follows from its index. Several chains, because each link of one is a cache miss that must end before
 // the next can begin, while those of different chains overlap.
 struct hrt_bucket {
-    uint64_t earliest;  // no key of an armed timer filed here is less
     struct hrt_chain chains[HRT_CHAINS];
 };
 static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
@@ -35,7 +36,6 @@ static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
 struct hrt_level {
     uint64_t marks[HRT_MARK_WORDS];  // a bucket that holds a node is marked; one that is marked may be empty
     uint32_t marked_words;           // bit per word of marks that is not 0
-    struct hrt_bucket buckets[HRT_BUCKETS] __attribute__((aligned(64)));
 };
 
 // Nodes filed by one key: a wheel, a run and a heap. The queue has one lane for timers without tolerance, and, once
@@ -45,26 +45,32 @@ struct hrt_lane {
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
     bool is_bound_stale; // the bound can be raised: time went on, or the timer it came from is no longer there
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
+    uint32_t to_file_count;
+    uint32_t to_file[HRT_TO_FILE];  // nodes of the wheel that may be filed too late: see hrt_lane_armed
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
     uint32_t *heap;      // room for every node of the slab, so that filing never allocates
     uint32_t heap_blocks;  // that room, in blocks of nodes
     struct hrt_level levels[HRT_LEVELS];
+    // By place. No key of a timer filed in the bucket is less, and none is before the bucket begins. Apart from the
+    // chains, so that those of a minute's buckets are a few cache lines: whoever arms looks here, and mostly here alone.
+    uint64_t earliest[HRT_WHEEL_PLACES];
+    struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
 };
 
 struct hrt_block {
     uint32_t first_free;        // the nodes removed, last first
     uint32_t used;              // nodes ever given out
     uint32_t live;              // nodes given out now, spare, or retired
-    uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
+    uint32_t generation_floor;  // that of a node given out for the first time
 };
 
 struct hrt_windows;
 
 struct hrt_queue {
-    uint64_t armings;
-    uint32_t count;
+    uint64_t armings;      // with HRT_ARMED, as a node has it
+    uint32_t taken;        // timers, and spare nodes
     uint32_t armed_count;
     uint32_t blocks_used;  // blocks at and above this index were never allocated
     uint32_t spare_count;  // free nodes that were not yet returned to their blocks
@@ -97,12 +103,7 @@ void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
 
 // There must be one: the node given back last, which is in the cache.
-static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
-    uint32_t index = queue->spares[--queue->spare_count];
-    hrt_node_at(queue, index)->generation++;
-    queue->count++;
-    return index;
-}
+static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) { return queue->spares[--queue->spare_count]; }
 
 // A node for a new timer: a spare one, or the next of the lowest block with room. 0, -ENOMEM or -ENOSPC.
 static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
@@ -116,8 +117,10 @@ static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
 
 // The node must be disarmed, and there must be room for it.
 static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
-    queue->count--;
-    if (HRT_UNLIKELY(++node->generation == 0)) return;  // used up: the first would match again
+    if (HRT_UNLIKELY(++node->generation == HRT_RETIRED)) {
+        queue->taken--;
+        return;
+    }
     queue->spares[queue->spare_count++] = index;
 }
 
@@ -127,10 +130,14 @@ static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
     hrt_slab_give_spare(queue, index, hrt_node_at(queue, index));
 }
 
-static inline bool hrt_slab_owns(const struct hrt_queue *queue, hrt_token token) {
-    if (token.slot >= HRT_PLACE_INDEX || (token.generation & 1) == 0) return false;
+// NULL if the token is stale.
+static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue, hrt_token token) {
+    if (HRT_UNLIKELY(token.slot >= HRT_PLACE_INDEX)) return NULL;
     uint32_t index = token.slot + 1;
-    return queue->nodes[index >> HRT_BLOCK_BITS] != NULL && hrt_node_at(queue, index)->generation == token.generation;
+    struct hrt_node *block = queue->nodes[index >> HRT_BLOCK_BITS];
+    if (HRT_UNLIKELY(block == NULL)) return NULL;
+    struct hrt_node *node = block + (index & (HRT_BLOCK_NODES - 1));
+    return node->generation == token.generation ? node : NULL;
 }
 
 // Wheel (hrt_queue_wheel.c)
@@ -139,10 +146,6 @@ void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t i
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
 uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle) HRT_NONBLOCKING;
 void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
-
-static inline struct hrt_bucket *hrt_wheel_bucket(struct hrt_lane *lane, uint32_t place) {
-    return &lane->levels[place >> HRT_LEVEL_BITS].buckets[place & (HRT_BUCKETS - 1)];
-}
 
 // Whether the look promised by a filing in the bucket comes no later than the key.
 static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t bucket, uint64_t key) {
@@ -169,6 +172,8 @@ uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *la
 void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+bool hrt_lane_file_all(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
 void hrt_lane_release(struct hrt_lane *lane);
 size_t hrt_lane_heap_bytes(const struct hrt_lane *lane);
@@ -181,26 +186,25 @@ static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
     if (lane->bound <= now_key) lane->is_bound_stale = true;
 }
 
-// The timer's key changes from old_key, the node already being armed for the new one.
-static inline void hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node,
-                                  uint64_t old_key) {
-    uint64_t key = node->key;
-    if (old_key == lane->bound) lane->is_bound_stale = true;
-    if (key < lane->bound) lane->bound = key;
-    if (hrt_node_kind(node) == HRT_IN_WHEEL && hrt_wheel_looks_by(lane, hrt_node_index(node), key)) {
-        // Not asked only if key < old_key: that is a toss-up for the branch predictor, and this never is.
-        struct hrt_bucket *bucket = hrt_wheel_bucket(lane, hrt_node_index(node));
-        if (HRT_UNLIKELY(key < bucket->earliest)) bucket->earliest = key;
-    } else {
-        hrt_lane_refile(queue, lane, index);
-    }
+// A node filed in the wheel is armed for the key: its filing serves, or it is to be filed anew. True.
+//
+// Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost a
+// misprediction every other time, and with it all that the processor began meanwhile. So nothing branches on it. The node
+// is written to the end of the list, which grows by one or does not. The list is worked off when it is full or in the way;
+// its nodes are in the cache by then.
+static HRT_ON_PATH bool hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint32_t bucket,
+                                       uint64_t key) {
+    if (HRT_UNLIKELY(key < lane->bound)) lane->bound = key;
+    lane->to_file[lane->to_file_count] = index;
+    lane->to_file_count += key < lane->earliest[bucket];
+    return HRT_UNLIKELY(lane->to_file_count == HRT_TO_FILE) ? hrt_lane_file_all(queue, lane) : true;
 }
 
 // The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.
 static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
                                      struct hrt_node *node) {
     if (node->key == lane->bound) lane->is_bound_stale = true;
-    if ((node->place & (UINT32_C(1) << 31)) != 0) hrt_near_unfile(queue, lane, index);
+    if ((node->place & HRT_IS_NEAR) != 0) hrt_near_unfile(queue, lane, index);
 }
 
 // Windows (hrt_queue_windows.c)

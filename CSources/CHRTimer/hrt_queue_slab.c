@@ -45,6 +45,7 @@ static int add_block(struct hrt_queue *queue) {
     if (block == queue->blocks_used) queue->blocks_used++;
     queue->nodes[block] = nodes;
     queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
+    if (queue->blocks[block].generation_floor == 0) queue->blocks[block].generation_floor = 1;
     queue->room_block = block;
     return 0;
 }
@@ -72,11 +73,14 @@ int hrt_slab_refill(struct hrt_queue *queue) {
         node->arming = 0;
     } else {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
-        hrt_node_at(queue, index)->generation = block->generation_floor;
+        struct hrt_node *node = hrt_node_at(queue, index);
+        node->generation = block->generation_floor;
+        node->place = HRT_IN_NONE;
         bool is_full = block->used == HRT_BLOCK_NODES;
         if (is_full) madvise(queue->nodes[queue->room_block], BLOCK_BYTES, MADV_HUGEPAGE);
     }
     block->live++;
+    queue->taken++;
     queue->spares[queue->spare_count++] = index;
     if (!has_room(block)) find_room(queue);
     return 0;
@@ -94,6 +98,7 @@ void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
         if (number < queue->room_block) queue->room_block = number;
     }
     queue->spare_count -= count;
+    queue->taken -= count;
     memmove(queue->spares, queue->spares + count, queue->spare_count * sizeof queue->spares[0]);
 }
 
@@ -120,6 +125,7 @@ static void unmap_block(struct hrt_queue *queue, uint32_t number) {
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
+    hrt_lane_file_all(queue, &queue->lane);
     if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
     hrt_slab_spill(queue, queue->spare_count);
     uint32_t number = queue->trim_block;

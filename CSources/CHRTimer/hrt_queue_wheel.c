@@ -10,6 +10,10 @@ static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) {
     return &bucket->chains[index % HRT_CHAINS];
 }
 
+static struct hrt_bucket *bucket_at(struct hrt_lane *lane, unsigned level, uint64_t level_tick) {
+    return &lane->buckets[level * HRT_BUCKETS + (level_tick & (HRT_BUCKETS - 1))];
+}
+
 static bool is_empty(const struct hrt_bucket *bucket) {
     uint32_t any = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) any |= bucket->chains[i].first;
@@ -42,15 +46,15 @@ void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
 
     struct hrt_level *level = &lane->levels[level_number];
     uint32_t number = (tick >> level_shift(level_number)) & (HRT_BUCKETS - 1);
-    struct hrt_bucket *bucket = &level->buckets[number];
+    uint32_t place = level_number * HRT_BUCKETS + number;
     if (!is_marked(level, number)) {
         mark(level, number);
-        bucket->earliest = node->key;
-    } else if (node->key < bucket->earliest) {
-        bucket->earliest = node->key;
+        lane->earliest[place] = node->key;
+    } else if (node->key < lane->earliest[place]) {
+        lane->earliest[place] = node->key;
     }
 
-    struct hrt_chain *chain = chain_of(bucket, index);
+    struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
     node->next = 0;
     node->previous = chain->last;
     if (chain->last != 0) {
@@ -59,14 +63,14 @@ void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
         chain->first = index;
     }
     chain->last = index;
-    hrt_node_set_place(node, HRT_IN_WHEEL, level_number * HRT_BUCKETS + number);
+    hrt_node_set_place(node, HRT_IN_WHEEL, place);
 }
 
 // The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
 // time. The next search that meets it clears the mark.
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_chain *chain = chain_of(hrt_wheel_bucket(lane, hrt_node_index(node)), index);
+    struct hrt_chain *chain = chain_of(&lane->buckets[hrt_node_index(node)], index);
     if (node->previous != 0) {
         hrt_node_at(queue, node->previous)->next = node->next;
     } else {
@@ -102,7 +106,7 @@ static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, u
     int distance;
     while ((distance = distance_to_marked(level, after & (HRT_BUCKETS - 1))) >= 0) {
         uint64_t level_tick = after + (uint64_t)distance;
-        struct hrt_bucket *bucket = &level->buckets[level_tick & (HRT_BUCKETS - 1)];
+        struct hrt_bucket *bucket = bucket_at(lane, number, level_tick);
         if (!is_empty(bucket)) {
             *out_level_tick = level_tick;
             return bucket;
@@ -148,7 +152,7 @@ static void settle(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bu
             }
         }
     }
-    bucket->earliest = earliest;
+    lane->earliest[bucket - lane->buckets] = earliest;
 }
 
 // No armed timer filed in the wheel has a lesser key. With `settle_first` it is exact unless a bucket is crowded.
@@ -161,7 +165,9 @@ uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool se
             settle(queue, lane, bucket, level, level_tick);
             bucket = first_bucket(lane, level, &level_tick);
         }
-        if (bucket != NULL && bucket->earliest < bound) bound = bucket->earliest;
+        if (bucket == NULL) continue;
+        uint64_t earliest = lane->earliest[bucket - lane->buckets];
+        if (earliest < bound) bound = earliest;
     }
     return bound;
 }
@@ -192,12 +198,11 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
 void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
     while (lane->opening != 0) {
         unsigned number = (unsigned)__builtin_ctz(lane->opening);
-        struct hrt_level *level = &lane->levels[number];
-        uint32_t bucket = (lane->tick >> level_shift(number)) & (HRT_BUCKETS - 1);
+        uint64_t level_tick = lane->tick >> level_shift(number);
         do {
             if (*moves_left <= 0) return;
-        } while (take_round(queue, lane, &level->buckets[bucket], moves_left));
-        unmark(level, bucket);
+        } while (take_round(queue, lane, bucket_at(lane, number, level_tick), moves_left));
+        unmark(&lane->levels[number], level_tick & (HRT_BUCKETS - 1));
         lane->opening &= (uint8_t)~(1U << number);
     }
 }

@@ -22,7 +22,7 @@
 typedef struct hrt_queue hrt_queue;
 
 // One timer. Stays the same however often the timer is armed; stale once the timer was removed, also after the slot was
-// given to another timer: a slot whose 2^31 generations are used up is not given out again. The zero token is never
+// given to another timer: a slot whose 2^32 - 2 generations are used up is not given out again. The zero token is never
 // valid.
 typedef struct {
     uint32_t slot;
@@ -112,6 +112,6 @@ size_t hrt_queue_memory_bytes(const hrt_queue *queue);
 
 // Checks every invariant of the structure and aborts with a sentence about the one that does not hold; does nothing
 // unless compiled with HRT_CHECKING. O(timers).
-void hrt_queue_check(const hrt_queue *queue);
+void hrt_queue_check(hrt_queue *queue);
 
 #endif
