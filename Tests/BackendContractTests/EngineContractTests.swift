@@ -65,6 +65,38 @@ import Testing
         #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
     }
 
+    @Test("A precise call that waits for its deadline is not made if an earlier handler, armed meanwhile, cancels it")
+    func calledOffByAnEarlierOne() throws {
+        var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
+        configuration.spinBudget = 1
+        let engine = try TimerEngine(configuration)
+        defer { engine.shutdown() }
+        let calls = Count()
+        var calledOff = 0
+        for _ in 0..<200 {
+            let deadline = engine.now.advanced(by: .microseconds(400))
+            let later = engine.schedule(at: deadline) { _ in _ = calls.add(1) }
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds - 150_000)
+            let armsAt = deadline.advanced(by: Duration.microseconds(-50))
+            while engine.now < armsAt {}
+            let wasLive = Flag()
+            let done = DispatchSemaphore(value: 0)
+            let before = calls.current
+            engine.schedule(at: deadline.advanced(by: Duration.microseconds(-20))) { _ in
+                wasLive.set(engine.cancel(later))
+                done.signal()
+            }
+            #expect(done.wait(timeout: .now() + 60) == .success)
+            guard wasLive.isSet else { continue }
+            calledOff += 1
+            // The engine's thread has let go of `later` once it calls another.
+            engine.schedule(at: deadline) { _ in done.signal() }
+            #expect(done.wait(timeout: .now() + 60) == .success)
+            #expect(calls.current == before)
+        }
+        #expect(calledOff > 0)
+    }
+
     /// Until the engine's thread sleeps.
     private func settle(_ engine: TimerEngine) {
         var last = engine.statistics

@@ -225,21 +225,23 @@ extension EngineCore {
         let token = TimerToken(due.token)
         guard let call = state.withLock({ $0.begin(token, due.deadline_ns, woke_ns) }) else { return }
         var now_ns = woke_ns
+        var spun_ns: Int64 = 0
         switch call.action {
         case .call(let handler):
-            if due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns) {
+            if due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns) {
                 let fire = note(token, due.deadline_ns, now_ns, call.missedTicks)
                 handler(fire)
             }
         case .staged(let staged):
             let handler = staged.prepare(max(now_ns, due.deadline_ns))
-            let isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns)
+            let isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns)
             if isCalled { handler?() }
             if isCalled { _ = note(token, due.deadline_ns, now_ns, call.missedTicks) }
             staged.finish(wasCalled: isCalled)
         }
         let ended = state.withLock { state in
             defer { state.runningWaiters = [] }
+            if spun_ns > 0 { state.statistics.spinTime += .nanoseconds(spun_ns) }
             return Ended(timer: state.finish(token, time.now_ns), waiters: state.runningWaiters)
         }
         for waiter in ended.waiters { waiter.wake() }
@@ -255,22 +257,25 @@ extension EngineCore {
 
     /// Spins until the deadline of a call that is made up. False if it was called off meanwhile. What another thread arms for
     /// an earlier instant is fired in between.
-    private func waitFor(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: inout Int64) -> Bool {
-        let began_ns = now_ns
+    ///
+    /// Nothing but the call follows the deadline: whoever calls it off wakes the thread, so that not to be woken is to be
+    /// still on. Not even the lock is taken.
+    private func waitFor(
+        _ token: TimerToken,
+        _ deadline_ns: Int64,
+        _ now_ns: inout Int64,
+        _ spun_ns: inout Int64
+    ) -> Bool {
         while true {
+            let began_ns = now_ns
             let (isWoken, read_ns) = waiter.spin(until: deadline_ns, margin)
             now_ns = read_ns
-            let isStillOn = state.withLock { state in
-                state.statistics.spinTime += .nanoseconds(isWoken ? 0 : read_ns - began_ns)
-                return state.prepared == token
-            }
-            if !isWoken || !isStillOn { return isStillOn }
+            spun_ns += read_ns - began_ns
+            guard isWoken else { return true }
+            guard state.withLock({ $0.postpone(token) }) else { return false }
             fireEarlier(than: deadline_ns)
-            state.withLock { state in
-                state.running = (token, pthread_self())
-                state.prepared = token
-                state.sleepsUntil_ns = deadline_ns
-            }
+            guard state.withLock({ $0.resume(deadline_ns) }) else { return false }
+            now_ns = time.now_ns
         }
     }
 

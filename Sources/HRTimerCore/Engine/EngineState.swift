@@ -37,6 +37,8 @@ struct EngineState: ~Copyable, Sendable {
     /// The timer whose call is made up and waits, spinning, for its deadline. Whoever cancels, moves or disarms it clears this
     /// and wakes the thread.
     var prepared: TimerToken?
+    /// Calls that are made up and wait while an earlier one, armed meanwhile, has its turn; stale if called off.
+    private var postponed: [TimerToken] = []
     /// Threads that wait for the running handler to return.
     var runningWaiters: [Waiter] = []
     var isShutDown = false
@@ -121,8 +123,30 @@ struct EngineState: ~Copyable, Sendable {
 
     /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
     mutating func callOff(_ token: TimerToken) -> Bool {
+        if prepared == token {
+            prepared = nil
+            return true
+        }
+        guard !postponed.isEmpty, let place = postponed.firstIndex(of: token) else { return false }
+        postponed[place] = .stale
+        return false
+    }
+
+    /// The call that is made up lets an earlier one go first. False if it was called off.
+    mutating func postpone(_ token: TimerToken) -> Bool {
         guard prepared == token else { return false }
         prepared = nil
+        postponed.append(token)
+        return true
+    }
+
+    /// Its turn again. False if it was called off.
+    mutating func resume(_ deadline_ns: Int64) -> Bool {
+        let token = postponed.removeLast()
+        guard token != .stale else { return false }
+        running = (token, pthread_self())
+        prepared = token
+        sleepsUntil_ns = deadline_ns
         return true
     }
 
@@ -171,6 +195,7 @@ struct EngineState: ~Copyable, Sendable {
     /// Takes all timers out for good, to be let go after the lock.
     mutating func end() -> [Timer] {
         isShutDown = true
+        prepared = nil
         _ = preciseDeadlines.end()
         return timers.end()
     }
