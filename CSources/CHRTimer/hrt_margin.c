@@ -18,9 +18,13 @@ static const double LARGEST_WEIGHT = 1e100;
 // What a wake takes on an ordinary machine with default slack: the guess before anything was seen.
 static const int64_t FIRST_GUESS_NS = 60 * 1000;
 
-// The allowance never adds up to more than what a tenth of a second gives: over any second no more than 110 % of the budget
-// can be spun.
+// The allowance never adds up to more than what a tenth of a second gives: over any second no more than 110 % of the
+// budget can be spun.
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
+
+// A wait may expect to spin this part of the allowance. So where the budget is scarce it settles at as much as comes in
+// between two fires, and every fire has a smaller margin, instead of some having none.
+static const double SHARE_OF_ALLOWANCE = 1.0 / 32;
 
 static unsigned class_of(int64_t sleep_ns) {
     return sleep_ns < 200 * 1000 ? 0 : sleep_ns < 10 * 1000 * 1000 ? 1 : 2;
@@ -66,20 +70,32 @@ static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
         clamp(margin->allowance_ns + elapsed_ns * margin->budget, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
 }
 
-static int64_t quantile_ns(const hrt_margin *margin, unsigned class) {
-    double above = margin->classes[class].total * (1 - margin->quantile);
-    unsigned bucket = HRT_MARGIN_BUCKETS;
-    // From the top, since few entries lie above a high quantile.
-    do {
-        above -= margin->classes[class].weights[--bucket];
-    } while (above >= 0 && bucket > 0);
-    return bucket_end_ns(bucket);
+// The least margin that the quantile of wakes comes within, or, if less, the largest one that is expected to spin no more
+// than spin_ns: the mean of what is left of the margin after each wake.
+static int64_t margin_within(const hrt_margin *margin, unsigned class, double spin_ns) {
+    const double *weights = margin->classes[class].weights;
+    double total = margin->classes[class].total, covered = 0, latencies_ns = 0;
+    int64_t begin_ns = INT64_C(1) << LOWEST_OCTAVE;
+    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
+        int64_t end_ns = bucket_end_ns(bucket);
+        double with_this = covered + weights[bucket];
+        double with_this_ns = latencies_ns + weights[bucket] * 0.5 * (double)(begin_ns + end_ns);
+        if ((double)end_ns * with_this - with_this_ns > spin_ns * total) {
+            double affordable_ns = covered > 0 ? (spin_ns * total + latencies_ns) / covered : (double)begin_ns;
+            return (int64_t)clamp(affordable_ns, (double)begin_ns, (double)end_ns);
+        }
+        covered = with_this;
+        latencies_ns = with_this_ns;
+        begin_ns = end_ns;
+        if (covered >= total * margin->quantile) break;
+    }
+    return begin_ns;
 }
 
 int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
     add_up_allowance(margin, now_ns);
     if (margin->allowance_ns <= 0) return 0;
-    int64_t wanted_ns = quantile_ns(margin, class_of(sleep_ns));
+    int64_t wanted_ns = margin_within(margin, class_of(sleep_ns), margin->allowance_ns * SHARE_OF_ALLOWANCE);
     return (double)wanted_ns < margin->allowance_ns ? wanted_ns : (int64_t)margin->allowance_ns;
 }
 

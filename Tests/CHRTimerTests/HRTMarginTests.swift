@@ -98,6 +98,17 @@ import Testing
         #expect(Double(worst) > 0.5 * min(budget, 0.2) * 1e9)
     }
 
+    @Test("A scarce budget makes every margin smaller, and none smaller than costs nothing")
+    func scarceBudget() {
+        var random = SeededRandom(seed: 2026)
+        var margin = make(budget: 0.005)
+        let latencies = (0..<3000).map { _ in Int64.random(in: 40_000..<75_000, using: &random) }
+        let used = margins(&margin, latencies, from: 0)
+        let spun = zip(used, latencies).dropFirst(1000).map { max(0, $0 - $1) }
+        #expect(used.dropFirst(1000).min()! > 36_000)
+        #expect(Double(spun.reduce(0, +)) > 0.7 * 0.005 * 2e9)
+    }
+
     @Test("Long and short sleeps are kept apart")
     func classes() {
         var margin = make(budget: 1)

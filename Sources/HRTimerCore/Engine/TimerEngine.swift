@@ -20,10 +20,10 @@ public final class TimerEngine: Sendable {
         /// How exact its timers are, unless one asks for more.
         public var precision: TimerPrecision
         /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
-        /// suffice the margins shrink, down to `.normal`. It is kept over every second within 10 %.
+        /// suffice all margins shrink, down to what costs nothing. It is kept over every second within 10 %.
         ///
-        /// The default lets a 1 kHz timer spin 20 µs a fire on average.
-        public var spinBudget = 0.02
+        /// The default lets a 1 kHz timer spin 15 µs a fire on average.
+        public var spinBudget = 0.015
         /// Whom to tell about late fires.
         public var latenessWatch: LatenessWatch?
         /// Where time comes from.
