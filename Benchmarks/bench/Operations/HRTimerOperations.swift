@@ -14,9 +14,10 @@ extension PublicOperations {
                     source.activate()
                     sources.append(source)
                 }
+                let owned = Owned(sources)
                 return measure(engine) { index in
                     let deadline = MonotonicInstant(nanoseconds: deadlines.later(index))
-                    sources[deadlines.timer(below: timers)].schedule(deadline: deadline)
+                    owned.with(deadlines.timer(below: timers)) { $0.schedule(deadline: deadline) }
                 }
             }
         }
@@ -31,9 +32,10 @@ extension PublicOperations {
                 all.append(loopTimer(deadlines.any(), on: loop))
             }
             defer { for timer in all { timer.invalidate() } }
+            let owned = Owned(all)
             return OperationLoop().measure { index in
                 let deadline = MonotonicInstant(nanoseconds: deadlines.later(index))
-                all[deadlines.timer(below: timers)].fireInstant = deadline
+                owned.with(deadlines.timer(below: timers)) { $0.fireInstant = deadline }
             }
         }
     }

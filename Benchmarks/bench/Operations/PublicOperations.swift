@@ -45,6 +45,24 @@ enum PublicOperations {
     }
 }
 
+/// Timers as whoever keeps each in a stored property has them: an access to an array of references retains and releases
+/// the object, which costs as much as moving a timer.
+struct Owned<Object: AnyObject> {
+    private let objects: [Object]
+    private let unretained: [Unmanaged<Object>]
+
+    init(_ objects: [Object]) {
+        self.objects = objects
+        unretained = objects.map(Unmanaged.passUnretained)
+    }
+
+    // Safe, since `objects` keeps them.
+    @inline(__always)
+    func with(_ index: Int, _ body: (Object) -> Void) {
+        unretained[index]._withUnsafeGuaranteedRef(body)
+    }
+}
+
 /// Deadlines of one round, in ns of `CLOCK_MONOTONIC`; the same for all rivals but for their zero.
 struct Deadlines {
     private var random: SeededRandom

@@ -10,8 +10,10 @@ extension PublicOperations {
             var sources: [any DispatchSourceTimer] = []
             defer { for source in sources { source.cancel() } }
             try armPending(timers) { _ in sources.append(dispatchSource(deadlines.any(), on: queue)) }
+            let owned = Owned(sources.compactMap { $0 as? DispatchSource })
             return OperationLoop().measure(settle: { queue.sync {} }) { index in
-                sources[deadlines.timer(below: timers)].schedule(deadline: .init(instant_ns: deadlines.later(index)))
+                let deadline = DispatchTime(instant_ns: deadlines.later(index))
+                owned.with(deadlines.timer(below: timers)) { $0.schedule(deadline: deadline) }
             }
         }
     }
@@ -35,8 +37,10 @@ extension PublicOperations {
             var all: [Timer] = []
             defer { invalidate(all) }
             try armPending(timers) { _ in all.append(foundationTimer(deadlines.any())) }
+            let owned = Owned(all)
             return OperationLoop().measure { index in
-                all[deadlines.timer(below: timers)].fireDate = date(deadlines.later(index))
+                let date = date(deadlines.later(index))
+                owned.with(deadlines.timer(below: timers)) { $0.fireDate = date }
             }
         }
     }
