@@ -5,13 +5,21 @@ import Glibc
 /// The source keeps its own grid: the engine's timer fires once and is armed again only when the handler has returned.
 /// While a handler runs, waits in a blocked queue, or is suspended, nothing is armed and nothing wakes; the ticks that pass
 /// meanwhile are counted by arithmetic when the next call begins.
-package final class SourceCore: Sendable {
+///
+/// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
+package final class SourceCore: @unchecked Sendable {
+    // Sendable: what is constant is, and the state is touched with the engine's lock held alone. That also makes accesses
+    // exclusive, so that checking each would only cost time.
+    @exclusivity(unchecked)
+    private nonisolated(unsafe) var state = State()
+
     /// Runs a block where the handlers belong.
     package typealias Target = @Sendable (@escaping @Sendable () -> Void) -> Void
 
+    /// Keeps the engine running.
     private let engine: TimerEngine
+    private let core: EngineCore
     private let target: Target?
-    private let state = Locked(State())
 
     private struct State: Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.
@@ -39,27 +47,48 @@ package final class SourceCore: Sendable {
 
     package init(engine: TimerEngine, target: Target?) {
         self.engine = engine
+        core = engine.core
         self.target = target
+    }
+
+    @inline(__always)
+    private func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
+        core.state.withLock { engine in body(&state, &engine) }
+    }
+
+    @inline(__always)
+    private func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        core.state.withLock { _ in body(&state) }
+    }
+
+    /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
+    @inline(__always)
+    private func update(_ change: (inout State) -> Void) {
+        let mustWake = withLock { state, engine in
+            change(&state)
+            return settle(&state, &engine)
+        }
+        if mustWake { core.wake() }
     }
 
     package func register() {
         if let target {
-            state.withLock { $0.submit = { [self] in target { [self] in deliver() } } }
+            withLock { state in state.submit = { [self] in target { [self] in deliver() } } }
         }
-        var request = EngineCore.Request(.staged(self))
+        var request = EngineCore.Request()
         request.isOwned = true
-        let timer = engine.core.schedule(request)
-        state.withLock { $0.timer = timer }
+        let timer = core.schedule(.staged(self), request)
+        withLock { state in state.timer = timer }
     }
 
     /// The handle is gone: stop, and let the handlers go.
     package func abandon() {
-        let (timer, handlers) = state.withLock { state in
+        let (timer, handlers) = withLock { state in
             state.isCancelled = true
             defer { Self.letGo(&state) }
             return (state.timer, [state.eventHandler, state.cancelHandler, state.submit])
         }
-        if let timer { _ = engine.core.cancel(timer) }
+        if let timer { _ = core.cancel(timer) }
         withExtendedLifetime(handlers) {}
     }
 
@@ -71,21 +100,20 @@ package final class SourceCore: Sendable {
     }
 
     package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
-        let deadline_ns = deadline == .distantPast ? engine.core.time.now_ns : deadline.nanoseconds
+        let deadline_ns = deadline == .distantPast ? core.time.now_ns : deadline.nanoseconds
         let leeway_ns = max(0, leeway.nanosecondsRoundedUp)
-        state.withLock { state in
+        update { state in
             state.deadline_ns = deadline_ns
             state.carried = 0
             state.data = 0
             state.repetition = repetition
             state.leeway_ns = repetition.repeats ? min(leeway_ns, repetition.interval_ns / 2) : leeway_ns
-            settle(&state)
         }
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
         // What is replaced is freed after the lock: its captures may call back.
-        let old = state.withLock { state in
+        let old = withLock { state in
             if state.isCancelled { return state.eventHandler }
             defer { state.eventHandler = handler }
             return state.eventHandler
@@ -94,7 +122,7 @@ package final class SourceCore: Sendable {
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        let old = state.withLock { state in
+        let old = withLock { state in
             if state.isCancelled { return state.cancelHandler }
             defer { state.cancelHandler = handler }
             return state.cancelHandler
@@ -103,39 +131,35 @@ package final class SourceCore: Sendable {
     }
 
     package func activate() {
-        state.withLock { state in
-            state.isActive = true
-            settle(&state)
-        }
+        update { $0.isActive = true }
     }
 
     package func resume() {
-        state.withLock { state in
+        update { state in
             if !state.isActive {
                 state.isActive = true
             } else if state.suspensions > 0 {
                 state.suspensions -= 1
             }
-            settle(&state)
         }
     }
 
     package func suspend() {
-        state.withLock { state in
+        update { state in
             if state.suspensions < .max { state.suspensions += 1 }
-            settle(&state)
         }
     }
 
     package func cancel() {
-        let (mustFinish, hasCancelHandler) = state.withLock { state -> (Bool, Bool) in
-            if state.isCancelled { return (false, false) }
+        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
+            if state.isCancelled { return (false, false, false) }
             state.isCancelled = true
-            settle(&state)
+            let mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
-            return (!state.isInFlight, state.cancelHandler != nil)
+            return (!state.isInFlight, state.cancelHandler != nil, mustWake)
         }
+        if mustWake { core.wake() }
         guard mustFinish else { return }
         if hasCancelHandler {
             onTarget { [self] in finishCancelling() }
@@ -145,12 +169,12 @@ package final class SourceCore: Sendable {
         }
     }
 
-    package var isCancelled: Bool { state.withLock(\.isCancelled) }
-    package var data: UInt { state.withLock(\.data) }
+    package var isCancelled: Bool { withLock(\.isCancelled) }
+    package var data: UInt { withLock(\.data) }
 
     package func waitUntilNotRunning() {
         while true {
-            let waiter = state.withLock { state -> Waiter? in
+            let waiter = withLock { state -> Waiter? in
                 guard let running = state.running, !isCurrent(running) else { return nil }
                 // A futex needs no descriptor: this cannot fail.
                 guard let waiter = try? Waiter(.futex) else { return nil }
@@ -165,21 +189,20 @@ package final class SourceCore: Sendable {
 
 // Firing.
 extension SourceCore: StagedHandler {
-    /// Arms the engine's timer if a call may come, and disarms it otherwise.
-    private func settle(_ state: inout State) {
-        guard let timer = state.timer else { return }
-        let mayFire = state.isActive && !state.isCancelled && !state.isInFlight && state.suspensions == 0
-        let deadline_ns = state.carried > 0 ? engine.core.time.now_ns : state.deadline_ns
-        if mayFire, deadline_ns < .max {
-            _ = engine.core.arm(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns)
-        } else {
-            engine.core.disarm(timer)
+    /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
+    @inline(__always)
+    private func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
+        guard let timer = state.timer else { return false }
+        var deadline_ns = Int64.max
+        if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+            deadline_ns = state.carried > 0 ? core.time.now_ns : state.deadline_ns
         }
+        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns)
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
     package func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)? {
-        state.withLock { state in
+        withLock { state in
             guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
             if target != nil {
                 state.isInFlight = true
@@ -193,19 +216,19 @@ extension SourceCore: StagedHandler {
         if target == nil {
             finishDelivery(wasCalled: wasCalled)
         } else if !wasCalled {
-            let isCancelled = state.withLock { state in
+            let (isCancelled, mustWake) = withLock { state, engine in
                 state.isInFlight = state.isCancelled
-                settle(&state)
-                return state.isCancelled
+                return (state.isCancelled, settle(&state, &engine))
             }
+            if mustWake { core.wake() }
             if isCancelled { finishCancelling() }
         }
     }
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     private func deliver() {
-        let now_ns = engine.core.time.now_ns
-        let handler = state.withLock { state -> (@Sendable () -> Void)? in
+        let now_ns = core.time.now_ns
+        let handler = withLock { state -> (@Sendable () -> Void)? in
             guard !state.isCancelled, state.suspensions == 0 else { return nil }
             return Self.takeCall(now_ns, &state)
         }
@@ -224,18 +247,16 @@ extension SourceCore: StagedHandler {
     }
 
     private func finishDelivery(wasCalled: Bool) {
-        let (waiters, isCancelled) = state.withLock { state in
+        let (waiters, isCancelled, mustWake) = withLock { state, engine in
             state.running = nil
             // Called off by a suspension: the ticks are told by the next call.
             if !wasCalled { state.carried = state.data }
             state.data = 0
-            if !state.isCancelled {
-                state.isInFlight = false
-                settle(&state)
-            }
+            if !state.isCancelled { state.isInFlight = false }
             defer { state.runningWaiters = [] }
-            return (state.runningWaiters, state.isCancelled)
+            return (state.runningWaiters, state.isCancelled, settle(&state, &engine))
         }
+        if mustWake { core.wake() }
         for waiter in waiters { waiter.wake() }
         if isCancelled { finishCancelling() }
     }
@@ -256,14 +277,14 @@ extension SourceCore: StagedHandler {
 
     /// Calls the cancel handler and frees everything. Once.
     private func finishCancelling() {
-        let (timer, handlers) = state.withLock { state in
+        let (timer, handlers) = withLock { state in
             state.running = pthread_self()
             defer { Self.letGo(&state) }
             return (state.timer, (cancel: state.cancelHandler, others: [state.eventHandler, state.submit]))
         }
         handlers.cancel?()
-        if let timer { _ = engine.core.cancel(timer) }
-        let waiters = state.withLock { state in
+        if let timer { _ = core.cancel(timer) }
+        let waiters = withLock { state in
             state.running = nil
             defer { state.runningWaiters = [] }
             return state.runningWaiters
@@ -275,7 +296,7 @@ extension SourceCore: StagedHandler {
     private func onTarget(_ block: @escaping @Sendable () -> Void) {
         if let target {
             target(block)
-        } else if !engine.core.runSoon(block) {
+        } else if !core.runSoon(block) {
             block()
         }
     }

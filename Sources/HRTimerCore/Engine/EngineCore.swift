@@ -15,7 +15,9 @@ package final class EngineCore: Sendable {
     package let time: TimeBase
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
-    private let state: Locked<EngineState>
+    /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
+    /// the state asks for are sent after the lock, by `wake()`.
+    package let state: Locked<EngineState>
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
     private let margin: SpinMargin
@@ -44,27 +46,22 @@ package final class EngineCore: Sendable {
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
 
     /// The token is stale if the engine has ended.
-    package func schedule(_ timer: consuming Request) -> TimerToken {
-        let deadline_ns = timer.deadline_ns
-        let new = EngineState.Timer(
-            action: timer.action,
-            repetition: timer.repetition,
-            tolerance_ns: timer.tolerance_ns,
-            precision: timer.precision ?? configuration.precision,
-            isOwned: timer.isOwned
-        )
-        let (token, mustWake) = state.withLock { state -> (TimerToken, Bool) in
-            if state.isShutDown { return (.stale, false) }
-            let token = state.add(new)
-            if deadline_ns == .max { return (token, false) }
-            state.arm(token, deadline_ns)
-            return (token, state.mustWake(for: deadline_ns))
+    package func schedule(_ action: consuming Action, _ request: Request) -> TimerToken {
+        // Not by a closure, so that the action is moved: each copy would retain and release its handler.
+        let state = self.state.lock()
+        if state.pointee.isShutDown {
+            self.state.unlock()
+            withExtendedLifetime(action) {}
+            return .stale
         }
+        let token = state.pointee.add(consume action, request)
+        let mustWake = request.deadline_ns < .max && state.pointee.mustWake(for: request.deadline_ns)
+        self.state.unlock()
         if mustWake { waiter.wake() }
         return token
     }
 
-    /// What a face asks for.
+    /// When a face wants it, and how.
     package struct Request {
         /// `Int64.max`: not armed yet.
         package var deadline_ns = Int64.max
@@ -72,13 +69,10 @@ package final class EngineCore: Sendable {
         package var tolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
-        /// Stays until it is cancelled, however often it fires.
+        /// Stays until it is cancelled, however often it fires. Then it is as precise as its engine.
         package var isOwned = false
-        package var action: Action
 
-        package init(_ action: Action) {
-            self.action = action
-        }
+        package init() {}
     }
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
@@ -94,11 +88,16 @@ package final class EngineCore: Sendable {
         return isLive
     }
 
+    /// Wakes the thread, after whatever said that it must be.
+    package func wake() {
+        waiter.wake()
+    }
+
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
-        var request = Request(.call { _ in block() })
+        var request = Request()
         request.deadline_ns = time.now_ns
-        return schedule(request) != .stale
+        return schedule(.call { _ in block() }, request) != .stale
     }
 
     /// Takes back the deadline of a timer, which stays live.
@@ -111,10 +110,10 @@ package final class EngineCore: Sendable {
     }
 
     package func cancel(_ token: TimerToken) -> Bool {
-        // The record is let go after the lock: freeing what the handler captured may call back into this engine.
-        let (timer, isCalledOff) = state.withLock { ($0.remove(token), $0.callOff(token)) }
+        // Let go after the lock: freeing what the handler captured may call back into this engine.
+        let (action, isCalledOff) = state.withLock { ($0.remove(token), $0.callOff(token)) }
         if isCalledOff { waiter.wake() }
-        return timer != nil
+        return action != nil
     }
 
     /// Returns when the timer's handler is not running. At once in the handler itself.
@@ -235,14 +234,17 @@ extension EngineCore {
         case .staged(let staged):
             let handler = staged.prepare(max(now_ns, due.deadline_ns))
             let isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns)
-            if isCalled { handler?() }
-            if isCalled { _ = note(token, due.deadline_ns, now_ns, call.missedTicks) }
+            // Moved since it was taken: there is nothing to call, and nothing was late.
+            if isCalled, let handler {
+                handler()
+                _ = note(token, due.deadline_ns, now_ns, call.missedTicks)
+            }
             staged.finish(wasCalled: isCalled)
         }
         let ended = state.withLock { state in
             defer { state.runningWaiters = [] }
             if spun_ns > 0 { state.statistics.spinTime += .nanoseconds(spun_ns) }
-            return Ended(timer: state.finish(token, time.now_ns), waiters: state.runningWaiters)
+            return Ended(action: state.finish(token, time.now_ns), waiters: state.runningWaiters)
         }
         for waiter in ended.waiters { waiter.wake() }
     }
@@ -295,7 +297,7 @@ extension EngineCore {
 
     /// What is let go only after the lock.
     private struct Ended {
-        var timer: EngineState.Timer?
+        var action: Action?
         var waiters: [Waiter]
     }
 }

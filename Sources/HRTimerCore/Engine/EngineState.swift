@@ -3,19 +3,20 @@ import Glibc
 
 /// The timers of an engine and what becomes of each: told the time, and knowing nothing of threads but their names.
 /// `EngineCore` has the lock.
-struct EngineState: ~Copyable, Sendable {
+package struct EngineState: ~Copyable, Sendable {
     /// Where a timer is in its life: without a deadline; in the queue; in a batch that is being fired; or at its last
     /// deadline with the handler running, which may still arm or disarm it.
     enum Phase { case idle, armed, due, firing }
 
     struct Timer: Sendable {
-        var action: EngineCore.Action
-        var repetition: Repetition
+        /// Nil in a slot that is free.
+        var action: EngineCore.Action?
+        var repetition = Repetition.once
         var tolerance_ns: Int64 = 0
-        var precision: TimerPrecision
-        var phase = Phase.idle
-        /// Stays after its last fire: its owner arms it again.
+        /// Stays after its last fire: its owner arms it again, by `setOwned`. As precise as its engine.
         var isOwned = false
+        var precision = TimerPrecision.normal
+        var phase = Phase.idle
         /// Ticks without a call since the last one, for `MissedTickPolicy.skip`.
         var skipped = 0
         /// Its place among the precise deadlines, if it is more precise than its engine.
@@ -49,18 +50,40 @@ struct EngineState: ~Copyable, Sendable {
         self.precision = precision
     }
 
-    mutating func add(_ timer: Timer) -> TimerToken {
-        let token = timers.add(timer)
-        if timer.precision == .precise, precision != .precise {
-            timers.records[token.slot].preciseToken = preciseDeadlines.add(())
-        }
+    @inline(__always)
+    mutating func add(_ action: consuming EngineCore.Action, _ request: EngineCore.Request) -> TimerToken {
+        let precision = request.precision ?? self.precision
+        let isPlain = precision == self.precision && precision != .coalesced
+        let token = timers.schedule(deadline_ns: isPlain ? request.deadline_ns : .max, vacant: Timer())
+        // Field by field: a record moved as a whole takes as long as the arming.
+        timers.records[token.slot].action = consume action
+        timers.records[token.slot].repetition = request.repetition
+        timers.records[token.slot].tolerance_ns = request.tolerance_ns
+        timers.records[token.slot].isOwned = request.isOwned
+        timers.records[token.slot].precision = precision
+        timers.records[token.slot].phase = isPlain && request.deadline_ns < .max ? .armed : .idle
+        timers.records[token.slot].skipped = 0
+        if !isPlain { addRarely(token, request.deadline_ns) }
         return token
     }
 
-    mutating func remove(_ token: TimerToken) -> Timer? {
-        let timer = timers.remove(token)
-        if let preciseToken = timer?.preciseToken { _ = preciseDeadlines.remove(preciseToken) }
-        return timer
+    /// One that is more precise than its engine, or that has a tolerance.
+    @inline(never)
+    private mutating func addRarely(_ token: TimerToken, _ deadline_ns: Int64) {
+        if precision != .precise, timers.records[token.slot].precision == .precise {
+            timers.records[token.slot].preciseToken = preciseDeadlines.add(())
+        }
+        if deadline_ns < .max { arm(token, deadline_ns) }
+    }
+
+    /// What the timer does, to be let go after the lock: what its handler captured may call back when it is freed. Nil if the
+    /// token is stale.
+    mutating func remove(_ token: TimerToken) -> EngineCore.Action? {
+        guard timers.removeKeepingRecord(token) else { return nil }
+        if let preciseToken = timers.records[token.slot].preciseToken.take() {
+            _ = preciseDeadlines.remove(preciseToken)
+        }
+        return timers.records[token.slot].action.take()
     }
 
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
@@ -80,6 +103,32 @@ struct EngineState: ~Copyable, Sendable {
         timers.disarm(token)
         if let preciseToken = timers.records[token.slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
         timers.records[token.slot].phase = .idle
+    }
+
+    /// Arms the timer of an owner, or takes its deadline back at `.max`. True if the thread must be woken.
+    ///
+    /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
+    /// end of the engine.
+    package mutating func setOwned(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) -> Bool {
+        guard precision != .coalesced, !isShutDown, prepared == nil, deadline_ns >= sleepsUntil_ns, deadline_ns < .max
+        else { return setOwnedRarely(token, deadline_ns, tolerance_ns) }
+        // The record, a cache line of its own, is left alone: `begin` asks the queue whether an owned timer was armed anew.
+        timers.armOwned(token, deadline_ns: deadline_ns)
+        return false
+    }
+
+    /// All of it; apart, for what is rare saves registers that the common case need not.
+    @inline(never)
+    private mutating func setOwnedRarely(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64) -> Bool {
+        if isShutDown { return false }
+        if deadline_ns < .max {
+            timers.records[token.slot].tolerance_ns = tolerance_ns
+            arm(token, deadline_ns)
+        } else {
+            disarm(token)
+        }
+        let isCalledOff = callOff(token)
+        return deadline_ns < .max && mustWake(for: deadline_ns) || isCalledOff
     }
 
     /// When to be awake, and whether to spin up to it.
@@ -154,12 +203,13 @@ struct EngineState: ~Copyable, Sendable {
     /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
     mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
         guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
+        if timers.records[token.slot].isOwned, timers.isArmed(token) { return nil }
         let repetition = timers.records[token.slot].repetition
         let tick = repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
         timers.records[token.slot].phase = .firing
         if let next_ns = tick.next_ns { arm(token, next_ns) }
         statistics.missedTicks += UInt64(tick.missed)
-        guard tick.isCalled else {
+        guard tick.isCalled, let action = timers.records[token.slot].action else {
             timers.records[token.slot].skipped += tick.missed
             return nil
         }
@@ -172,13 +222,13 @@ struct EngineState: ~Copyable, Sendable {
             sleepsUntil_ns = deadline_ns
         }
         return Call(
-            action: timers.records[token.slot].action,
+            action: action,
             missedTicks: tick.missed.addingReportingOverflow(skipped).partialValue
         )
     }
 
-    /// After the call: a fixed delay starts now, and a timer that will not fire again is given back to be freed.
-    mutating func finish(_ token: TimerToken, _ now_ns: @autoclosure () -> Int64) -> Timer? {
+    /// After the call: a fixed delay starts now, and what a timer did that will not fire again is given back to be freed.
+    mutating func finish(_ token: TimerToken, _ now_ns: @autoclosure () -> Int64) -> EngineCore.Action? {
         running = nil
         prepared = nil
         sleepsUntil_ns = .min

@@ -34,4 +34,17 @@ public import Glibc
         defer { pthread_mutex_unlock(mutex) }
         return try body(&value.pointee)
     }
+
+    /// `withLock` in two calls, for a path where a closure would keep a copy of what it captures. The pointer is good until
+    /// `unlock()`, which must follow on the same thread.
+    @inlinable
+    package func lock() -> UnsafeMutablePointer<Value> {
+        pthread_mutex_lock(mutex)
+        return value
+    }
+
+    @inlinable
+    package func unlock() {
+        pthread_mutex_unlock(mutex)
+    }
 }

@@ -97,14 +97,14 @@ public final class TimerEngine: Sendable {
         tolerance: Duration = .zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
-        handler: @escaping @Sendable (TimerFire) -> Void
+        handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request(.call(handler))
+        var request = EngineCore.Request()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
         request.precision = precision
-        return core.schedule(request)
+        return core.schedule(.call(consume handler), request)
     }
 
     /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:precision:policy:handler:)`.
@@ -115,7 +115,7 @@ public final class TimerEngine: Sendable {
         tolerance: Duration = .zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
-        handler: @escaping @Sendable (TimerFire) -> Void
+        handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         let deadline = now.advanced(by: delay)
         return schedule(

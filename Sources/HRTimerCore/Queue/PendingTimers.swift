@@ -22,10 +22,14 @@ package struct PendingTimers<Record>: ~Copyable {
     }
 
     /// Running out of memory, or of 2^32 slots, ends the process, as it does everywhere else in Swift.
+    @inline(__always)
     private static func requireMemory(_ status: Int32) {
-        if status != 0 {
-            fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
-        }
+        if status != 0 { failForMemory(status) }
+    }
+
+    @inline(never)
+    private static func failForMemory(_ status: Int32) -> Never {
+        fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
     }
 
     /// Timers that exist, armed or not.
@@ -38,6 +42,26 @@ package struct PendingTimers<Record>: ~Copyable {
         Self.requireMemory(hrt_queue_add(queue, &token))
         records.insert(record, at: token.slot)
         return TimerToken(token)
+    }
+
+    /// A new timer without tolerance, `Int64.max` for one that is not armed yet. Its record is what the slot's last timer left
+    /// there by `removeKeepingRecord`, or `vacant`: the owner fills it in, which costs less than to move one.
+    @inline(__always)
+    package mutating func schedule(deadline_ns: Int64, vacant: @autoclosure () -> Record) -> TimerToken {
+        var token = hrt_token()
+        if deadline_ns < .max {
+            Self.requireMemory(hrt_queue_schedule(queue, deadline_ns, 0, &token))
+        } else {
+            Self.requireMemory(hrt_queue_add(queue, &token))
+        }
+        if !records.isInUse(token.slot) { records.insert(vacant(), at: token.slot) }
+        return TimerToken(token)
+    }
+
+    /// Forgets the timer and leaves its record in the slot, where the owner empties it. False if the token is stale.
+    @inline(__always)
+    package mutating func removeKeepingRecord(_ token: TimerToken) -> Bool {
+        hrt_queue_remove(queue, token.c)
     }
 
     /// The timer's record, or nil if the token is stale. Let the record go only after the lock: what its handler
@@ -70,6 +94,17 @@ package struct PendingTimers<Record>: ~Copyable {
     @discardableResult
     @inline(__always)
     package func disarm(_ token: TimerToken) -> Bool { hrt_queue_disarm(queue, token.c) }
+
+    /// For whoever added the timer and alone removes it: it must be live. Without tolerance.
+    @inline(__always)
+    package func armOwned(_ token: TimerToken, deadline_ns: Int64) {
+        hrt_queue_arm_slot(queue, token.slot, deadline_ns)
+    }
+
+    @inline(__always)
+    package func disarmOwned(_ token: TimerToken) {
+        _ = hrt_queue_disarm_slot(queue, token.slot)
+    }
 
     /// The earliest armed deadline, or earlier by mistake once; `Int64.max` if nothing is armed.
     @inline(__always)

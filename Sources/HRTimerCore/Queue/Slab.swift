@@ -26,6 +26,11 @@
         place(slot).pointee = element
     }
 
+    @inlinable @inline(__always)
+    package func isInUse(_ slot: UInt32) -> Bool {
+        Int(slot) / Self.chunkSize < chunks.count && place(slot).pointee != nil
+    }
+
     @inlinable
     package mutating func remove(at slot: UInt32) -> Element? {
         place(slot).pointee.take()

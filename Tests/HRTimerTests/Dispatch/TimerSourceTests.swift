@@ -137,6 +137,88 @@ import Testing
         #expect(calls.count == 3)
     }
 
+    @Test("A source moved later again and again fires once, at the last deadline, and wakes nothing before")
+    func keepAlive() {
+        source.activate()
+        for step in 1...1000 {
+            source.schedule(deadline: time.now.advanced(by: .seconds(30)))
+            if step.isMultiple(of: 10) { time.advance(by: .milliseconds(1)) }
+        }
+        time.advance(by: .milliseconds(29_998))
+        #expect(calls.count == 0)
+        time.advance(by: .milliseconds(1))
+        #expect(calls.all == [1])
+        #expect(engine.lateness.count == 1)
+        #expect(engine.statistics.fires == 1)
+    }
+
+    @Test("Sources with equal deadlines fire in the order in which they were scheduled, also if one was moved there")
+    func orderOfScheduling() {
+        let order = Recorder<String>()
+        let moved = TimerSource(engine: engine)
+        let fresh = TimerSource(engine: engine)
+        moved.setEventHandler { order.append("moved") }
+        fresh.setEventHandler { order.append("fresh") }
+        moved.activate()
+        fresh.activate()
+        moved.schedule(deadline: time.now.advanced(by: .seconds(1)))
+        moved.schedule(deadline: time.now.advanced(by: .seconds(2)))
+        fresh.schedule(deadline: time.now.advanced(by: .seconds(2)))
+        time.advance(by: .seconds(2))
+        #expect(order.all == ["moved", "fresh"])
+    }
+
+    @Test("A source that is due, but moved or suspended by the handler of another, is not called for the old deadline")
+    func movedBetweenBatchAndCall() {
+        let others = Recorder<String>()
+        let moved = TimerSource(engine: engine)
+        let suspended = TimerSource(engine: engine)
+        let (source, time) = (self.source, self.time)
+        source.setEventHandler { [calls] in
+            calls.append(1)
+            moved.schedule(deadline: time.now.advanced(by: .seconds(5)))
+            suspended.suspend()
+        }
+        moved.setEventHandler { others.append("moved") }
+        suspended.setEventHandler { others.append("suspended") }
+        start(nil)
+        for other in [moved, suspended] {
+            other.schedule(deadline: time.now.advanced(by: .seconds(1)))
+            other.activate()
+        }
+        time.advance(by: .seconds(4))
+        #expect(calls.count == 1)
+        #expect(others.count == 0)
+        #expect(engine.lateness.count == 1)
+        time.advance(by: .seconds(2))
+        #expect(others.all == ["moved"])
+        suspended.resume()
+        time.advance(by: .zero)
+        #expect(others.all == ["moved", "suspended"])
+        source.setEventHandler(nil)
+    }
+
+    @Test("After the engine has ended every verb of a source does nothing, and its handlers are freed")
+    func engineEnded() {
+        let canaries = Canaries()
+        do {
+            let source = TimerSource(engine: engine)
+            let canary = canaries.make()
+            source.setEventHandler { withExtendedLifetime(canary) {} }
+            source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+            source.activate()
+            engine.shutdown()
+            source.schedule(deadline: time.now)
+            source.suspend()
+            source.resume()
+            time.advance(by: .seconds(2))
+            source.cancel()
+            source.schedule(deadline: time.now)
+        }
+        #expect(canaries.count == 0)
+        #expect(engine.statistics.fires == 0)
+    }
+
     @Test("A handler that overruns is called again at once, with the ticks it missed, and never inside itself")
     func overrun() {
         let (source, time, calls) = (self.source, self.time, self.calls)
