@@ -97,6 +97,85 @@ import Testing
         #expect(calledOff > 0)
     }
 
+    @Test("Four threads that arm for one instant wake a sleeping engine once, whatever they submit")
+    func wakesOnce() throws {
+        let engine = try makeEngine(.futex)
+        settle(engine)
+        let before = engine.statistics
+        let deadline = engine.now.advanced(by: .seconds(3600))
+        try onFourThreads { _ in
+            for _ in 0..<1000 { engine.schedule(at: deadline) { _ in } }
+        }
+        #expect(engine.statistics.wakesSent == before.wakesSent + 1)
+        #expect(engine.liveTimers == 4000)
+    }
+
+    @Test(
+        "However many earlier and earlier deadlines four threads arm, each sleep of the engine is ended by one wake at most"
+    )
+    func wakesOncePerSleep() throws {
+        let engine = try makeEngine(.futex)
+        settle(engine)
+        let before = engine.statistics
+        let start = engine.now
+        try onFourThreads { thread in
+            for step in 0..<1000 {
+                engine.schedule(at: start.advanced(by: .seconds(7200) - .milliseconds(4 * step + thread))) { _ in }
+            }
+        }
+        settle(engine)
+        let after = engine.statistics
+        #expect(after.wakesSent > before.wakesSent)
+        // One more, if the thread has not come round to the last by now.
+        #expect(after.wakesSent - before.wakesSent <= after.wakeups - before.wakeups + 1)
+        #expect(after.wakesSent - before.wakesSent < 4000)
+    }
+
+    @Test("Nothing that four threads arm or move while a handler runs sends a wake: the engine is awake")
+    func wakesNobodyDuringHandler() throws {
+        let engine = try makeEngine(.futex)
+        let sources = (0..<4).map { _ in TimerSource(engine: engine) }
+        for source in sources { source.activate() }
+        let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        engine.schedule(at: .distantPast) { _ in
+            isRunning.signal()
+            mayReturn.wait()
+        }
+        #expect(isRunning.wait(timeout: .now() + 60) == .success)
+        let before = engine.statistics
+        let start = engine.now
+        try onFourThreads { thread in
+            for step in 0..<1000 {
+                let deadline = start.advanced(by: .seconds(7200) - .milliseconds(step))
+                engine.schedule(at: deadline) { _ in }
+                sources[thread].schedule(deadline: deadline)
+            }
+        }
+        #expect(engine.statistics.wakesSent == before.wakesSent)
+        mayReturn.signal()
+    }
+
+    private func onFourThreads(_ body: @escaping @Sendable (_ thread: Int) -> Void) throws {
+        let threads = try (0..<4).map { index in try startThread { body(index) } }
+        threads.forEach(join)
+    }
+
+    @Test("A precise source that arms itself anew after each call does not wake its own thread for it")
+    func preciseWakesItselfNot() throws {
+        let engine = try TimerEngine(.init(name: "contract", precision: .precise))
+        let source = TimerSource(engine: engine)
+        let calls = Count()
+        let done = DispatchSemaphore(value: 0)
+        source.setEventHandler { if calls.add() == 200 { done.signal() } }
+        source.schedule(deadline: .now, repeating: .milliseconds(1))
+        source.activate()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancelAndWait()
+        let statistics = engine.statistics
+        // Not zero: the queue may look once at an instant when nothing is due.
+        #expect(statistics.spuriousWakeups < statistics.fires / 2)
+    }
+
     /// Until the engine's thread sleeps.
     private func settle(_ engine: TimerEngine) {
         var last = engine.statistics

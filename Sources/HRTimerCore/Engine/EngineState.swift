@@ -174,7 +174,9 @@ package struct EngineState: ~Copyable, Sendable {
     mutating func callOff(_ token: TimerToken) -> Bool {
         if prepared == token {
             prepared = nil
-            return true
+            // The engine's own thread comes here when the wait is over and the call has been made.
+            guard let running else { return true }
+            return !isCurrent(running.thread)
         }
         guard !postponed.isEmpty, let place = postponed.firstIndex(of: token) else { return false }
         postponed[place] = .stale
