@@ -1,5 +1,5 @@
-// The plain way to share timers between threads: one mutex around a binary heap. There is no thread that waits for the
-// next deadline, and none to wake: a lower bound for all that have one.
+// The plain way to share timers between threads: one mutex around a binary heap and an array of handlers. There is no
+// thread that waits for the next deadline, and none to wake: a lower bound for all that have one.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -13,10 +13,11 @@
 struct cbench_locked_heap {
     pthread_mutex_t mutex;
     void *heap;
+    const void *handlers[];
 };
 
 cbench_locked_heap *cbench_locked_heap_create(size_t timers) {
-    cbench_locked_heap *locked = calloc(1, sizeof *locked);
+    cbench_locked_heap *locked = calloc(1, sizeof *locked + timers * sizeof locked->handlers[0]);
     if (locked == NULL) return NULL;
     locked->heap = cbench_rival_binary_heap.create(timers);
     if (locked->heap == NULL) {
@@ -33,14 +34,23 @@ void cbench_locked_heap_destroy(cbench_locked_heap *locked) {
     free(locked);
 }
 
-void cbench_locked_heap_add(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+void cbench_locked_heap_add(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns, const void *handler) {
     pthread_mutex_lock(&locked->mutex);
     cbench_rival_binary_heap.add(locked->heap, timer, deadline_ns);
+    locked->handlers[timer] = handler;
     pthread_mutex_unlock(&locked->mutex);
 }
 
-void cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+const void *cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns,
+                                       const void *handler) {
     pthread_mutex_lock(&locked->mutex);
     cbench_rival_binary_heap.replace(locked->heap, timer, deadline_ns);
+    const void *old = locked->handlers[timer];
+    locked->handlers[timer] = handler;
     pthread_mutex_unlock(&locked->mutex);
+    return old;
+}
+
+const void *cbench_locked_heap_handler(const cbench_locked_heap *locked, size_t timer) {
+    return locked->handlers[timer];
 }

@@ -78,12 +78,21 @@ int cbench_libevent_timerfd(cbench_block *_Nonnull block);
 int cbench_load_start(int32_t *_Nonnull out_process);
 void cbench_load_stop(int32_t process);
 
-// A binary heap of timers behind one mutex; any thread. Timers are numbers below the `timers` of create, each added
-// once before it is replaced, and each used by one thread at a time. NULL without memory.
+// A binary heap of timers behind one mutex, and what each timer calls; any thread. Timers are numbers below the `timers`
+// of create, each added once before it is replaced, and each used by one thread at a time. `replace` cancels the timer,
+// arms a new one under its number, and gives back what the old one called. NULL without memory.
 typedef struct cbench_locked_heap cbench_locked_heap;
 cbench_locked_heap *_Nullable cbench_locked_heap_create(size_t timers);
 void cbench_locked_heap_destroy(cbench_locked_heap *_Nonnull heap);
-void cbench_locked_heap_add(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
-void cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
+void cbench_locked_heap_add(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns,
+                            const void *_Nonnull handler);
+const void *_Nonnull cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns,
+                                                const void *_Nonnull handler);
+// What the timer calls.
+const void *_Nonnull cbench_locked_heap_handler(const cbench_locked_heap *_Nonnull heap, size_t timer);
+
+// How many blocks of memory the calling thread has allocated; 0 where that is not counted (under sanitizers).
+uint64_t cbench_thread_allocations(void);
+bool cbench_counts_allocations(void);
 
 #endif

@@ -10,7 +10,8 @@ enum ContendedOperations {
     static func comparison(timers: Int) -> OperationComparison {
         OperationComparison(
             operation: "arm-cancel-contended",
-            explanation: "\(threads) threads cancel and arm timers of one queue; time is wall time over all operations",
+            explanation:
+                "\(threads) threads cancel and arm one-shot timers with closures; wall time over all operations",
             timers: timers,
             baseID: "hrtimer.engine",
             isPinned: false,
@@ -60,11 +61,13 @@ enum ContendedOperations {
         let start_ns: Int64
         let end_ns: Int64
         let longest_ns: Int64
+        let allocations: UInt64
     }
 
     /// Times each operation by itself: it is the pauses that are asked for, and a clock reading is short beside a lock that
     /// others want.
     private static func longestOf(_ operations: Int, _ operation: () -> Void) -> Span {
+        let allocations = cbench_thread_allocations()
         let start_ns = cbench_now_ns()
         var before_ns = start_ns
         var longest_ns: Int64 = 0
@@ -74,7 +77,12 @@ enum ContendedOperations {
             longest_ns = max(longest_ns, after_ns - before_ns)
             before_ns = after_ns
         }
-        return Span(start_ns: start_ns, end_ns: before_ns, longest_ns: longest_ns)
+        return Span(
+            start_ns: start_ns,
+            end_ns: before_ns,
+            longest_ns: longest_ns,
+            allocations: cbench_thread_allocations() - allocations
+        )
     }
 
     private static func measure(
@@ -93,29 +101,50 @@ enum ContendedOperations {
         return OperationSample(
             nsPerOp: Double(end_ns - start_ns) / operations,
             cpuPerOp_ns: Double(cpu_ns) / operations,
-            longestCall_ns: spans.map(\.longest_ns).max()
+            longestCall_ns: spans.map(\.longest_ns).max(),
+            allocationsPerOp: blocksPerOp(spans.reduce(0) { $0 + $1.allocations }, threads * operationsOfThread)
         )
     }
 }
 
-/// A binary heap behind one mutex: kernel_locked_heap.c.
+/// A binary heap behind one mutex: kernel_locked_heap.c. Each timer has an object of its own, stored and let go with it, as
+/// the engine's have: a closure over one object is that object and a pointer. To replace a timer takes the lock once, where
+/// the engine is asked twice.
 ///
 /// Unchecked, because every access to what is behind the pointer holds the heap's own mutex.
 private final class LockedHeap: @unchecked Sendable {
     private let handle: OpaquePointer
+    private let timers: Int
 
+    /// All of them must be added.
     init(timers: Int) throws {
         guard let handle = cbench_locked_heap_create(timers) else {
             throw BenchError(String(cString: strerror(ENOMEM)))
         }
         self.handle = handle
+        self.timers = timers
     }
 
     deinit {
+        for timer in 0..<timers {
+            Unmanaged<PublicOperations.Payload>.fromOpaque(cbench_locked_heap_handler(handle, timer)).release()
+        }
         cbench_locked_heap_destroy(handle)
     }
 
-    func add(_ timer: Int, _ deadline_ns: Int64) { cbench_locked_heap_add(handle, timer, deadline_ns) }
+    func add(_ timer: Int, _ deadline_ns: Int64) {
+        cbench_locked_heap_add(
+            handle,
+            timer,
+            deadline_ns,
+            Unmanaged.passRetained(PublicOperations.Payload()).toOpaque()
+        )
+    }
 
-    func replace(_ timer: Int, _ deadline_ns: Int64) { cbench_locked_heap_replace(handle, timer, deadline_ns) }
+    func replace(_ timer: Int, _ deadline_ns: Int64) {
+        let new = Unmanaged.passRetained(PublicOperations.Payload()).toOpaque()
+        // Let go without the lock.
+        Unmanaged<PublicOperations.Payload>.fromOpaque(cbench_locked_heap_replace(handle, timer, deadline_ns, new))
+            .release()
+    }
 }

@@ -14,15 +14,18 @@ struct OperationLoop {
     func measure(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
         let warm = run(from: 0, atMost: operations / 10, within_ns: limit_ns / 10, operation)
         settle()
+        let allocations = cbench_thread_allocations()
         let before = cbench_usage_now()
         let start_ns = cbench_now_ns()
         let done = run(from: warm, atMost: operations, within_ns: limit_ns, operation)
         settle()
         let took_ns = cbench_now_ns() - start_ns
         let after = cbench_usage_now()
+        let allocated = cbench_thread_allocations() - allocations
         return OperationSample(
             nsPerOp: Double(took_ns) / Double(done),
-            cpuPerOp_ns: Double(after.process_cpu_ns - before.process_cpu_ns) / Double(done)
+            cpuPerOp_ns: Double(after.process_cpu_ns - before.process_cpu_ns) / Double(done),
+            allocationsPerOp: blocksPerOp(allocated, done)
         )
     }
 

@@ -18,6 +18,7 @@ final class OperationResult {
     var cpuPerOp_ns: Double? { median(samples.values.compactMap(\.cpuPerOp_ns)) }
     var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
     var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
+    var allocationsPerOp: Double? { median(samples.values.compactMap(\.allocationsPerOp)) }
     var longestCall_ns: Int64? { samples.values.compactMap(\.longestCall_ns).max() }
     var early: UInt64 { samples.values.reduce(0) { $0 + $1.early } }
     var inversions: UInt64 { samples.values.reduce(0) { $0 + $1.inversions } }

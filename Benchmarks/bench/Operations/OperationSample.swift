@@ -1,3 +1,5 @@
+import CBench
+
 /// What one round of one rival gave.
 struct OperationSample: Sendable, Equatable {
     var nsPerOp: Double
@@ -9,9 +11,15 @@ struct OperationSample: Sendable, Equatable {
     var bytesPerTimer: Double?
     /// Times the engine's thread was woken, for each operation.
     var wakesPerOp: Double?
+    /// Blocks of memory that the thread which operates allocates for each operation; nil where they are not counted.
+    var allocationsPerOp: Double?
     /// Fired before the deadline, or after a later one: a rival that does either has no number worth reading.
     var early: UInt64 = 0
     var inversions: UInt64 = 0
+}
+
+func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {
+    cbench_counts_allocations() ? Double(allocations) / Double(operations) : nil
 }
 
 /// The middle of the values, the mean of the two middle ones if they are even in number; nil without values.

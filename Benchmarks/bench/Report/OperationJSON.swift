@@ -38,6 +38,7 @@ struct OperationJSON {
             "ratio_to_base": JSONValue(comparison.ratio(result)),
             "cpu_ns_per_op": JSONValue(result.cpuPerOp_ns),
             "longest_call_ns": JSONValue(result.longestCall_ns),
+            "allocations_per_op": JSONValue(result.allocationsPerOp),
             "wakes_per_op": JSONValue(result.wakesPerOp),
             "early": .integer(Int64(clamping: result.early)),
             "inversions": .integer(Int64(clamping: result.inversions)),

@@ -52,6 +52,7 @@ struct OperationText {
         Column(title: "CPU", width: 10) { $1.cpuPerOp_ns.map(operationTimeText) },
         Column(title: "longest call", width: 14) { $1.longestCall_ns.map { timeText($0) } },
         Column(title: "bytes/timer", width: 13) { $1.bytesPerTimer.map { $0.formatted(decimals: 0) } },
+        Column(title: "allocs/op", width: 11) { $1.allocationsPerOp.map { $0.formatted(decimals: 2) } },
         Column(title: "wakes/op", width: 10) { $1.wakesPerOp.map { $0.formatted(decimals: 4) } },
     ]
 
@@ -65,7 +66,7 @@ struct OperationText {
     }
 
     private var notes: [String] {
-        var notes = ["", "CPU is the whole process's; – means that it is not known"]
+        var notes = ["", "CPU is the whole process's, allocs the caller's; – means that it is not known"]
         if session.comparisons.contains(where: { $0.comparison.operation == "expire" }) {
             notes.append(
                 "expire: each step has two clock readings, most of the time where timers are few; libevent.timer, which "
