@@ -1,22 +1,24 @@
 /// How often a timer fires: once, or at an interval with a policy for missed ticks.
 ///
 /// The one place that computes a repeating timer's next deadline. Pure: it is told the time.
-package struct Repetition: Sendable, Equatable {
+///
+/// Usable from inline code: it is made at each scheduling, from another module.
+@usableFromInline package struct Repetition: Sendable, Equatable {
     /// 0 for a timer that fires once.
-    package let interval_ns: Int64
-    package let policy: MissedTickPolicy
+    @usableFromInline package let interval_ns: Int64
+    @usableFromInline package let policy: MissedTickPolicy
 
-    package static let once = Repetition(interval_ns: 0, policy: .merge)
+    @inlinable package static var once: Repetition { Repetition(interval_ns: 0, policy: .merge) }
 
     /// What an interval of zero or less becomes, as on Darwin: often, but not so often that a core is burnt.
-    package static let intervalForNonpositive_ns: Int64 = 100_000
+    @inlinable package static var intervalForNonpositive_ns: Int64 { 100_000 }
 
-    private init(interval_ns: Int64, policy: MissedTickPolicy) {
+    @inlinable init(interval_ns: Int64, policy: MissedTickPolicy) {
         self.interval_ns = interval_ns
         self.policy = policy
     }
 
-    package init(every interval: Duration?, policy: MissedTickPolicy) {
+    @inlinable package init(every interval: Duration?, policy: MissedTickPolicy) {
         guard let interval else {
             self = .once
             return
@@ -25,7 +27,7 @@ package struct Repetition: Sendable, Equatable {
         self.init(interval_ns: interval_ns > 0 ? interval_ns : Self.intervalForNonpositive_ns, policy: policy)
     }
 
-    package var repeats: Bool { interval_ns != 0 }
+    @inlinable package var repeats: Bool { interval_ns != 0 }
 
     /// What to do about a nominal deadline that is due.
     package struct Tick: Equatable {
