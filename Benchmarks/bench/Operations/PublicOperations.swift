@@ -25,7 +25,7 @@ enum PublicOperations {
                 isExtra: false,
                 rivals: [churnEngine, churnSource, churnDispatch, churnLoopTimer, churnFoundation].map { $0(timers) }
             ),
-        ]
+        ] + loopComparisons(timers: timers)
     }
 
     /// What closures hold.
