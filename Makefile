@@ -8,7 +8,8 @@ UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 QUEUE = CSources/CHRTimer/hrt_queue*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
-.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address lint format model fuzz
+.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address lint format model fuzz \
+    clock-steps time-namespace
 
 build:
 	$(SWIFT) build
@@ -36,6 +37,16 @@ sanitize-thread:
 # Foundation leaks every Timer of the tests that run beside it.
 sanitize-address:
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan
+
+# Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
+clock-steps:
+	HRTIMER_SET_CLOCK=1 $(SWIFT) test --disable-xctest --filter ClockContractTests
+
+# The clocks' contract where boot time is 11 days ahead and the monotonic clock 5: none can be taken for another. Needs root.
+time-namespace:
+	$(SWIFT) build --build-tests
+	unshare --time --boottime 1000000 --monotonic 500000 --fork \
+	    $(SWIFT) test --skip-build --disable-xctest --filter 'ClockContractTests|EngineClockTests|WaiterContractTests'
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

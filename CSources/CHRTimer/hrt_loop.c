@@ -24,6 +24,7 @@ struct hrt_loop {
     size_t ready_capacity;  // never less than watch_count: the callback must not allocate
     size_t watch_count;
     int64_t armed_ns;
+    hrt_clock clock;
     int timer_fd;
     int wake_fd;
     bool is_expired;         // timer_fd came up since it was armed
@@ -93,7 +94,7 @@ static struct event *add_event(hrt_loop *loop, int fd, short events, event_callb
 }
 
 static int open_descriptors(hrt_loop *loop) {
-    loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    loop->timer_fd = timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK);
     if (loop->timer_fd < 0) return -1;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake_fd < 0) return -1;
@@ -108,9 +109,12 @@ static int open_descriptors(hrt_loop *loop) {
     return loop->wake_event == NULL ? -1 : 0;
 }
 
-int hrt_loop_create(hrt_loop **out_loop) {
+int hrt_loop_create(hrt_loop **out_loop) { return hrt_loop_create_on(HRT_CLOCK_MONOTONIC, out_loop); }
+
+int hrt_loop_create_on(hrt_clock clock, hrt_loop **out_loop) {
     hrt_loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return -ENOMEM;
+    loop->clock = clock;
     loop->timer_fd = loop->wake_fd = -1;
     loop->armed_ns = HRT_NEVER;
     if (open_descriptors(loop) != 0) {
@@ -165,7 +169,7 @@ int hrt_loop_poll(hrt_loop *loop) {
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     for (;;) {
-        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return hrt_loop_poll(loop);
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns) return hrt_loop_poll(loop);
         hrt_loop_arm(loop, deadline_ns);
         int found = look(loop, EVLOOP_ONCE);
         if (found != 0) return found;

@@ -7,19 +7,20 @@
 
 static int open_kind(hrt_wait *wait) {
     switch (wait->kind) {
-        case HRT_WAIT_FUTEX: return 0;
+        case HRT_WAIT_FUTEX: return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : 0;
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
         case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_open(wait);
-        case HRT_WAIT_LIBEVENT: return hrt_loop_create(&wait->loop);
+        case HRT_WAIT_LIBEVENT: return hrt_loop_create_on(wait->clock, &wait->loop);
         case HRT_WAIT_SPIN: return 0;
     }
     return -EINVAL;
 }
 
-int hrt_wait_create(hrt_wait_kind kind, hrt_wait **out_wait) {
+int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait) {
     hrt_wait *wait = calloc(1, sizeof *wait);
     if (wait == NULL) return -ENOMEM;
     wait->kind = kind;
+    wait->clock = clock;
     int status = open_kind(wait);
     if (status != 0) {
         free(wait);

@@ -7,11 +7,12 @@
 #include "hrt_wait_parts.h"
 
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
-    // FUTEX_WAIT_BITSET takes an absolute timeout on CLOCK_MONOTONIC; FUTEX_WAIT would take a relative one (futex(2)).
+    // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
+    int operation = FUTEX_WAIT_BITSET_PRIVATE | (wait->clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
     for (;;) {
-        if (syscall(SYS_futex, &wait->woken, FUTEX_WAIT_BITSET_PRIVATE, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {
+        if (syscall(SYS_futex, &wait->woken, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {
             // Woken, or for no reason at all, which futex(2) allows.
             if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
             continue;

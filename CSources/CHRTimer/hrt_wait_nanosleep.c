@@ -59,13 +59,13 @@ int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns) {
         sleeping_until = &until;
         atomic_store(&wait->nanosleep.sleeper, wait->nanosleep.waiter);
         int error = 0;
-        if (!atomic_load(&wait->woken)) error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        if (!atomic_load(&wait->woken)) error = clock_nanosleep((clockid_t)wait->clock, TIMER_ABSTIME, &until, NULL);
         atomic_store(&wait->nanosleep.sleeper, 0);
         sleeping_until = NULL;
         if (error != 0 && error != EINTR) hrt_impossible("clock_nanosleep", error);
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         // A signal of an earlier wake, or any other, ended the sleep.
-        if (hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
+        if (hrt_clock_now_ns(wait->clock) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
     }
 }
 

@@ -11,6 +11,7 @@ struct hrt_wait {
     // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits and needless wakes.
     _Atomic uint32_t woken;
     hrt_wait_kind kind;
+    hrt_clock clock;
     union {
         struct {
             int epoll_fd;

@@ -16,46 +16,67 @@ static inline void pause_processor(void) {
 #endif
 }
 
+// Margins are shorter (hrt_margin.h): where more is left of one, the clock was set back.
+static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
+
 // The vDSO's clock is read in the time of two pauses, and is the clock that was asked for: no calibration of the processor's
 // own counter can make it early.
-static int64_t spin(hrt_wait *wait, int64_t deadline_ns, int64_t now_ns) {
+static int64_t spin(hrt_wait *wait, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns) {
     while (now_ns < deadline_ns) {
         if (atomic_load_explicit(&wait->woken, memory_order_relaxed)) break;
-        if (deadline_ns - now_ns > YIELD_ABOVE_NS) {
+        // Unsigned: the difference may not fit the sign.
+        uint64_t left_ns = (uint64_t)deadline_ns - (uint64_t)now_ns;
+        if (left_ns > (uint64_t)YIELD_ABOVE_NS) {
+            if (left_ns > (uint64_t)longest_ns) break;
             sched_yield();
-        } else if (deadline_ns - now_ns > PAUSE_ABOVE_NS) {
+        } else if (left_ns > (uint64_t)PAUSE_ABOVE_NS) {
             pause_processor();
         }
-        now_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
+        now_ns = hrt_clock_now_ns(wait->clock);
     }
     return now_ns;
 }
 
 int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns) {
-    spin(wait, deadline_ns, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC));
+    while (spin(wait, deadline_ns, hrt_clock_now_ns(wait->clock), INT64_MAX) < deadline_ns) {
+        if (atomic_load_explicit(&wait->woken, memory_order_relaxed)) break;
+    }
     return hrt_wait_consume_wake(wait);
 }
 
+// A reading of the clock that is never set, for what is a length of time.
+static int64_t steady_ns(const hrt_wait *wait, int64_t now_ns) {
+    return wait->clock == HRT_CLOCK_MONOTONIC ? now_ns : hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
+}
+
 int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin) {
-    int64_t now_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
+    int64_t now_ns = hrt_clock_now_ns(wait->clock);
     if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) return hrt_wait_until(wait, deadline_ns);
     int64_t sleep_ns;
     if (__builtin_sub_overflow(deadline_ns, now_ns, &sleep_ns)) sleep_ns = HRT_NEVER;
-    int64_t wake_ns = deadline_ns - hrt_margin_ns(margin, sleep_ns, now_ns);
+    int64_t wake_ns = deadline_ns - hrt_margin_ns(margin, sleep_ns, steady_ns(wait, now_ns));
     if (wake_ns <= now_ns) return hrt_wait_consume_wake(wait);
     int outcome = hrt_wait_until(wait, wake_ns);
     if (outcome == HRT_WAIT_TIMED_OUT) {
-        hrt_margin_record_wake(margin, sleep_ns, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - wake_ns);
+        hrt_margin_record_wake(margin, sleep_ns, hrt_clock_now_ns(wait->clock) - wake_ns);
     }
     return outcome;
 }
 
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns) {
-    int64_t began_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
-    int64_t now_ns = spin(wait, deadline_ns, began_ns);
-    *out_now_ns = now_ns;
-    hrt_margin_record_spin(margin, now_ns - began_ns);
-    // Read once more after the deadline: whoever is not woken may go on without asking why.
-    if (!atomic_load_explicit(&wait->woken, memory_order_acquire)) return HRT_WAIT_TIMED_OUT;
-    return hrt_wait_consume_wake(wait);
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
+                        int64_t *out_spun_ns) {
+    *out_spun_ns = 0;
+    for (;;) {
+        int64_t now_ns = hrt_clock_now_ns(wait->clock);
+        int64_t began_ns = steady_ns(wait, now_ns);
+        now_ns = spin(wait, deadline_ns, now_ns, LONGEST_SPIN_NS);
+        *out_now_ns = now_ns;
+        int64_t spun_ns = steady_ns(wait, now_ns) - began_ns;
+        hrt_margin_record_spin(margin, spun_ns);
+        *out_spun_ns += spun_ns;
+        // Read once more after the deadline: whoever is not woken may go on without asking why.
+        if (atomic_load_explicit(&wait->woken, memory_order_acquire)) return hrt_wait_consume_wake(wait);
+        if (now_ns >= deadline_ns) return HRT_WAIT_TIMED_OUT;
+        if (hrt_wait_until(wait, deadline_ns - LONGEST_SPIN_NS) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
+    }
 }

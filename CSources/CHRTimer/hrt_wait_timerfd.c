@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -16,7 +17,7 @@ static int watch(hrt_wait *wait, int fd) {
 static int open_descriptors(hrt_wait *wait) {
     wait->timerfd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (wait->timerfd.epoll_fd < 0) return -1;
-    wait->timerfd.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    wait->timerfd.timer_fd = timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK);
     if (wait->timerfd.timer_fd < 0) return -1;
     wait->timerfd.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wait->timerfd.wake_fd < 0) return -1;
@@ -54,14 +55,19 @@ static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
 }
 
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
-    arm_timer_fd(wait, deadline_ns);
+    bool is_armed = false;
     struct epoll_event events[2];
     for (;;) {
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
-        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(wait->clock) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
+        // Again if it has expired and the wall clock was set back before it could be read: there comes no second edge.
+        if (!is_armed) arm_timer_fd(wait, deadline_ns);
+        is_armed = true;
         // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
-        if (epoll_wait(wait->timerfd.epoll_fd, events, 2, -1) < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
+        int count = epoll_wait(wait->timerfd.epoll_fd, events, 2, -1);
+        if (count < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
+        for (int index = 0; index < count; index++) is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
     }
 }
 

@@ -18,6 +18,9 @@ public final class ManualTime: Sendable {
 
     private struct State {
         var now_ns: Int64
+        /// How far the other clocks are ahead.
+        var bootTimeOffset_ns: Int64 = 0
+        var wallOffset_ns: Int64
         var participants: [WeakParticipant] = []
     }
 
@@ -26,12 +29,50 @@ public final class ManualTime: Sendable {
     }
 
     /// A clock that reads `start`; ten seconds after zero unless told otherwise, so that a test may look back.
-    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
-        state = Locked(State(now_ns: start.nanoseconds))
+    ///
+    /// The boot-time clock begins with the same reading, the wall clock with `wallStart`, an instant of the year 2001.
+    public init(
+        start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
+        wallStart: WallInstant = WallInstant(nanoseconds: 1_000_000_000_000_000_000)
+    ) {
+        let wallOffset_ns = wallStart.nanoseconds.subtractingSaturating(start.nanoseconds)
+        state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
     }
 
     /// What the clock reads.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: now_ns) }
+
+    /// What the boot-time clock reads.
+    public var bootTimeNow: BootTimeInstant { BootTimeInstant(nanoseconds: base.on(.bootTime).now_ns) }
+
+    /// What the wall clock reads.
+    public var wallNow: WallInstant { WallInstant(nanoseconds: base.on(.wall).now_ns) }
+
+    /// Sets the wall clock, forward or back, as `settimeofday(2)` does: the other clocks do not notice. Fires what a step
+    /// forward passes, all of it at the new reading.
+    public func setWall(to instant: WallInstant) {
+        moving.withLock {
+            state.withLock { $0.wallOffset_ns = instant.nanoseconds.subtractingSaturating($0.now_ns) }
+            runDue()
+        }
+    }
+
+    /// As if the system were suspended for so long: the boot-time and the wall clock go on, the monotonic clock stands still.
+    /// Then fires what fell due meanwhile. A negative duration does nothing.
+    public func suspendSystem(for duration: Duration) {
+        let length_ns = max(0, duration.nanosecondsRoundedUp)
+        moving.withLock {
+            state.withLock { state in
+                state.bootTimeOffset_ns = state.bootTimeOffset_ns.addingSaturating(length_ns)
+                state.wallOffset_ns = state.wallOffset_ns.addingSaturating(length_ns)
+            }
+            runDue()
+        }
+    }
+
+    private func runDue() {
+        _ = move(to: now_ns, isStopped: { false })
+    }
 
     /// For the configuration of an engine or a loop.
     public var base: TimeBase { TimeBase(virtual: self) }
@@ -104,6 +145,14 @@ public final class ManualTime: Sendable {
 extension ManualTime: VirtualTime {
     /// The clock's reading in nanoseconds.
     package var now_ns: Int64 { state.withLock { $0.now_ns } }
+
+    package func offset_ns(of clock: TimerClock) -> Int64 {
+        switch clock {
+        case .monotonic: 0
+        case .bootTime: state.withLock { $0.bootTimeOffset_ns }
+        case .wall: state.withLock { $0.wallOffset_ns }
+        }
+    }
 
     package func attach(_ participant: any VirtualTimeParticipant) {
         state.withLock { $0.participants.append(WeakParticipant(object: participant)) }

@@ -32,6 +32,9 @@ typedef struct {
 // libevent's epoll set, and the signal pipe that libevent 2.1 makes in each base although none of ours ever uses it.
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
 
+// The same with deadlines on another clock than CLOCK_MONOTONIC.
+int hrt_loop_create_on(hrt_clock clock, hrt_loop *_Nullable *_Nonnull out_loop);
+
 // Nothing may be watched any more, and no thread may be inside a wake.
 void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 

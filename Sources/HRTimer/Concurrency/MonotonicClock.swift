@@ -32,16 +32,8 @@ public struct MonotonicClock: Clock {
     /// says how much later the engine may wake to share a wake-up; nil and zero ask for none. An engine in normal precision
     /// wakes at the deadline whatever the tolerance.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
-        try Task.checkCancellation()
-        if deadline <= now { return }
-        let sleeper = Sleeper(engine: engine)
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                sleeper.start(deadline, tolerance, continuation)
-            }
-        } onCancel: {
-            sleeper.cancel()
-        }
+        try await Sleeper.sleep(on: engine.core, until: deadline.nanoseconds, tolerance: tolerance)
+        withExtendedLifetime(engine) {}
     }
 }
 

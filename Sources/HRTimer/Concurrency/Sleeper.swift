@@ -1,20 +1,34 @@
 /// One sleep: resumes its task exactly once, for the first of deadline, cancellation, and end of the engine.
 final class Sleeper: Sendable {
+    /// Sleeps until the engine's clock reads `deadline_ns` or later.
+    static func sleep(on engine: EngineCore, until deadline_ns: Int64, tolerance: Duration?) async throws {
+        try Task.checkCancellation()
+        if deadline_ns <= engine.time.now_ns { return }
+        let sleeper = Sleeper(engine: engine)
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                sleeper.start(deadline_ns, tolerance, continuation)
+            }
+        } onCancel: {
+            sleeper.cancel()
+        }
+    }
+
     private enum State {
         case idle
         case sleeping(CheckedContinuation<Void, any Error>, TimerToken?)
         case ended
     }
 
-    private let engine: TimerEngine
+    private let engine: EngineCore
     private let state = Locked(State.idle)
 
-    init(engine: TimerEngine) {
+    init(engine: EngineCore) {
         self.engine = engine
     }
 
     func start(
-        _ deadline: MonotonicInstant,
+        _ deadline_ns: Int64,
         _ tolerance: Duration?,
         _ continuation: CheckedContinuation<Void, any Error>
     ) {
@@ -28,20 +42,21 @@ final class Sleeper: Sendable {
             return
         }
         let lifeline = Lifeline(self)
-        let token = engine.schedule(at: deadline, tolerance: tolerance ?? .zero) { _ in
-            lifeline.sleeper.end(.success(()))
-        }
+        var request = EngineCore.Request(.call { _ in lifeline.sleeper.end(.success(())) })
+        request.deadline_ns = deadline_ns
+        request.tolerance_ns = max(0, (tolerance ?? .zero).nanosecondsRoundedUp)
+        let token = engine.schedule(request)
         let hasEnded = state.withLock { state in
             guard case .sleeping(let continuation, _) = state else { return true }
             state = .sleeping(continuation, token)
             return false
         }
         // Cancelled before the token could be noted: the timer must not stay until its deadline.
-        if hasEnded { engine.cancel(token) }
+        if hasEnded { _ = engine.cancel(token) }
     }
 
     func cancel() {
-        if let token = end(.failure(CancellationError())) { engine.cancel(token) }
+        if let token = end(.failure(CancellationError())) { _ = engine.cancel(token) }
     }
 
     /// The timer's token if it is known and still needed.

@@ -24,8 +24,8 @@ package final class EngineCore: Sendable {
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
-        time = configuration.time
-        waiter = try Waiter(configuration.wayToWait)
+        time = configuration.time.on(configuration.clock)
+        waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
         state = Locked(EngineState(precision: configuration.precision))
         margin = SpinMargin(budget: configuration.spinBudget, now_ns: configuration.time.now_ns)
     }
@@ -269,15 +269,13 @@ extension EngineCore {
         _ spun_ns: inout Int64
     ) -> Bool {
         while true {
-            let began_ns = now_ns
-            let (isWoken, read_ns) = waiter.spin(until: deadline_ns, margin)
+            let (isWoken, read_ns, justSpun_ns) = waiter.spin(until: deadline_ns, margin)
             now_ns = read_ns
-            spun_ns += read_ns - began_ns
+            spun_ns += justSpun_ns
             guard isWoken else { return true }
             guard state.withLock({ $0.postpone(token) }) else { return false }
             fireEarlier(than: deadline_ns)
             guard state.withLock({ $0.resume(deadline_ns) }) else { return false }
-            now_ns = time.now_ns
         }
     }
 
@@ -305,7 +303,7 @@ extension EngineCore {
 extension EngineCore: VirtualTimeParticipant {
     /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
-        state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.nextWake.at_ns }
+        time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.nextWake.at_ns })
     }
 
     package func runDue() {

@@ -1,6 +1,6 @@
 /// A thread that fires timers: a queue of deadlines, a way to wait for the next one, and handlers called in order.
 ///
-/// Never early, on `CLOCK_MONOTONIC`; late by the kernel's wake latency, with the thread's timer slack at 1 ns. With
+/// Never early, on `CLOCK_MONOTONIC`; `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks. Late by the kernel's wake latency, with the thread's timer slack at 1 ns. With
 /// nothing pending the thread sleeps without any wake-up. All members may be called from any thread, and from handlers.
 ///
 /// Handlers run on the engine's thread, one after another in the order of (deadline, arming). A handler that takes long
@@ -15,8 +15,13 @@ public final class TimerEngine: Sendable {
     public struct Configuration: Sendable {
         /// Name of the thread, for debuggers and `top -H`; at most 15 bytes are kept.
         public var name: String
-        /// How the thread waits.
-        public var wayToWait: WayToWait
+        /// How the thread waits. By the futex unless another way is set; on the boot-time clock, which futex(2) does not know,
+        /// by the timerfd.
+        public var wayToWait: WayToWait {
+            get { chosenWay ?? (clock == .bootTime ? .timerfd : .futex) }
+            set { chosenWay = newValue }
+        }
+        private var chosenWay: WayToWait?
         /// How exact its timers are, unless one asks for more.
         public var precision: TimerPrecision
         /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
@@ -28,16 +33,18 @@ public final class TimerEngine: Sendable {
         public var latenessWatch: LatenessWatch?
         /// Where time comes from.
         public var time: TimeBase
+        /// Set by the type of the engine.
+        package var clock = TimerClock.monotonic
 
         /// The defaults are right for an ordinary process.
         public init(
             name: String = "hrtimer",
-            wayToWait: WayToWait = .futex,
+            wayToWait: WayToWait? = nil,
             precision: TimerPrecision = .normal,
             time: TimeBase = .kernel
         ) {
             self.name = name
-            self.wayToWait = wayToWait
+            chosenWay = wayToWait
             self.precision = precision
             self.time = time
         }

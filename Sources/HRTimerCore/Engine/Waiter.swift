@@ -1,8 +1,10 @@
 package import CHRTimer
 
-/// How an engine's thread waits for its next deadline. All of them wait for an absolute instant and can be woken.
+/// How an engine's thread waits for its next deadline. All of them wait for an absolute instant, on each of the three clocks
+/// but for the futex, and can be woken.
 public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default.
+    /// It knows no boot-time clock: there an engine that asks for it throws ENOTSUP.
     case futex
     /// An absolute `timerfd_create(2)` timer and an `eventfd(2)` under `epoll(7)`: three descriptors; exempt from timer
     /// slack also where the slack cannot be set.
@@ -31,10 +33,14 @@ package final class Waiter: @unchecked Sendable {
     // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and `wait` is called by the engine's thread alone.
     private let wait: OpaquePointer
 
-    package init(_ way: WayToWait) throws(TimerError) {
+    package init(_ way: WayToWait, clock: TimerClock = .monotonic) throws(TimerError) {
         var wait: OpaquePointer?
-        try check(hrt_wait_create(way.kind, &wait), "make a way to wait (\(way))")
+        try check(hrt_wait_create(way.kind, clock.c, &wait), Self.operation(way, clock))
         self.wait = wait!
+    }
+
+    private static func operation(_ way: WayToWait, _ clock: TimerClock) -> String {
+        "make a way to wait (\(way)\(clock == .monotonic ? "" : ", on the clock \(clock)"))"
     }
 
     deinit {
@@ -52,11 +58,12 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_until_margin(wait, deadline_ns, margin.c) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// Reads the clock until the deadline or a wake. Gives the last reading.
-    func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64) {
+    /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the last reading, and how long it took.
+    func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64) {
         var now_ns: Int64 = 0
-        let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns)
-        return (outcome == Int32(HRT_WAIT_WOKEN), now_ns)
+        var spun_ns: Int64 = 0
+        let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns, &spun_ns)
+        return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
     }
 
     package func wake() {

@@ -5,7 +5,13 @@ import CHRTimer
 /// The clock counts from some point before the system booted, is never set, and stands still while the system is
 /// suspended. Arithmetic saturates: what would lie beyond `distantFuture` is `distantFuture`, which no amount of time
 /// makes earlier again.
-public struct MonotonicInstant: InstantProtocol, Sendable {
+///
+/// What the other instants have from `TimerInstant` stands here again, since the hot paths of other modules call it: generic
+/// code they could not have specialised.
+public struct MonotonicInstant: TimerInstant {
+    /// `CLOCK_MONOTONIC`.
+    public static var clock: TimerClock { .monotonic }
+
     /// Nanoseconds since the zero of the clock.
     public let nanoseconds: Int64
 
@@ -39,19 +45,5 @@ public struct MonotonicInstant: InstantProtocol, Sendable {
     /// Whether the left instant is the earlier one.
     public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
-    }
-}
-
-extension MonotonicInstant: CustomStringConvertible {
-    /// Seconds since the zero of the clock with all nine decimals, or the word for one of the bounds.
-    public var description: String {
-        switch self {
-        case .distantFuture: return "distantFuture"
-        case .distantPast: return "distantPast"
-        default:
-            let (seconds, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
-            let decimals = String(rest + 1_000_000_000).dropFirst()
-            return "\(nanoseconds < 0 ? "-" : "")\(seconds).\(decimals) s"
-        }
     }
 }

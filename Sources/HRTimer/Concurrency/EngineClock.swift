@@ -1,0 +1,55 @@
+/// A Swift `Clock` on one of the other two clocks: `BootTimeClock` or `WallClock`.
+///
+///     try await Task.sleep(until: .now.advanced(by: .seconds(3600)), clock: .bootTime)
+///
+/// As `MonotonicClock`, but for what time means: boot time goes on while the system is suspended, and the wall clock besides
+/// may be set, which wakes a sleeper at once if the step passes its deadline, and lets it sleep longer if it goes back.
+public struct EngineClock<Instant: TimerInstant>: Clock {
+    /// Swift's own duration.
+    public typealias Duration = Swift.Duration
+
+    private let engine: ClockTimerEngine<Instant>
+
+    /// A clock whose sleeps `engine` fires.
+    public init(engine: ClockTimerEngine<Instant>) {
+        self.engine = engine
+    }
+
+    /// What the clock reads.
+    public var now: Instant { engine.now }
+
+    /// One nanosecond, the unit of the kernel's interface.
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// Suspends the task until the clock reads `deadline` or later; never shorter. See `MonotonicClock.sleep(until:tolerance:)`.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        try await Sleeper.sleep(on: engine.core, until: deadline.nanoseconds, tolerance: tolerance)
+        withExtendedLifetime(engine) {}
+    }
+}
+
+/// The clock that goes on while the system is suspended.
+public typealias BootTimeClock = EngineClock<BootTimeInstant>
+
+/// The time of day, which follows steps.
+public typealias WallClock = EngineClock<WallInstant>
+
+extension EngineClock<BootTimeInstant> {
+    /// A clock whose sleeps the shared engine fires.
+    public init() { self.init(engine: .shared) }
+}
+
+extension EngineClock<WallInstant> {
+    /// A clock whose sleeps the shared engine fires.
+    public init() { self.init(engine: .shared) }
+}
+
+extension Clock where Self == BootTimeClock {
+    /// The boot-time clock of the shared engine.
+    public static var bootTime: BootTimeClock { BootTimeClock() }
+}
+
+extension Clock where Self == WallClock {
+    /// The wall clock of the shared engine.
+    public static var wall: WallClock { WallClock() }
+}

@@ -1,0 +1,138 @@
+/// A `TimerEngine` whose deadlines are on another clock: `BootTimeTimerEngine` or `WallTimerEngine`.
+///
+///     let engine = try WallTimerEngine()
+///     engine.schedule(at: WallInstant(nanoseconds: midnight_ns), every: .seconds(86_400)) { fire in … }
+///
+/// The clock is part of the type and not of the configuration: an instant of another clock does not compile. All else is as
+/// `TimerEngine` has it. Never early on the engine's own clock:
+///
+/// * When the wall clock is set forward, what the step passes fires at once, a repeating timer by its `MissedTickPolicy`; set
+///   back, what is pending fires when the clock comes to its deadline again. Lateness counts on the wall clock too, so a step
+///   forward is in it.
+/// * While the system is suspended both clocks go on. What falls due meanwhile fires when the system is up again; a timer
+///   does not wake it (that would take CAP_WAKE_ALARM, `timerfd_create(2)`).
+public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
+    /// One firing, with instants of the engine's own clock.
+    public struct Fire: Sendable {
+        /// The timer that fired.
+        public let token: TimerToken
+        /// The nominal deadline: what was asked for.
+        public let deadline: Instant
+        /// The clock as it read when the engine woke for this deadline; not earlier than `deadline`.
+        public let firedAt: Instant
+        /// Nominal deadlines without a call of their own since the previous call; see `MissedTickPolicy`.
+        public let missedTicks: Int
+        /// How late: `firedAt` minus `deadline`, never negative.
+        public var lateness: Duration { deadline.duration(to: firedAt) }
+    }
+
+    package let core: EngineCore
+
+    /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN), or ENOTSUP for `.futex` on the
+    /// boot-time clock.
+    ///
+    /// Of a fire that its `latenessWatch` is told, `lateness` and the numbers of the instants are on this engine's clock.
+    public init(_ configuration: TimerEngine.Configuration = .init()) throws(TimerError) {
+        var configuration = configuration
+        configuration.clock = Instant.clock
+        core = try EngineCore(configuration)
+        try core.start()
+    }
+
+    deinit {
+        core.shutdown()
+    }
+
+    /// What the engine's clock reads now.
+    public var now: Instant { Instant(nanoseconds: core.time.now_ns) }
+
+    /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given; see
+    /// `TimerEngine.schedule(at:every:tolerance:precision:policy:handler:)`.
+    @discardableResult
+    public func schedule(
+        at deadline: Instant,
+        every interval: Duration? = nil,
+        tolerance: Duration = .zero,
+        precision: TimerPrecision? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: @escaping @Sendable (Fire) -> Void
+    ) -> TimerToken {
+        var request = EngineCore.Request(.call { handler(Fire($0)) })
+        request.deadline_ns = deadline.nanoseconds
+        request.repetition = Repetition(every: interval, policy: policy)
+        request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
+        request.precision = precision
+        return core.schedule(request)
+    }
+
+    /// Moves a timer to another deadline; its interval stays. False if the token is stale.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at deadline: Instant) -> Bool {
+        core.arm(token, deadline_ns: deadline.nanoseconds)
+    }
+
+    /// Forgets the timer and frees its handler; see `TimerEngine.cancel(_:)`.
+    @discardableResult
+    public func cancel(_ token: TimerToken) -> Bool {
+        core.cancel(token)
+    }
+
+    /// Cancels, and returns only when no call of the handler is going on; see `TimerEngine.cancelAndWait(_:)`.
+    @discardableResult
+    public func cancelAndWait(_ token: TimerToken) -> Bool {
+        let wasLive = core.cancel(token)
+        core.waitUntilNotRunning(token)
+        return wasLive
+    }
+
+    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
+    public var liveTimers: Int { core.liveTimers }
+
+    /// Counts of what the engine did so far.
+    public var statistics: EngineStatistics { core.statistics }
+
+    /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
+    public var lateness: LatencyHistogram { core.latenessSoFar }
+
+    /// Ends the engine; see `TimerEngine.shutdown()`. Idempotent.
+    public func shutdown() {
+        core.shutdown()
+    }
+}
+
+extension ClockTimerEngine.Fire {
+    /// The engine's own account, whose numbers are on the engine's clock.
+    init(_ fire: TimerFire) {
+        token = fire.token
+        deadline = Instant(nanoseconds: fire.deadline.nanoseconds)
+        firedAt = Instant(nanoseconds: fire.firedAt.nanoseconds)
+        missedTicks = fire.missedTicks
+    }
+}
+
+/// An engine on the clock that goes on while the system is suspended.
+public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
+
+/// An engine on the time of day, which follows steps of the clock.
+public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
+
+private func sharedEngine<Instant>(_ name: String) -> ClockTimerEngine<Instant> {
+    do {
+        return try ClockTimerEngine(.init(name: name))
+    } catch {
+        fatalError("the shared timer engine \(error)")
+    }
+}
+
+private let sharedBootTime: BootTimeTimerEngine = sharedEngine("hrtimer-boot")
+private let sharedWall: WallTimerEngine = sharedEngine("hrtimer-wall")
+
+extension ClockTimerEngine<BootTimeInstant> {
+    /// The engine for whoever needs no own: started at first use, never shut down.
+    public static var shared: BootTimeTimerEngine { sharedBootTime }
+}
+
+extension ClockTimerEngine<WallInstant> {
+    /// The engine for whoever needs no own: started at first use, never shut down.
+    public static var shared: WallTimerEngine { sharedWall }
+}

@@ -1,0 +1,16 @@
+/// A point on the boot-time clock, in whole nanoseconds: Linux's `CLOCK_BOOTTIME`.
+///
+/// The clock counts from the boot of the system, is never set, and goes on while the system is suspended. A timer on it does
+/// not wake a suspended system: one whose deadline came meanwhile fires as soon as the system is up again.
+public struct BootTimeInstant: TimerInstant {
+    /// `CLOCK_BOOTTIME`.
+    public static var clock: TimerClock { .bootTime }
+
+    /// Nanoseconds since the boot.
+    public let nanoseconds: Int64
+
+    /// The instant `nanoseconds` after the boot; negative ones are always past.
+    public init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+}

@@ -1,0 +1,136 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Every way of waiting on each clock it knows, on the real kernel. `make time-namespace` runs these where the boot-time clock
+/// is days ahead of the monotonic one.
+@Suite(.serialized) struct ClockContractTests {
+    private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
+
+    @Test("A futex cannot wait in boot time, and all else can wait on every clock")
+    func ways() {
+        #expect(!WayToWait.available(on: .bootTime).contains(.futex))
+        #expect(WayToWait.available(on: .wall) == WayToWait.available)
+        #expect(WayToWait.available(on: .bootTime) == WayToWait.available.filter { $0 != .futex })
+    }
+
+    @Test(
+        "Never early on the clock asked for, from a nanosecond to a hundredth of a second",
+        arguments: WayOnClock.available
+    )
+    func neverEarly(_ pair: WayOnClock) throws {
+        let waiter = try Waiter(pair.way, clock: pair.clock)
+        for delay_ns in [1, 1000, 100_000, 1_000_000, 10_000_000] as [Int64] {
+            for _ in 0..<(delay_ns < 1_000_000 ? 20 : 2) {
+                let deadline_ns = now(pair.clock) + delay_ns
+                #expect(!waiter.wait(until: deadline_ns))
+                #expect(now(pair.clock) >= deadline_ns)
+            }
+        }
+        for past_ns: Int64 in [.min, -1, 0, 1, now(pair.clock)] { #expect(!waiter.wait(until: past_ns)) }
+    }
+
+    @Test("A wake ends a wait on every clock, and none is lost", arguments: WayOnClock.available)
+    func wake(_ pair: WayOnClock) throws {
+        let waiter = try Waiter(pair.way, clock: pair.clock)
+        for deadline_ns: Int64 in [.max, .max - 1, now(pair.clock) + 3_600_000_000_000] {
+            let thread = try startThread {
+                pause(.milliseconds(1))
+                waiter.wake()
+            }
+            #expect(waiter.wait(until: deadline_ns))
+            join(thread)
+        }
+    }
+
+    @Test("Engines on both other clocks fire on time, precise ones too", arguments: TimerPrecision.allCases)
+    func engines(_ precision: TimerPrecision) throws {
+        func fire<Instant: TimerInstant>(_ type: Instant.Type) throws -> [Duration] {
+            let engine = try ClockTimerEngine<Instant>(.init(precision: precision))
+            let latenesses = Recorder<Duration>()
+            engine.schedule(at: .now.advanced(by: .milliseconds(1)), every: .milliseconds(1)) { fire in
+                latenesses.append(fire.deadline.duration(to: .now))
+            }
+            while latenesses.count < 50 { pause(.milliseconds(1)) }
+            engine.shutdown()
+            return latenesses.all
+        }
+        for latenesses in [try fire(WallInstant.self), try fire(BootTimeInstant.self)] {
+            #expect(latenesses.allSatisfy { $0 >= .zero })
+            #expect(latenesses.min()! < .milliseconds(1))
+        }
+    }
+
+    @Test(
+        "What should be spun but is far away, since the clock was set back, is slept through",
+        arguments: WayOnClock.available.filter { $0.way != .spin }
+    )
+    func farSpin(_ pair: WayOnClock) throws {
+        var wait: OpaquePointer?
+        try check(hrt_wait_create(pair.way.kind, pair.clock.c, &wait), "make a way to wait")
+        defer { hrt_wait_destroy(wait) }
+        var margin = hrt_margin()
+        hrt_margin_init(&margin, 0.9, 1, now(.monotonic))
+        let deadline_ns = now(pair.clock) + 120_000_000
+        var (read_ns, spun_ns): (Int64, Int64) = (0, 0)
+        let outcome = hrt_wait_spin_until(wait, deadline_ns, &margin, &read_ns, &spun_ns)
+        #expect(outcome == Int32(HRT_WAIT_TIMED_OUT))
+        #expect(read_ns >= deadline_ns)
+        // The last 20 ms of it, unless the machine let it sleep too long.
+        #expect(spun_ns <= 60_000_000)
+    }
+
+    private static var mayStep: Bool { environment("HRTIMER_SET_CLOCK") != nil }
+
+    @Test(
+        "The real wall clock is set: what a step forward passes fires at once, a step back delays",
+        .enabled(if: mayStep, "sets the system's clock for some ms, as root: make clock-steps"),
+        .timeLimit(.minutes(2))
+    )
+    func realSteps() async {
+        await #expect(processExitsWith: .success) {
+            for way in WayToWait.available(on: .wall) {
+                for precision in TimerPrecision.allCases { try RealSteps.run(way, precision) }
+            }
+        }
+    }
+}
+
+/// One engine against a clock that is set: 3 s forward, and back.
+private enum RealSteps {
+    static func run(_ way: WayToWait, _ precision: TimerPrecision) throws {
+        let engine = try WallTimerEngine(.init(wayToWait: way, precision: precision))
+        let fires = Recorder<(fire: WallTimerEngine.Fire, at: MonotonicInstant)>()
+        let start = (wall: WallInstant.now, monotonic: MonotonicInstant.now)
+        func wallShould(be offset: Duration) throws {
+            let instant = start.wall.advanced(by: start.monotonic.duration(to: .now) + offset)
+            var spec = hrt_timespec_from_ns(instant.nanoseconds)
+            try check(clock_settime(CLOCK_REALTIME, &spec) == 0 ? 0 : -errno, "set the clock")
+        }
+        // Whatever happens, the clock is right afterwards.
+        defer { try? wallShould(be: .zero) }
+        for seconds in [2, 4] {
+            engine.schedule(at: start.wall.advanced(by: .seconds(seconds))) { fires.append(($0, .now)) }
+        }
+        pause(.milliseconds(2))
+        try wallShould(be: .seconds(3))
+        let stepped = MonotonicInstant.now
+        while fires.count == 0 { pause(.milliseconds(1)) }
+        try wallShould(be: .zero)
+        // The first was passed by the step, and came soon; the second was not, although 1 s of it is gone.
+        try #require(fires.count == 1)
+        #expect(stepped.duration(to: fires.all[0].at) < .seconds(1))
+        #expect(fires.all[0].fire.firedAt >= fires.all[0].fire.deadline)
+        // Ahead and back again: 200 ms by the wall clock take 200 ms, though the clock had passed them.
+        try wallShould(be: .seconds(3))
+        let delayed = engine.schedule(at: WallInstant.now.advanced(by: .milliseconds(10))) { fires.append(($0, .now)) }
+        try wallShould(be: .milliseconds(-200) + .seconds(3))
+        let steppedBack = MonotonicInstant.now
+        while fires.count == 1 { pause(.milliseconds(1)) }
+        try wallShould(be: .zero)
+        #expect(fires.all[1].fire.token == delayed)
+        #expect(steppedBack.duration(to: fires.all[1].at) > .milliseconds(150))
+    }
+}
