@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
@@ -41,6 +42,63 @@ uint64_t hrt_thread_affinity(void) {
         if (CPU_ISSET(cpu, &cpus)) cpu_mask |= UINT64_C(1) << cpu;
     }
     return cpu_mask;
+}
+
+int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
+    // The kernel's own bound, CONFIG_NR_CPUS, is not above this anywhere.
+    enum { MOST = 8192 };
+    size_t size = CPU_ALLOC_SIZE(MOST);
+    cpu_set_t *cpus = CPU_ALLOC(MOST);
+    if (cpus == NULL) return -ENOMEM;
+    CPU_ZERO_S(size, cpus);
+    int status = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (processors[index] >= MOST) status = -EINVAL;
+        CPU_SET_S(processors[index], size, cpus);  // out of range it does nothing
+    }
+    if (status == 0 && sched_setaffinity(0, size, cpus) != 0) status = -errno;
+    CPU_FREE(cpus);
+    return status;
+}
+
+// struct sched_attr of linux/sched/types.h, which cannot be included beside the sched.h of every libc.
+struct attributes {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns;
+    uint64_t deadline_ns;
+    uint64_t period_ns;
+};
+
+int hrt_thread_set_schedule(const hrt_schedule *schedule) {
+    struct attributes attributes = {
+        .size = sizeof attributes,
+        .policy = schedule->policy,
+        .flags = 1,  // SCHED_FLAG_RESET_ON_FORK
+        .nice = schedule->nice,
+        .priority = schedule->priority,
+        .runtime_ns = schedule->runtime_ns,
+        .deadline_ns = schedule->deadline_ns,
+        .period_ns = schedule->period_ns,
+    };
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -errno;
+}
+
+int hrt_thread_schedule(hrt_schedule *out_schedule) {
+    struct attributes attributes = {.size = sizeof attributes};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -errno;
+    *out_schedule = (hrt_schedule){
+        .policy = attributes.policy,
+        .nice = attributes.nice,
+        .priority = attributes.priority,
+        .runtime_ns = attributes.runtime_ns,
+        .deadline_ns = attributes.deadline_ns,
+        .period_ns = attributes.period_ns,
+    };
+    return 0;
 }
 
 int32_t hrt_thread_id(void) {

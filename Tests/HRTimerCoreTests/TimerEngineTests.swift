@@ -227,6 +227,13 @@ import Testing
         time.advance(by: .nanoseconds(10))
     }
 
+    @Test("On virtual time there is no thread for which settings could be granted or refused")
+    func grants() throws {
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.realTime.schedulingClass = .fifo(priority: 1000)
+        #expect(try TimerEngine(configuration).grants == [])
+    }
+
     @Test("Two engines on one virtual clock fire in the order of their deadlines")
     func twoEngines() throws {
         let other = try TimerEngine(.init(time: time.base))

@@ -39,15 +39,24 @@ public enum Kernel {
     /// Times that a thread of this process gave up its processor by itself, so far: a sleeping thread that wakes adds one when
     /// it sleeps again. `tid` as of gettid(2).
     public static func voluntarySwitches(ofThread tid: Int32) -> Int? {
-        guard let file = fopen("/proc/self/task/\(tid)/status", "r") else { return nil }
+        status("voluntary_ctxt_switches", ofThread: tid).flatMap { Int($0) }
+    }
+
+    /// A line of a thread's status, proc_pid_status(5), without its name.
+    public static func status(_ name: String, ofThread tid: Int32) -> String? {
+        text(of: "/proc/self/task/\(tid)/status")?
+            .split(separator: "\n")
+            .first { $0.hasPrefix(name + ":") }
+            .map { $0.dropFirst(name.count + 1).drop(while: \.isWhitespace) }
+            .map(String.init)
+    }
+
+    /// What is in a small file.
+    public static func text(of path: String) -> String? {
+        guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, 256, file) != nil {
-            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            if text.hasPrefix("voluntary_ctxt_switches:") {
-                return Int(text.split(whereSeparator: \.isWhitespace).last ?? "")
-            }
-        }
-        return nil
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return String(decoding: bytes[..<count], as: UTF8.self)
     }
 }

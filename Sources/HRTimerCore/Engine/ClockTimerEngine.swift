@@ -94,6 +94,9 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     public var lateness: LatencyHistogram { core.latenessSoFar }
 
+    /// What the kernel granted and refused; see `TimerEngine.grants`.
+    public var grants: [SettingGrant] { core.grants }
+
     /// Ends the engine; see `TimerEngine.shutdown()`. Idempotent.
     public func shutdown() {
         core.shutdown()

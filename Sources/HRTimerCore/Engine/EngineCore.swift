@@ -32,6 +32,7 @@ package final class EngineCore: Sendable {
 
     package func start() throws(TimerError) {
         if let virtual = time.virtual {
+            state.withLock { $0.grants = [] }
             virtual.attach(self)
             return
         }
@@ -44,6 +45,20 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.timers.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
+
+    /// Waits until the thread has asked for them, which it does first of all.
+    package var grants: [SettingGrant] {
+        while true {
+            // A futex needs no descriptor: this cannot fail.
+            guard let waiter = try? Waiter(.futex) else { return [] }
+            let grants = state.withLock { state in
+                if state.grants == nil { state.grantWaiters.append(waiter) }
+                return state.grants
+            }
+            if let grants { return grants }
+            waiter.wait(until: .max)
+        }
+    }
 
     /// The token is stale if the engine has ended.
     package func schedule(_ action: consuming Action, _ request: Request) -> TimerToken {
@@ -155,9 +170,13 @@ extension EngineCore {
     private static let batchSize = 64
 
     private func run() {
-        configuration.name.withCString { hrt_thread_set_name($0) }
-        // Cannot fail: 1 is within the range.
-        _ = hrt_thread_set_timer_slack_ns(1)
+        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name)
+        let waiters = state.withLock { state in
+            state.grants = settings.grants
+            defer { state.grantWaiters = [] }
+            return state.grantWaiters
+        }
+        for waiter in waiters { waiter.wake() }
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
             var upTo_ns = Int64.min
             while let wake = turn(batch, upTo_ns) {
@@ -170,6 +189,7 @@ extension EngineCore {
                 }
             }
         }
+        settings.giveBack()
     }
 
     /// Fires all that is due, and what will be due at `upTo_ns`, each at its time. Gives the next instant to wait for, or nil

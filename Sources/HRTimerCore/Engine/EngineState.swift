@@ -45,6 +45,10 @@ package struct EngineState: ~Copyable, Sendable {
     var isShutDown = false
     var thread: pthread_t?
     var statistics = EngineStatistics()
+    /// Nil until the thread has asked for its settings.
+    var grants: [SettingGrant]?
+    /// Threads that wait for them.
+    var grantWaiters: [Waiter] = []
 
     init(precision: TimerPrecision) {
         self.precision = precision

@@ -29,6 +29,8 @@ public final class TimerEngine: Sendable {
         ///
         /// The default lets a 1 kHz timer spin 15 µs a fire on average.
         public var spinBudget = 0.015
+        /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
+        public var realTime = RealTimeSettings()
         /// Whom to tell about late fires.
         public var latenessWatch: LatenessWatch?
         /// Where time comes from.
@@ -169,6 +171,10 @@ public final class TimerEngine: Sendable {
 
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     public var lateness: LatencyHistogram { core.latenessSoFar }
+
+    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
+    /// the engine's thread has begun to run; empty on virtual time, where there is none.
+    public var grants: [SettingGrant] { core.grants }
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
     /// it is called by a handler. What was not called by then is not called any more. Idempotent.

@@ -1,0 +1,94 @@
+import CHRTimer
+import Glibc
+
+/// Settings as they hold on a thread of ours: what was granted, and what must be given back.
+struct AppliedSettings: ~Copyable {
+    private(set) var grants: [SettingGrant] = []
+    private var memoryLock: MemoryLock.Hold?
+    private var wakeLatency: WakeLatency?
+
+    /// Applies to the calling thread, which must be one of ours. Only what was asked for is tried, and answered.
+    init(_ settings: RealTimeSettings, threadName: String) {
+        threadName.withCString { hrt_thread_set_name($0) }
+        note(.threadName) { () throws(TimerError) in }
+        note(.timerSlack) { () throws(TimerError) in try Self.setTimerSlack(settings.timerSlack) }
+        if let processors = settings.processors {
+            note(.processors) { () throws(TimerError) in try Self.setProcessors(processors) }
+        }
+        if let schedulingClass = settings.schedulingClass {
+            note(.schedulingClass) { () throws(TimerError) in try schedulingClass.applyToThread() }
+        }
+        if settings.locksMemory {
+            memoryLock = note(.locksMemory) { () throws(TimerError) in try MemoryLock.hold() }
+        }
+        if let latency = settings.wakeLatency {
+            wakeLatency = note(.wakeLatency) { () throws(TimerError) in try WakeLatency(latency) }
+        }
+    }
+
+    /// What is the process's or the system's. What is the thread's ends with the thread.
+    consuming func giveBack() {
+        memoryLock = nil
+        wakeLatency = nil
+    }
+
+    @discardableResult
+    private mutating func note<Held>(
+        _ setting: SettingGrant.Setting,
+        _ apply: () throws(TimerError) -> Held
+    ) -> Held? {
+        do {
+            let held = try apply()
+            grants.append(SettingGrant(setting: setting, outcome: .granted))
+            return held
+        } catch {
+            grants.append(SettingGrant(setting: setting, outcome: .refused(because: error)))
+            return nil
+        }
+    }
+
+    private static func setTimerSlack(_ slack: Duration) throws(TimerError) {
+        let slack_ns = slack.nanosecondsRoundedUp
+        let operation = "set timerSlack to \(slack) (takes 1 ns or more)"
+        guard slack_ns > 0 else { throw TimerError(operation: operation, errorNumber: EINVAL) }
+        try check(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)), operation)
+    }
+
+    private static func setProcessors(_ processors: Set<Int>) throws(TimerError) {
+        let sorted = processors.sorted()
+        // A number that is no processor's must be refused, not left out.
+        let numbers = sorted.map { UInt32(exactly: $0) ?? .max }
+        try check(hrt_thread_set_processors(numbers, numbers.count), "set processors to \(sorted)")
+    }
+}
+
+extension RealTimeSettings.SchedulingClass {
+    fileprivate func applyToThread() throws(TimerError) {
+        var schedule = hrt_schedule()
+        let operation: String
+        switch self {
+        case .other(let nice):
+            operation = "set schedulingClass to SCHED_OTHER at nice \(nice) (takes -20 ... 19)"
+            // The kernel would take the nearest.
+            guard (-20...19).contains(nice) else { throw TimerError(operation: operation, errorNumber: EINVAL) }
+            schedule.nice = Int32(nice)
+        case .fifo(let priority):
+            operation = "set schedulingClass to SCHED_FIFO at priority \(priority) (takes 1 ... 99)"
+            schedule.policy = UInt32(SCHED_FIFO)
+            schedule.priority = UInt32(exactly: priority) ?? .max
+        case .roundRobin(let priority):
+            operation = "set schedulingClass to SCHED_RR at priority \(priority) (takes 1 ... 99)"
+            schedule.policy = UInt32(SCHED_RR)
+            schedule.priority = UInt32(exactly: priority) ?? .max
+        case .deadline(let runtime, let deadline, let period):
+            operation =
+                "set schedulingClass to SCHED_DEADLINE, \(runtime) in \(deadline) of each \(period) "
+                + "(takes runtime <= deadline <= period)"
+            schedule.policy = 6  // SCHED_DEADLINE, which not every libc names
+            schedule.runtime_ns = UInt64(Swift.max(0, runtime.nanosecondsRoundedUp))
+            schedule.deadline_ns = UInt64(Swift.max(0, deadline.nanosecondsRoundedUp))
+            schedule.period_ns = UInt64(Swift.max(0, period.nanosecondsRoundedUp))
+        }
+        try check(hrt_thread_set_schedule(&schedule), operation)
+    }
+}

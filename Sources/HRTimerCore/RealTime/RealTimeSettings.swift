@@ -1,0 +1,96 @@
+/// What an engine asks of the kernel for its own thread, and for the process while it lives.
+///
+///     var configuration = TimerEngine.Configuration()
+///     configuration.realTime.schedulingClass = .fifo(priority: 10)
+///     let engine = try TimerEngine(configuration)
+///     engine.grants                        // what came of it
+///
+/// The defaults are right for an ordinary process and are granted to every one: nothing but a timer slack of 1 ns. What the
+/// kernel refuses is told in `TimerEngine.grants`, and the engine runs without it. No thread but the engine's own is changed,
+/// and none that it starts inherits its class. All ends with the engine.
+public struct RealTimeSettings: Sendable, Hashable {
+    /// When the kernel lets the thread run, sched(7).
+    public enum SchedulingClass: Sendable, Hashable {
+        /// `SCHED_OTHER`, as ordinary threads, with a nice value of -20 (favoured) to 19; below the present one it takes
+        /// CAP_SYS_NICE or RLIMIT_NICE.
+        case other(nice: Int)
+        /// `SCHED_FIFO`: before every ordinary thread, until it sleeps. Priority 1 (least) to 99; 1 suffices unless other
+        /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO. The kernel stops real-time threads for a part of
+        /// every second (/proc/sys/kernel/sched_rt_runtime_us) if they take all of it.
+        case fifo(priority: Int)
+        /// `SCHED_RR`: as `fifo`, in turns with others of its priority.
+        case roundRobin(priority: Int)
+        /// `SCHED_DEADLINE`: `runtime` within `deadline` of the begin of each `period`, guaranteed; runtime ≤ deadline ≤
+        /// period, from about 1 µs. Takes CAP_SYS_NICE; refused with EPERM to a thread restricted to some processors.
+        case deadline(runtime: Duration, deadline: Duration, period: Duration)
+    }
+
+    /// The class of the engine's thread. Nil leaves the one that it has from the thread that made the engine.
+    public var schedulingClass: SchedulingClass?
+
+    /// The processors that the thread may run on, by their numbers. Nil leaves those of the thread that made the engine.
+    public var processors: Set<Int>?
+
+    /// How late the kernel may make a wake-up of the thread to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more. 50 µs
+    /// is what threads have by themselves. Real-time classes have none.
+    public var timerSlack: Duration = .nanoseconds(1)
+
+    /// Whether the memory of the process stays in memory: `mlockall(2)`, of pages as they are touched (MCL_ONFAULT), present
+    /// and future ones.
+    ///
+    /// Counts for the whole process, from the first such engine to the end of the last; if the process has locked memory by
+    /// itself, that is left as it is. Where it may lock only so much (RLIMIT_MEMLOCK without CAP_IPC_LOCK) it is refused with
+    /// ENOMEM or EPERM, or, granted, later allocations beyond the limit fail.
+    public var locksMemory = false
+
+    /// How long the processors may take at most to leave an idle state, for the whole system: an open `/dev/cpu_dma_latency`,
+    /// in whole µs rounded down. Zero keeps them out of every idle state, which costs power and heat. The least of all that
+    /// anybody asks for holds. Nil asks for nothing.
+    public var wakeLatency: Duration?
+
+    /// Those for an ordinary process.
+    public init() {}
+}
+
+/// What became of one of an engine's settings.
+public struct SettingGrant: Sendable, Hashable, CustomStringConvertible {
+    /// Which one.
+    public enum Setting: String, Sendable, Hashable, CaseIterable {
+        /// `TimerEngine.Configuration.name`.
+        case threadName
+        /// `RealTimeSettings.timerSlack`.
+        case timerSlack
+        /// `RealTimeSettings.processors`.
+        case processors
+        /// `RealTimeSettings.schedulingClass`.
+        case schedulingClass
+        /// `RealTimeSettings.locksMemory`.
+        case locksMemory
+        /// `RealTimeSettings.wakeLatency`.
+        case wakeLatency
+    }
+
+    /// The kernel's answer.
+    public enum Outcome: Sendable, Hashable {
+        /// It holds.
+        case granted
+        /// It does not, and nothing was changed.
+        case refused(because: TimerError)
+    }
+
+    /// The setting.
+    public let setting: Setting
+    /// Whether it holds.
+    public let outcome: Outcome
+
+    /// Whether it holds.
+    public var isGranted: Bool { outcome == .granted }
+
+    /// One line: the setting, and the reason for a refusal.
+    public var description: String {
+        switch outcome {
+        case .granted: "\(setting.rawValue): granted"
+        case .refused(let error): "\(setting.rawValue): refused, \(error)"
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Real-time settings against the kernel: what is granted must be seen there, what is refused says why. Each in a process of
+/// its own, since some are the process's.
+@Suite(.serialized) struct RealTimeSettingsTests {
+    private static let isRoot = geteuid() == 0
+
+    @Test("By default only name and timer slack are asked for, and granted; nothing else changes")
+    func defaults() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine(.init(name: "a-name-that-is-cut"))
+            #expect(engine.grants.map(\.setting) == [.threadName, .timerSlack])
+            #expect(engine.grants.filter { !$0.isGranted } == [])
+            let seen = Seen(on: engine)
+            #expect(seen.name == "a-name-that-is-")
+            #expect(seen.timerSlack_ns == 1)
+            #expect(seen.schedule.policy == UInt32(SCHED_OTHER))
+            #expect(seen.schedule.nice == 0)
+            #expect(seen.processors == Kernel.status("Cpus_allowed_list", ofThread: hrt_thread_id()))
+            #expect(Kernel.status("VmLck", ofThread: hrt_thread_id()) == "0 kB")
+            #expect(hrt_thread_timer_slack_ns() == 50_000)
+        }
+    }
+
+    @Test(
+        "Class and priority are the thread's, and neither ours nor of threads it starts",
+        .enabled(if: isRoot, "takes CAP_SYS_NICE")
+    )
+    func classes() async {
+        await #expect(processExitsWith: .success) {
+            let classes: [(RealTimeSettings.SchedulingClass, policy: Int32, value: Int)] = [
+                (.fifo(priority: 7), SCHED_FIFO, 7), (.roundRobin(priority: 3), SCHED_RR, 3),
+                (.other(nice: -5), SCHED_OTHER, -5), (.other(nice: 19), SCHED_OTHER, 19),
+                (.deadline(runtime: .milliseconds(1), deadline: .milliseconds(5), period: .milliseconds(10)), 6, 0),
+            ]
+            for (schedulingClass, policy, value) in classes {
+                var configuration = TimerEngine.Configuration()
+                configuration.realTime.schedulingClass = schedulingClass
+                let engine = try TimerEngine(configuration)
+                #expect(engine.grants.last?.description == "schedulingClass: granted")
+                let seen = Seen(on: engine)
+                #expect(seen.schedule.policy == UInt32(policy))
+                #expect(policy == SCHED_OTHER ? seen.schedule.nice == value : seen.schedule.priority == value)
+                if policy == 6 {
+                    let times = (seen.schedule.runtime_ns, seen.schedule.deadline_ns, seen.schedule.period_ns)
+                    #expect(times == (1_000_000, 5_000_000, 10_000_000))
+                }
+                // A deadline thread may start no other without the flag, which we set.
+                #expect(seen.childsPolicy == UInt32(SCHED_OTHER))
+                var own = hrt_schedule()
+                #expect(hrt_thread_schedule(&own) == 0)
+                #expect(own.policy == UInt32(SCHED_OTHER) && own.nice == 0)
+            }
+        }
+    }
+
+    @Test("The thread runs on the processors that were asked for, and wakes with the slack that was asked for")
+    func processorsAndSlack() async {
+        await #expect(processExitsWith: .success) {
+            let last = (0..<64).last { hrt_thread_affinity() >> UInt64($0) & 1 == 1 }!
+            var configuration = TimerEngine.Configuration()
+            configuration.realTime.processors = [last]
+            configuration.realTime.timerSlack = .microseconds(20)
+            let before = hrt_thread_affinity()
+            let engine = try TimerEngine(configuration)
+            #expect(engine.grants.filter { !$0.isGranted } == [])
+            #expect(engine.grants.map(\.setting) == [.threadName, .timerSlack, .processors])
+            let seen = Seen(on: engine)
+            #expect(seen.processors == "\(last)")
+            #expect(seen.timerSlack_ns == 20_000)
+            #expect(hrt_thread_affinity() == before)
+        }
+    }
+
+    @Test(
+        "Memory is locked while an engine that asked for it lives, and stays so if the process had locked some itself",
+        .enabled(if: isRoot, "takes CAP_IPC_LOCK")
+    )
+    func memory() async {
+        await #expect(processExitsWith: .success) {
+            func locked() -> Bool { Kernel.status("VmLck", ofThread: hrt_thread_id()) != "0 kB" }
+            var configuration = TimerEngine.Configuration()
+            configuration.realTime.locksMemory = true
+            #expect(!locked())
+            let first = try TimerEngine(configuration)
+            #expect(first.grants.last?.description == "locksMemory: granted")
+            #expect(locked())
+            let second = try TimerEngine(configuration)
+            #expect(second.grants.last?.isGranted == true)
+            first.shutdown()
+            #expect(locked())
+            second.shutdown()
+            #expect(!locked())
+
+            let own = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+            mlock(own, 4096)
+            let third = try TimerEngine(configuration)
+            #expect(third.grants.last?.isGranted == true)
+            third.shutdown()
+            #expect(locked())
+        }
+    }
+
+    private static let hasLatencyFile = access("/dev/cpu_dma_latency", R_OK | W_OK) == 0
+
+    @Test(
+        "The bound on wake latency holds while the engine lives: the least of all",
+        .enabled(if: hasLatencyFile, "takes /dev/cpu_dma_latency")
+    )
+    func latency() async {
+        await #expect(processExitsWith: .success) {
+            func bound_us() -> Int32 {
+                var bound_us: Int32 = -1
+                let descriptor = open("/dev/cpu_dma_latency", O_RDONLY)
+                #expect(read(descriptor, &bound_us, 4) == 4)
+                close(descriptor)
+                return bound_us
+            }
+            let before_us = bound_us()
+            var engines: [TimerEngine] = []
+            for microseconds in [50, 20] {
+                var configuration = TimerEngine.Configuration()
+                configuration.realTime.wakeLatency = .microseconds(microseconds)
+                engines.append(try TimerEngine(configuration))
+                #expect(engines.last?.grants.last?.description == "wakeLatency: granted")
+                #expect(bound_us() == min(before_us, Int32(microseconds)))
+            }
+            engines.removeLast().shutdown()
+            #expect(bound_us() == min(before_us, 50))
+            engines.removeAll()
+            #expect(bound_us() == before_us)
+        }
+    }
+
+    @Test("What makes no sense is refused with the setting's name and what it takes, and the engine runs without it")
+    func refused() async {
+        await #expect(processExitsWith: .success) {
+            var configuration = TimerEngine.Configuration()
+            configuration.realTime.timerSlack = .zero
+            configuration.realTime.processors = [100_000, -1]
+            configuration.realTime.schedulingClass = .fifo(priority: 100)
+            configuration.realTime.wakeLatency = .seconds(-1)
+            let engine = try TimerEngine(configuration)
+            #expect(
+                engine.grants.map(\.description) == [
+                    "threadName: granted",
+                    "timerSlack: refused, cannot set timerSlack to 0.0 seconds (takes 1 ns or more): Invalid argument",
+                    "processors: refused, cannot set processors to [-1, 100000]: Invalid argument",
+                    "schedulingClass: refused, cannot set schedulingClass to SCHED_FIFO at priority 100 "
+                        + "(takes 1 ... 99): Invalid argument",
+                    "wakeLatency: refused, cannot set wakeLatency to -1.0 seconds by /dev/cpu_dma_latency "
+                        + "(takes 0 ... 2000 s): Invalid argument",
+                ]
+            )
+            #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
+            configuration.realTime = RealTimeSettings()
+            for nonsense: RealTimeSettings.SchedulingClass in [
+                .other(nice: -21), .other(nice: .max), .fifo(priority: .min), .roundRobin(priority: .max),
+                .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(-1)),
+            ] {
+                configuration.realTime.schedulingClass = nonsense
+                let grant = try TimerEngine(configuration).grants.last
+                guard case .refused(let error) = grant?.outcome else { return #expect(Bool(false), "\(nonsense)") }
+                #expect(error.errorNumber == EINVAL)
+            }
+            configuration.realTime = RealTimeSettings()
+            configuration.realTime.processors = []
+            let engineWithoutProcessors = try TimerEngine(configuration)
+            #expect(engineWithoutProcessors.grants.last?.isGranted == false)
+        }
+    }
+
+    @Test(
+        "Without privileges the kernel's refusals are told, and the engine fires all the same",
+        .enabled(if: isRoot, "drops them, and so needs them")
+    )
+    func unprivileged() async {
+        await #expect(processExitsWith: .success) {
+            var nothing = rlimit(rlim_cur: 0, rlim_max: 0)
+            for resource in [__RLIMIT_RTPRIO, __RLIMIT_NICE, __RLIMIT_MEMLOCK] {
+                #expect(setrlimit(__rlimit_resource_t(resource.rawValue), &nothing) == 0)
+            }
+            #expect(setuid(65_534) == 0)
+            var configuration = TimerEngine.Configuration()
+            configuration.realTime.schedulingClass = .fifo(priority: 1)
+            configuration.realTime.locksMemory = true
+            configuration.realTime.wakeLatency = .zero
+            let engine = try TimerEngine(configuration)
+            let errors = engine.grants.map { grant -> Int32? in
+                guard case .refused(let error) = grant.outcome else { return nil }
+                return error.errorNumber
+            }
+            #expect(errors == [nil, nil, EPERM, EPERM, EACCES])
+            #expect(Seen(on: engine).schedule.policy == UInt32(SCHED_OTHER))
+        }
+    }
+
+    @Test("The answers are there after the engine has ended, too")
+    func ended() throws {
+        let engine = try TimerEngine()
+        engine.shutdown()
+        #expect(engine.grants.count == 2)
+    }
+}
+
+/// What the kernel says about an engine's thread, asked on that thread.
+private struct Seen {
+    var name = ""
+    var timerSlack_ns: UInt64 = 0
+    var processors: String?
+    var schedule = hrt_schedule()
+    /// Of a thread that the engine's thread starts.
+    var childsPolicy: UInt32?
+
+    init(on engine: TimerEngine) {
+        let record = Recorder<Seen>()
+        engine.schedule(at: .distantPast) { _ in record.append(Seen()) }
+        while record.count == 0 { pause(.milliseconds(1)) }
+        self = record.all[0]
+    }
+
+    private init() {
+        let tid = hrt_thread_id()
+        name = String(Kernel.text(of: "/proc/self/task/\(tid)/comm")?.dropLast() ?? "")
+        timerSlack_ns = UInt64(Kernel.text(of: "/proc/\(tid)/timerslack_ns")?.dropLast() ?? "") ?? 0
+        processors = Kernel.status("Cpus_allowed_list", ofThread: tid)
+        _ = hrt_thread_schedule(&schedule)
+        let policies = Recorder<UInt32>()
+        let child = try? startThread {
+            var schedule = hrt_schedule()
+            if hrt_thread_schedule(&schedule) == 0 { policies.append(schedule.policy) }
+        }
+        if let child { join(child) }
+        childsPolicy = policies.all.first
+    }
+}
