@@ -8,7 +8,7 @@ UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 QUEUE = CSources/CHRTimer/hrt_queue*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
-.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address lint format model fuzz \
+.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format model fuzz \
     clock-steps time-namespace
 
 build:
@@ -28,7 +28,7 @@ strict:
 	$(SWIFT) build --build-tests --scratch-path .build-strict -Xswiftc -warnings-as-errors \
 	    -Xcc -Werror=all -Xcc -Werror=extra
 
-sanitize: sanitize-thread sanitize-address
+sanitize: sanitize-thread sanitize-address sanitize-realtime
 
 sanitize-thread:
 	TSAN_OPTIONS=halt_on_error=1 $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
@@ -37,6 +37,16 @@ sanitize-thread:
 # Foundation leaks every Timer of the tests that run beside it.
 sanitize-address:
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan
+
+# What is marked HRT_NONBLOCKING neither allocates, locks nor blocks: the compiler looks (-Wfunction-effects), and
+# RealtimeSanitizer ends the process at the first call that might. Needs clang 20, as Swift has it since 6.2.
+sanitize-realtime:
+	@clang -fsanitize=realtime -x c -fsyntax-only /dev/null || \
+	    { echo "this clang has no RealtimeSanitizer: put clang 20 or newer first in PATH"; exit 1; }
+	mkdir -p .build && clang -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
+	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/hrt_queue*.c CSources/CHRTimer/hrt_margin.c \
+	    CSources/CHRTimer/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
+	.build/fire_path
 
 # Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
 clock-steps:
