@@ -19,6 +19,7 @@ struct OperationTests {
 
     private static let packages =
         PublicOperations.comparisons(timers: 10) + [ContendedOperations.comparison(timers: 10)]
+        + [StatisticsOperations.comparison]
 
     @Test("of every package run", arguments: Self.packages.map(\.operation))
     func packagesRun(operation: String) throws {

@@ -111,6 +111,7 @@ struct OpsOptions: ParsableArguments {
         }
             + sizes.filter { $0 <= mostTimersOfPublicAPIs }.flatMap(PublicOperations.comparisons)
             + sizes.prefix(1).map(ContendedOperations.comparison)
+            + [StatisticsOperations.comparison]
     }
 
     /// The last processor by default: the first is the one that most interrupts go to.
