@@ -95,10 +95,33 @@ import Testing
         pthread_join(other, nil)
     }
 
+    @Test("Three threads against a host: of 9000 blocks none is lost, and the descriptor is quiet afterwards")
+    func wakeRace() throws {
+        let descriptor = try loop.hostDescriptor()
+        loop.process()
+        let threads = try (0..<3).map { _ in
+            try startThread { [loop, log] in
+                for _ in 0..<3000 { loop.perform { log.append("block") } }
+            }
+        }
+        while log.count < 9000 {
+            // A minute: a lost wake would never end.
+            guard isReadable(descriptor, within: 60_000) else {
+                Issue.record("a wake was lost after \(log.count) blocks")
+                break
+            }
+            loop.process()
+        }
+        for thread in threads { pthread_join(thread, nil) }
+        loop.process()
+        #expect(log.count == 9000)
+        #expect(!isReadable(descriptor, within: 0))
+    }
+
     @Test("Without descriptors there is none to give")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
-            let restore = Kernel.limitDescriptors(room: 4)
+            let restore = Kernel.limitDescriptors(room: 3)
             let loop = TimerLoop()
             restore()
             #expect(throws: TimerError(operation: "make an event loop", errorNumber: EMFILE)) {

@@ -7,8 +7,8 @@
 #include "hrt_clock.h"
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from another thread, and
-// descriptors that become readable or writable. A libevent event_base that holds our timerfd and our eventfd; libevent's
-// own timeouts are not used, as they are relative and in microseconds.
+// descriptors that become readable or writable. A libevent event_base that holds our timerfd, which also carries the wakes
+// (TFD_IOC_SET_TICKS, timerfd_create(2)); libevent's own timeouts are not used, as they are relative and in microseconds.
 //
 // All functions belong to one thread at a time, except hrt_loop_wake and hrt_loop_is_woken.
 typedef struct hrt_loop hrt_loop;
@@ -28,8 +28,8 @@ typedef struct {
     uint32_t events;  // HRT_READABLE | HRT_WRITABLE
 } hrt_ready;
 
-// 0, -ENOMEM, -EMFILE, -ENFILE. Takes five descriptors, all close-on-exec and non-blocking: the timerfd, the eventfd,
-// libevent's epoll set, and the signal pipe that libevent 2.1 makes in each base although none of ours ever uses it.
+// 0, -ENOMEM, -EMFILE, -ENFILE. Takes four descriptors, all close-on-exec and non-blocking: the timerfd, libevent's epoll
+// set, and the signal pipe that libevent 2.1 makes in each base (evsig_init_ in signal.c) although none of ours ever uses it.
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
 
 // The same with deadlines on another clock than CLOCK_MONOTONIC.
@@ -55,7 +55,8 @@ size_t hrt_loop_take_ready(hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *
 // wake is pending, or something watched is ready. Belongs to the loop. -ENOTSUP if libevent's epoll set cannot be found.
 int hrt_loop_descriptor(const hrt_loop *_Nonnull loop);
 
-// Arms the loop for a deadline without waiting, as hrt_loop_wait does, so that its descriptor becomes readable then.
+// Arms the loop for a deadline without waiting, so that its descriptor becomes readable then, or at once if a wake is pending,
+// and is not readable for anything that came before.
 void hrt_loop_arm(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.

@@ -23,7 +23,7 @@ typedef enum {
     // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first hrt_wait_create installs a
     // handler in the process. Only the waiting thread may have the signal unblocked.
     HRT_WAIT_NANOSLEEP = 2,
-    // The loop of hrt_loop.h: five descriptors, libevent in between.
+    // The loop of hrt_loop.h: four descriptors, libevent in between.
     HRT_WAIT_LIBEVENT = 3,
     // Reads the clock until the deadline: a whole processor, no system call.
     HRT_WAIT_SPIN = 4,

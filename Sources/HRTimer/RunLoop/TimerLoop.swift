@@ -13,9 +13,9 @@ import Synchronization
 /// while it is inside one of the `run` functions, and with no lock held. Everything else may be called from any thread and
 /// wakes the loop if need be: adding, moving and invalidating timers, `perform`, `stop`, `wakeUp`.
 ///
-/// The loop waits in libevent, on one absolute timerfd, an eventfd for wakes and the descriptors it was given. With
-/// nothing pending there are no wake-ups. It takes five descriptors; where the process has none left its timers work all
-/// the same, on a futex. They are freed with the last reference to the loop.
+/// The loop waits in libevent, on one absolute timerfd, which carries the wakes too, and the descriptors it was given. With
+/// nothing pending there are no wake-ups. It takes four descriptors, however many modes it has; where the process has none
+/// left its timers work all the same, on a futex. They are freed with the last reference to the loop.
 public final class TimerLoop: Sendable {
     let time: TimeBase
     let waiter = LoopWaiter()

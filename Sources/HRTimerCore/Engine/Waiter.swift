@@ -12,7 +12,7 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// `clock_nanosleep(2)`, woken by the signal SIGRTMAX - 1, for which it installs a handler. For comparison with the futex,
     /// which is as exact.
     case nanosleep
-    /// libevent's loop over our timerfd: five descriptors.
+    /// libevent's loop over our timerfd: four descriptors.
     case libevent
     /// No sleep at all: a whole processor for one engine.
     case spin

@@ -1,0 +1,69 @@
+// Signals as counts in an eventfd. The handler may run on any thread of the process.
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "hrt_status.h"
+#include "include/hrt_loop.h"
+
+enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
+
+// CLOSED, OPENING, or the descriptor plus one.
+static _Atomic int signal_fds[SIGNALS];
+static struct sigaction former_actions[SIGNALS];
+// Handlers that may hold a descriptor: none is closed before they are done.
+static _Atomic int signal_handlers;
+
+static void on_signal(int signal) {
+    int error = errno;
+    atomic_fetch_add(&signal_handlers, 1);
+    int fd = atomic_load(&signal_fds[signal]) - 1;
+    uint64_t one = 1;
+    // Can fail only when 2^64 - 2 signals wait to be taken.
+    if (fd >= 0 && write(fd, &one, sizeof one) < 0) (void)0;
+    atomic_fetch_sub(&signal_handlers, 1);
+    errno = error;
+}
+
+int hrt_signal_open(int signal, int *out_fd) {
+    if (signal <= 0 || signal >= SIGNALS) return -EINVAL;
+    int closed = CLOSED;
+    if (!atomic_compare_exchange_strong(&signal_fds[signal], &closed, OPENING)) return -EBUSY;
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) {
+        int error = errno;
+        atomic_store(&signal_fds[signal], CLOSED);
+        return -error;
+    }
+    atomic_store(&signal_fds[signal], fd + 1);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signal, &action, &former_actions[signal]) != 0) {
+        int error = errno;
+        atomic_store(&signal_fds[signal], CLOSED);
+        close(fd);
+        return -error;
+    }
+    *out_fd = fd;
+    return 0;
+}
+
+uint64_t hrt_signal_take(int signal) {
+    uint64_t count = 0;
+    int fd = atomic_load(&signal_fds[signal]) - 1;
+    if (fd >= 0 && read(fd, &count, sizeof count) < 0 && errno != EAGAIN) hrt_impossible("read of eventfd", errno);
+    return count;
+}
+
+void hrt_signal_close(int signal) {
+    int fd = atomic_load(&signal_fds[signal]) - 1;
+    if (fd < 0) return;
+    sigaction(signal, &former_actions[signal], NULL);
+    atomic_store(&signal_fds[signal], OPENING);
+    while (atomic_load(&signal_handlers) != 0) sched_yield();
+    close(fd);
+    atomic_store(&signal_fds[signal], CLOSED);
+}
