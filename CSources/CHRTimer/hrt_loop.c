@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "hrt_status.h"
+#include "hrt_wait_parts.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
@@ -178,6 +179,26 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
         if (found != 0) return found;
         // The deadline, or for no reason: the expiration of a wake that was consumed before it was there.
     }
+}
+
+int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
+    int64_t now_ns = hrt_clock_now_ns(loop->clock);
+    if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) return hrt_loop_wait(loop, deadline_ns);
+    int64_t sleep_ns;
+    if (__builtin_sub_overflow(deadline_ns, now_ns, &sleep_ns)) sleep_ns = HRT_NEVER;
+    int64_t wake_ns = deadline_ns - hrt_margin_ns(margin, sleep_ns, now_ns);
+    // Descriptors get one look all the same, lest timers that are never slept for keep them waiting.
+    if (wake_ns <= now_ns) return hrt_loop_poll(loop);
+    int found = hrt_loop_wait(loop, wake_ns);
+    if (found == 0) hrt_margin_record_wake(margin, sleep_ns, hrt_clock_now_ns(loop->clock) - wake_ns);
+    return found;
+}
+
+int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
+    int64_t began_ns = hrt_clock_now_ns(loop->clock);
+    int64_t now_ns = hrt_wait_spin(&loop->woken, loop->clock, deadline_ns, began_ns, INT64_MAX);
+    hrt_margin_record_spin(margin, now_ns - began_ns);
+    return now_ns >= deadline_ns ? 0 : look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {

@@ -62,6 +62,8 @@ void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t
     }
 }
 
+void hrt_margin_set_budget(hrt_margin *margin, double budget) { margin->budget = clamp(budget, 0, 1); }
+
 static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
     double elapsed_ns = (double)(now_ns - margin->allowance_as_of_ns);
     if (elapsed_ns <= 0) return;

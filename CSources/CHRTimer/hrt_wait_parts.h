@@ -46,4 +46,9 @@ void hrt_wait_nanosleep_wake(hrt_wait *wait);
 
 int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns);
 
+// Reads the clock from now_ns on until the deadline, until *woken is not 0, which it leaves so, or if more than longest_ns
+// is left: the clock was set back. Gives the last reading.
+int64_t hrt_wait_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns, int64_t now_ns,
+                      int64_t longest_ns);
+
 #endif

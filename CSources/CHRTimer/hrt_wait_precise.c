@@ -21,9 +21,10 @@ static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
 
 // The vDSO's clock is read in the time of two pauses, and is the clock that was asked for: no calibration of the processor's
 // own counter can make it early.
-static int64_t spin(hrt_wait *wait, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns) {
+int64_t hrt_wait_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns, int64_t now_ns,
+                      int64_t longest_ns) {
     while (now_ns < deadline_ns) {
-        if (atomic_load_explicit(&wait->woken, memory_order_relaxed)) break;
+        if (atomic_load_explicit(woken, memory_order_relaxed)) break;
         // Unsigned: the difference may not fit the sign.
         uint64_t left_ns = (uint64_t)deadline_ns - (uint64_t)now_ns;
         if (left_ns > (uint64_t)YIELD_ABOVE_NS) {
@@ -32,13 +33,14 @@ static int64_t spin(hrt_wait *wait, int64_t deadline_ns, int64_t now_ns, int64_t
         } else if (left_ns > (uint64_t)PAUSE_ABOVE_NS) {
             pause_processor();
         }
-        now_ns = hrt_clock_now_ns(wait->clock);
+        now_ns = hrt_clock_now_ns(clock);
     }
     return now_ns;
 }
 
 int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns) {
-    while (spin(wait, deadline_ns, hrt_clock_now_ns(wait->clock), INT64_MAX) < deadline_ns) {
+    int64_t now_ns = hrt_clock_now_ns(wait->clock);
+    while ((now_ns = hrt_wait_spin(&wait->woken, wait->clock, deadline_ns, now_ns, INT64_MAX)) < deadline_ns) {
         if (atomic_load_explicit(&wait->woken, memory_order_relaxed)) break;
     }
     return hrt_wait_consume_wake(wait);
@@ -69,7 +71,7 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
     for (;;) {
         int64_t now_ns = hrt_clock_now_ns(wait->clock);
         int64_t began_ns = steady_ns(wait, now_ns);
-        now_ns = spin(wait, deadline_ns, now_ns, LONGEST_SPIN_NS);
+        now_ns = hrt_wait_spin(&wait->woken, wait->clock, deadline_ns, now_ns, LONGEST_SPIN_NS);
         *out_now_ns = now_ns;
         int64_t spun_ns = steady_ns(wait, now_ns) - began_ns;
         hrt_margin_record_spin(margin, spun_ns);

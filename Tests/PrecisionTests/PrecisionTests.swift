@@ -62,4 +62,27 @@ import Testing
         }
         #expect(best < .microseconds(200))
     }
+
+    @Test(
+        "A precise loop timer, of a precise loop or by itself, is never early, and its best fire is less than 20 µs late",
+        arguments: [true, false]
+    )
+    func loopTimer(isOfLoop: Bool) throws {
+        let worker = try TimerLoop.thread(precision: isOfLoop ? .precise : .normal)
+        let latenesses = Recorder<Duration>()
+        let done = DispatchSemaphore(value: 0)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { timer in
+            latenesses.append(timer.fireInstant.duration(to: .now))
+            if latenesses.count == 300 {
+                timer.invalidate()
+                done.signal()
+            }
+        }
+        if !isOfLoop { timer.precision = .precise }
+        worker.loop.add(timer, forMode: .default)
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        worker.end()
+        #expect(latenesses.all.allSatisfy { $0 >= .zero })
+        #expect(latenesses.all.min()! < .microseconds(20))
+    }
 }

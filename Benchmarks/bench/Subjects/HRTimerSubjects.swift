@@ -11,7 +11,11 @@ extension Subject {
         Subject("hrtimer.source.precise", "the same; sleeps until a margin before the deadline and spins the rest") {
             try measureSource($0, .precise)
         },
-        Subject("hrtimer.loop-timer.normal", "LoopTimer on a TimerLoop, repeating", measure: measureLoopTimer),
+        Subject("hrtimer.loop-timer.normal", "LoopTimer on a TimerLoop, repeating") { measureLoopTimer($0, .normal) },
+        Subject("hrtimer.loop-timer.precise", "the same; the loop sleeps until a margin before the deadline and spins")
+        {
+            measureLoopTimer($0, .precise)
+        },
         Subject(
             "hrtimer.display-link",
             "DisplayLink on the virtual grid, the interval's rate",
@@ -58,9 +62,8 @@ extension Subject {
         }
     }
 
-    @Sendable
-    private static func measureLoopTimer(_ recorder: BlockRecorder) {
-        let loop = TimerLoop()
+    private static func measureLoopTimer(_ recorder: BlockRecorder, _ precision: TimerPrecision) {
+        let loop = TimerLoop(precision: precision)
         let first = MonotonicInstant(nanoseconds: recorder.begin())
         let interval = Duration.nanoseconds(recorder.interval_ns)
         let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { timer in

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "hrt_clock.h"
+#include "hrt_margin.h"
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from another thread, and
 // descriptors that become readable or writable. A libevent event_base that holds our timerfd, which also carries the wakes
@@ -43,6 +44,14 @@ void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 // blocking. HRT_NEVER has no deadline. The timerfd is armed only if the deadline is another than the one armed, or has
 // expired. timerfd_settime(2) with TFD_TIMER_ABSTIME, event_base_loop with EVLOOP_ONCE.
 int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
+
+// The first part of a precise wait: as hrt_loop_wait, but until the margin before the deadline; at once, after one look at
+// everything, if the margin has begun.
+int hrt_loop_wait_until_margin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin);
+
+// The second part, if the first found nothing: reads the clock until the deadline (0), or until a wake. Descriptors are not
+// looked at: what becomes ready meanwhile is found by the next wait or poll, unless a wake comes.
+int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin);
 
 // As a wait for a past deadline. No system call if nothing is watched and no wake is pending.
 int hrt_loop_poll(hrt_loop *_Nonnull loop);

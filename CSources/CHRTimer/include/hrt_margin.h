@@ -33,6 +33,9 @@ typedef struct {
 // Values out of range count as the nearest bound. One thread at a time uses a margin, as with all functions here.
 void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t now_ns);
 
+// Another budget from now on; as in hrt_margin_init.
+void hrt_margin_set_budget(hrt_margin *margin, double budget);
+
 // The margin for a sleep of about sleep_ns that begins now: 0 or more. Never more than the allowance.
 int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING;
 

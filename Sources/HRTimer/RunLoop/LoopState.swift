@@ -1,4 +1,5 @@
 import CHRTimer
+import HRTimerCore
 
 /// What a loop keeps under its lock.
 ///
@@ -6,9 +7,16 @@ import CHRTimer
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     var timers = PendingTimers<TimerRecord>()
+    /// How exact its timers are, unless one asks for more.
+    var precision = TimerPrecision.coalesced
+    var spinBudget = SpinMargin.defaultBudget
+    /// The deadlines of timers that ask for `.precise` themselves.
+    private var preciseDeadlines = PendingTimers<Void>()
     /// Taken out of the queue, in order of firing, their turn not yet come. Shared by nested runs: the inner one fires what
     /// the outer one took.
     var due = DueTimers()
+    /// Taken out of the queue before their deadline, while the thread spins up to it.
+    private var prepared = PreparedTimers()
     /// Due timers of modes that are not running.
     var setAside = SetAsideTimers()
     var performs = PendingPerforms()
@@ -33,6 +41,8 @@ struct LoopState: ~Copyable, Sendable {
         /// Its own, also while it is set aside and the queue has another.
         var deadline_ns = Int64.max
         var isSetAside = false
+        /// Its place among the precise deadlines, if it asks for that.
+        var preciseToken: TimerToken?
     }
 
     /// Where a timer is: in the queue; among the due ones; put aside because no mode of its runs; or nowhere, while its
@@ -84,8 +94,15 @@ extension LoopState {
         if timers.records[token.slot].phase == .aside { setAside.modes.formUnion(modes) }
     }
 
+    /// Forgets all timers and gives their records, to be let go after the lock.
+    mutating func endTimers() -> [TimerRecord] {
+        _ = preciseDeadlines.end()
+        return timers.end()
+    }
+
     mutating func removeTimer(_ token: TimerToken) -> TimerRecord? {
         guard let record = timers.remove(token) else { return nil }
+        if let preciseToken = record.preciseToken { _ = preciseDeadlines.remove(preciseToken) }
         modes.removeMember(from: record.modes)
         return record
     }
@@ -102,19 +119,58 @@ extension LoopState {
         return nil
     }
 
-    mutating func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) {
-        guard timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns) else { return }
-        timers.records[token.slot].phase = .armed
-        timers.records[token.slot].deadline_ns = deadline_ns
-        if tolerance_ns > 0 { hasTolerance = true }
+    /// What a timer asks for.
+    struct Arming: Sendable {
+        var deadline_ns: Int64
+        var tolerance_ns: Int64
+        var isPrecise: Bool
     }
 
-    /// When to wake for the next timer: its deadline, or with tolerances the latest instant that suits all.
-    var nextWake_ns: Int64 { hasTolerance ? timers.nextWake_ns : timers.next_ns }
+    mutating func arm(_ token: TimerToken, _ arming: Arming) {
+        guard timers.arm(token, deadline_ns: arming.deadline_ns, tolerance_ns: arming.tolerance_ns) else { return }
+        timers.records[token.slot].phase = .armed
+        timers.records[token.slot].deadline_ns = arming.deadline_ns
+        if arming.tolerance_ns > 0 { hasTolerance = true }
+        if arming.isPrecise {
+            let preciseToken = timers.records[token.slot].preciseToken ?? preciseDeadlines.add(())
+            timers.records[token.slot].preciseToken = preciseToken
+            preciseDeadlines.arm(preciseToken, deadline_ns: arming.deadline_ns)
+        } else if let preciseToken = timers.records[token.slot].preciseToken.take() {
+            _ = preciseDeadlines.remove(preciseToken)
+        }
+    }
 
-    /// Whether the thread sleeps too long for `deadline_ns`. If so it counts as awake from now on, so that more of the kind
-    /// send no second wake.
-    mutating func mustWake(for deadline_ns: Int64) -> Bool {
+    /// When to be awake, and whether to spin up to it.
+    struct Wake: Sendable {
+        var at_ns: Int64
+        /// Nil: the kernel's own lateness will do.
+        var spinBudget: Double?
+    }
+
+    /// The deadline of the next timer, or where tolerances count the latest instant that suits all.
+    var nextWake: Wake {
+        let next_ns = hasTolerance && precision == .coalesced ? timers.nextWake_ns : timers.next_ns
+        // Prepared ones are there if a wake ended the spin.
+        let precise_ns = min(preciseDeadlines.next_ns, prepared.deadline_ns)
+        if precision == .precise { return Wake(at_ns: min(next_ns, precise_ns), spinBudget: spinBudget) }
+        if precise_ns == .max { return Wake(at_ns: next_ns) }
+        // An ordinary wake-up just before a precise deadline would spoil it, being late: it is waited for precisely too.
+        let isPrecise = precise_ns.subtractingSaturating(next_ns) < Self.preciseNeighbourhood_ns
+        return Wake(at_ns: min(next_ns, precise_ns), spinBudget: isPrecise ? spinBudget : nil)
+    }
+
+    private static let preciseNeighbourhood_ns: Int64 = 100_000
+
+    /// Whether the thread sleeps too long for what was armed just now.
+    mutating func mustWake(for arming: Arming) -> Bool {
+        mustWake(
+            for: precision == .coalesced
+                ? arming.deadline_ns.addingSaturating(arming.tolerance_ns) : arming.deadline_ns
+        )
+    }
+
+    /// The same for an instant. If so the thread counts as awake from now on, so that more of the kind send no second wake.
+    private mutating func mustWake(for deadline_ns: Int64) -> Bool {
         guard deadline_ns < sleepsUntil_ns else { return false }
         sleepsUntil_ns = .min
         return true
@@ -126,25 +182,53 @@ extension LoopState {
 
 // Due timers.
 extension LoopState {
-    /// Takes what is due at `now_ns` out of the queue.
+    /// Moves what is due at `now_ns` to the due timers, in order of firing.
     mutating func collectDue(now_ns: Int64) {
         readmit()
         let served = served
+        if prepared.deadline_ns <= now_ns {
+            takeDue(now_ns: prepared.deadline_ns - 1) { $0.place($1, served) }
+            for index in prepared.tokens.indices {
+                let token = prepared.tokens[index]
+                // Neither invalidated nor moved since.
+                if timers.isLive(token), timers.records[token.slot].phase == .due { place(token, served) }
+            }
+            prepared.removeAll()
+        }
+        takeDue(now_ns: now_ns) { $0.place($1, served) }
+    }
+
+    /// Has what will be due at `deadline_ns` taken out of the queue, while there is time for it.
+    mutating func prepareDue(at deadline_ns: Int64) {
+        guard prepared.tokens.isEmpty else { return }
+        takeDue(now_ns: deadline_ns) { state, token in
+            state.timers.records[token.slot].phase = .due
+            state.prepared.tokens.append(token)
+        }
+        if !prepared.tokens.isEmpty { prepared.deadline_ns = deadline_ns }
+    }
+
+    private mutating func takeDue(now_ns: Int64, _ take: (inout LoopState, TimerToken) -> Void) {
+        guard timers.hasDue(at: now_ns) else { return }
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
             // A call gives a bounded number, perhaps none.
             while timers.hasDue(at: now_ns) {
                 let count = timers.takeDue(now_ns: now_ns, into: batch)
                 for due in batch[..<count] {
                     let token = TimerToken(due.token)
-                    if timers.records[token.slot].modes.intersects(served) {
-                        timers.records[token.slot].phase = .due
-                        self.due.append(token)
-                    } else {
-                        putAside(token)
+                    if let preciseToken = timers.records[token.slot].preciseToken {
+                        preciseDeadlines.disarm(preciseToken)
                     }
+                    take(&self, token)
                 }
             }
         }
+    }
+
+    private mutating func place(_ token: TimerToken, _ served: ModeSet) {
+        guard timers.records[token.slot].modes.intersects(served) else { return putAside(token) }
+        timers.records[token.slot].phase = .due
+        due.append(token)
     }
 
     /// The next due timer that still is: neither invalidated nor moved since it was taken.
@@ -213,6 +297,18 @@ struct DueTimers: Sendable {
             }
         }
         return tokens[first]
+    }
+}
+
+struct PreparedTimers: Sendable {
+    /// In order of firing; stale ones, and such as were moved since, are among them.
+    var tokens: [TimerToken] = []
+    /// Never, if there are none.
+    var deadline_ns = Int64.max
+
+    mutating func removeAll() {
+        tokens.removeAll(keepingCapacity: true)
+        deadline_ns = .max
     }
 }
 

@@ -15,12 +15,15 @@ public final class LoopThread: Sendable {
     public let loop: TimerLoop
     private let thread: Locked<pthread_t?>
 
-    init(name: String, time: TimeBase) throws(TimerError) {
-        let loop = TimerLoop(time: time)
+    init(name: String, precision: TimerPrecision, time: TimeBase) throws(TimerError) {
+        let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.isKeptAlive = true
         let started = try startThread {
             name.withCString { hrt_thread_set_name($0) }
+            // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
+            // range.
+            if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
             loop.runUntilEnded()
         }
         thread = Locked(started)
@@ -46,10 +49,16 @@ public final class LoopThread: Sendable {
 }
 
 extension TimerLoop {
-    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. Throws EAGAIN if there is no room
-    /// for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
-    public static func thread(name: String = "timerloop", time: TimeBase = .kernel) throws(TimerError) -> LoopThread {
-        try LoopThread(name: name, time: time)
+    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
+    /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
+    ///
+    /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
+    public static func thread(
+        name: String = "timerloop",
+        precision: TimerPrecision = .coalesced,
+        time: TimeBase = .kernel
+    ) throws(TimerError) -> LoopThread {
+        try LoopThread(name: name, precision: precision, time: time)
     }
 
     /// The whole life of the calling thread.

@@ -86,6 +86,6 @@ extension LoopTimer {
         state.deadline_ns = deadline_ns
         guard let token = state.token else { return }
         // The loop is awake: this is its thread.
-        _ = loop.arm(token, deadline_ns: deadline_ns, tolerance_ns: state.tolerance_ns)
+        _ = loop.arm(token, state.arming)
     }
 }

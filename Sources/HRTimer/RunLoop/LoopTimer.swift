@@ -28,6 +28,8 @@ public final class LoopTimer: Sendable {
         var origin: Origin
         var repetition: Repetition
         var tolerance_ns: Int64 = 0
+        /// Nil for the loop's own.
+        var precision: TimerPrecision?
         private(set) weak var loop: TimerLoop?
         private(set) var token: TimerToken?
         /// The loop's address: to compare it costs nothing, to load a weak reference some 50 ns.
@@ -248,7 +250,7 @@ extension LoopTimer {
     }
 
     /// As `withLoop`, and then wakes the loop if `body` says so.
-    private func update(_ body: (inout State, TimerLoop?) -> Bool) {
+    func update(_ body: (inout State, TimerLoop?) -> Bool) {
         let toWake = withLoop { state, loop in body(&state, loop) ? loop : nil }
         toWake?.waiter.wake()
     }
@@ -258,9 +260,9 @@ extension LoopTimer {
     }
 
     /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
-    private static func rearm(_ state: inout State, _ loop: TimerLoop) -> Bool {
+    static func rearm(_ state: inout State, _ loop: TimerLoop) -> Bool {
         guard !state.isFiring, let token = state.token else { return false }
-        return loop.arm(token, deadline_ns: state.deadline_ns, tolerance_ns: state.tolerance_ns)
+        return loop.arm(token, state.arming)
     }
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {

@@ -1,4 +1,5 @@
 import CHRTimer
+import HRTimerCore
 import Synchronization
 
 /// Owner of a `hrt_loop`. One thread waits, any thread wakes.
@@ -10,6 +11,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let loop: OpaquePointer?
     private let futex: Waiter?
     private let isFutexWoken = Atomic(false)
+    /// Made by the first precise wait.
+    private var margin: SpinMargin?
     /// Why there is no `hrt_loop`.
     let failure: TimerError?
 
@@ -36,6 +39,29 @@ final class LoopWaiter: @unchecked Sendable {
     func wait(until deadline_ns: Int64) -> Found {
         if let loop { return Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
         let isWoken = futex?.wait(until: deadline_ns) ?? false
+        isFutexWoken.store(false, ordering: .relaxed)
+        return isWoken ? .woken : []
+    }
+
+    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning.
+    func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> Found {
+        let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
+        self.margin = margin
+        hrt_margin_set_budget(margin.c, spinBudget)
+        guard let loop else { return waitOnFutex(until: deadline_ns, margin, prepare) }
+        let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)
+        if found != 0 { return Found(rawValue: found) }
+        prepare()
+        return Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c))
+    }
+
+    private func waitOnFutex(until deadline_ns: Int64, _ margin: SpinMargin, _ prepare: () -> Void) -> Found {
+        guard let futex else { return [] }
+        var isWoken = futex.waitToMargin(before: deadline_ns, margin)
+        if !isWoken {
+            prepare()
+            isWoken = futex.spin(until: deadline_ns, margin).isWoken
+        }
         isFutexWoken.store(false, ordering: .relaxed)
         return isWoken ? .woken : []
     }

@@ -32,7 +32,7 @@ extension TimerLoop {
                 state.collectDue(now_ns: now_ns)
                 if !state.due.isEmpty || state.hasWorkNow { return .min }
                 // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
-                state.sleepsUntil_ns = state.nextWake_ns
+                state.sleepsUntil_ns = state.nextWake.at_ns
                 return state.sleepsUntil_ns
             }
             waiter.arm(until_ns)

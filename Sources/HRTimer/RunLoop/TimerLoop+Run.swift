@@ -156,10 +156,10 @@ extension TimerLoop {
     private func sleep(limit_ns: Int64) {
         updateWatches()
         while true {
-            let until_ns = state.withLock { prepareToSleep(limit_ns, &$0) }
-            let found = sleep(until_ns: until_ns)
+            let wake = state.withLock { prepareToSleep(limit_ns, &$0) }
+            let found = sleep(until: wake)
             let now_ns = time.now_ns
-            if !found.isEmpty || until_ns == .min || now_ns >= limit_ns { break }
+            if !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns { break }
             // Nothing due, then the queue asked for a look that was early, or the timer is of a mode that does not run: no
             // reason for a pass.
             let isDue = state.withLock { state in
@@ -174,18 +174,26 @@ extension TimerLoop {
     }
 
     /// What to sleep until; `.min` to look for descriptors and wakes without waiting.
-    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Int64 {
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> LoopState.Wake {
         // A block or a trigger may have been the last thing there was.
         let isOver = state.runs.last?.isStopped ?? true || state.isEnded || !state.hasWork(in: state.served)
-        if isOver || state.hasWorkNow { return .min }
+        if isOver || state.hasWorkNow { return LoopState.Wake(at_ns: .min) }
         state.readmit()
-        state.sleepsUntil_ns = min(limit_ns, state.nextWake_ns)
-        return state.sleepsUntil_ns
+        var wake = state.nextWake
+        if limit_ns < wake.at_ns { wake = LoopState.Wake(at_ns: limit_ns) }
+        state.sleepsUntil_ns = wake.at_ns
+        return wake
     }
 
-    private func sleep(until_ns: Int64) -> LoopWaiter.Found {
+    private func sleep(until wake: LoopState.Wake) -> LoopWaiter.Found {
+        let until_ns = wake.at_ns
         if until_ns == .min { return waiter.poll() }
-        guard let virtual = time.virtual else { return waiter.wait(until: until_ns) }
+        guard let virtual = time.virtual else {
+            guard let spinBudget = wake.spinBudget else { return waiter.wait(until: until_ns) }
+            return waiter.wait(until: until_ns, spinBudget: spinBudget) {
+                state.withLock { $0.prepareDue(at: until_ns) }
+            }
+        }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
         let found = waiter.poll()
         guard found.isEmpty, virtual.now_ns < until_ns else { return found }

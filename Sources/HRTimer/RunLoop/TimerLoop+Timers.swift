@@ -54,10 +54,10 @@ extension TimerLoop {
         }
     }
 
-    func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) -> Bool {
+    func arm(_ token: TimerToken, _ arming: LoopState.Arming) -> Bool {
         state.withLock { state in
-            state.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
-            return state.mustWake(for: deadline_ns.addingSaturating(tolerance_ns))
+            state.arm(token, arming)
+            return state.mustWake(for: arming)
         }
     }
 

@@ -36,8 +36,9 @@ public final class TimerLoop: Sendable {
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
     ///
     /// For tests, on a virtual time: such a loop never sleeps, it moves the clock to its next deadline instead.
-    public convenience init(time: TimeBase = .kernel) {
+    public convenience init(time: TimeBase = .kernel, precision: TimerPrecision = .coalesced) {
         self.init(owner: .free, time: time)
+        self.precision = precision
     }
 
     /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process.
@@ -74,7 +75,7 @@ public final class TimerLoop: Sendable {
             state.modes.removeAllMembers()
             for index in state.runs.indices { state.runs[index].isStopped = true }
             return (
-                timers: state.timers.end(), sources: state.descriptors.removeAll(waiter),
+                timers: state.endTimers(), sources: state.descriptors.removeAll(waiter),
                 triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),
                 blocks: state.performs.removeAll()
             )

@@ -28,7 +28,7 @@ public final class TimerEngine: Sendable {
         /// suffice all margins shrink, down to what costs nothing. It is kept over every second within 10 %.
         ///
         /// The default lets a 1 kHz timer spin 15 µs a fire on average.
-        public var spinBudget = 0.015
+        public var spinBudget = SpinMargin.defaultBudget
         /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
         public var realTime = RealTimeSettings()
         /// Whom to tell about late fires.

@@ -1,4 +1,5 @@
-/// How exact a timer is to be, and at what price. An engine has one for all its timers; a timer may ask for more.
+/// How exact a timer is to be, and at what price. An engine or a loop has one for all its timers; a timer may ask for
+/// more.
 public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// Tolerance is real: timers whose windows, from the deadline to the deadline plus tolerance, overlap share one wake-up,
     /// at the earliest end of a window. Never before a deadline; after the end of a window by the wake latency alone.
@@ -6,7 +7,8 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// The kernel is armed for each deadline, whatever the tolerance. Late by the kernel's wake latency.
     case normal
     /// The thread has itself woken a little before the deadline and reads the clock until it has come. How much before
-    /// follows the wake latencies seen lately, within the engine's `spinBudget`. Most fires are late by less than a microsecond.
+    /// follows the wake latencies seen lately, within the `spinBudget` of its engine or loop. Most fires are late by less
+    /// than a microsecond.
     case precise
 
     /// From cheap to exact.

@@ -54,12 +54,13 @@ package final class Waiter: @unchecked Sendable {
     }
 
     /// As `wait(until:)`, but until the margin before the deadline.
-    func waitToMargin(before deadline_ns: Int64, _ margin: SpinMargin) -> Bool {
+    package func waitToMargin(before deadline_ns: Int64, _ margin: SpinMargin) -> Bool {
         hrt_wait_until_margin(wait, deadline_ns, margin.c) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the last reading, and how long it took.
-    func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64) {
+    /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the
+    /// last reading, and how long it took.
+    package func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64) {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
         let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns, &spun_ns)

@@ -1,0 +1,185 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Precise waiting in a loop, on the real kernel.
+@Suite(.serialized) struct LoopPrecisionContractTests {
+    /// A loop of the C core whose margin has learned that wakes come 5 ms late: it spins for as long.
+    private final class Spinner: @unchecked Sendable {
+        // Sendable: one thread waits, and hrt_loop_wake is for any.
+        private let loop: OpaquePointer
+        private let margin = UnsafeMutablePointer<hrt_margin>.allocate(capacity: 1)
+
+        init() {
+            var loop: OpaquePointer?
+            #expect(hrt_loop_create(&loop) == 0)
+            self.loop = loop!
+            hrt_margin_init(margin, 0.9, 1, MonotonicInstant.now.nanoseconds)
+            for sleep_ns: Int64 in [100_000, 1_000_000, 100_000_000] {
+                for _ in 0..<200 { hrt_margin_record_wake(margin, sleep_ns, 5_000_000) }
+            }
+        }
+
+        deinit {
+            hrt_loop_destroy(loop)
+            margin.deallocate()
+        }
+
+        func wait(until deadline: MonotonicInstant) -> Int32 {
+            let found = hrt_loop_wait_until_margin(loop, deadline.nanoseconds, margin)
+            return found != 0 ? found : hrt_loop_spin(loop, deadline.nanoseconds, margin)
+        }
+
+        func poll() -> Int32 { hrt_loop_poll(loop) }
+
+        func wake() { hrt_loop_wake(loop) }
+
+        /// Calls `body` while `descriptor` is watched.
+        func watching(_ descriptor: Int32, _ body: () -> Void) {
+            var watch: OpaquePointer?
+            #expect(hrt_loop_watch(loop, descriptor, UInt32(HRT_READABLE), 7, &watch) == 0)
+            body()
+            hrt_loop_unwatch(loop, watch!)
+        }
+    }
+
+    private func sleep(until instant: MonotonicInstant) {
+        hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, instant.nanoseconds)
+    }
+
+    @Test("Never early, from a microsecond to ten milliseconds, and past deadlines return at once")
+    func neverEarly() {
+        let spinner = Spinner()
+        for delay_us in [-1, 0, 1, 10, 100, 1000, 10_000] {
+            for _ in 0..<(delay_us < 1000 ? 100 : 5) {
+                let deadline = MonotonicInstant.now.advanced(by: .microseconds(delay_us))
+                #expect(spinner.wait(until: deadline) == 0)
+                #expect(MonotonicInstant.now >= deadline)
+            }
+        }
+    }
+
+    @Test("A wake ends the sleep and the spin, and is consumed by that")
+    func wakes() throws {
+        let spinner = Spinner()
+        for delay_ms in [1, 1000] {
+            let deadline = MonotonicInstant.now.advanced(by: .milliseconds(delay_ms))
+            spinner.wake()
+            #expect(spinner.wait(until: deadline) == Int32(HRT_LOOP_WOKEN))
+            #expect(spinner.wait(until: deadline.advanced(by: .milliseconds(1))) == 0)
+        }
+        // Races against the 5 ms that are spun.
+        for delay_us in stride(from: 0, to: 6000, by: 200) {
+            let start = MonotonicInstant.now
+            let waker = try startThread { [self] in
+                sleep(until: start.advanced(by: .microseconds(delay_us)))
+                spinner.wake()
+            }
+            while spinner.wait(until: start.advanced(by: .seconds(60))) != Int32(HRT_LOOP_WOKEN) {}
+            pthread_join(waker, nil)
+        }
+    }
+
+    @Test("A descriptor that is ready before the margin is found there; one in the margin after the deadline")
+    func descriptors() throws {
+        let spinner = Spinner()
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        spinner.watching(ends[0]) {
+            write(ends[1], "x", 1)
+            // In the margin already, at least by its 5 ms, and before it.
+            for delay_ms in [1, 1000] {
+                let deadline = MonotonicInstant.now.advanced(by: .milliseconds(delay_ms))
+                #expect(spinner.wait(until: deadline) == Int32(HRT_LOOP_READY))
+            }
+            var byte: UInt8 = 0
+            read(ends[0], &byte, 1)
+            let deadline = MonotonicInstant.now.advanced(by: .milliseconds(4))
+            let writer = try? startThread { [self, ends] in
+                sleep(until: deadline.advanced(by: .milliseconds(-2)))
+                write(ends[1], "x", 1)
+            }
+            let found = spinner.wait(until: deadline)
+            // On a machine busy enough the margin begins after the byte is there.
+            if found == 0 { #expect(MonotonicInstant.now >= deadline) }
+            if let writer { pthread_join(writer, nil) }
+            #expect(spinner.poll() == Int32(HRT_LOOP_READY))
+        }
+        ends.forEach { close($0) }
+    }
+
+    @Test("A precise loop is served by other threads while it waits: blocks, an earlier timer, its end; none is early")
+    func served() throws {
+        let worker = try TimerLoop.thread(name: "precise", precision: .precise)
+        worker.loop.spinBudget = 1
+        let log = Recorder<String>()
+        let early = Recorder<Duration>()
+        func timer(_ name: String, _ deadline: MonotonicInstant) -> LoopTimer {
+            LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { timer in
+                log.append(name)
+                let now = MonotonicInstant.now
+                if timer.fireInstant > now { early.append(now.duration(to: timer.fireInstant)) }
+            }
+        }
+        let far = timer("far", .now.advanced(by: .seconds(3600)))
+        worker.loop.add(far, forMode: .default)
+        for index in 0..<200 {
+            worker.loop.perform { log.append("block") }
+            let soon = MonotonicInstant.now.advanced(by: .microseconds(index * 5))
+            worker.loop.add(timer("late", soon.advanced(by: .microseconds(50))), forMode: .default)
+            worker.loop.add(timer("soon", soon), forMode: .default)
+            while log.count < 3 * (index + 1) { usleep(50) }
+        }
+        #expect(Set(log.all) == ["block", "late", "soon"])
+        #expect(early.all == [])
+        worker.end()
+        #expect(!far.isValid)
+    }
+
+    @Test("A precise repeating timer does not keep a descriptor waiting, nor a socket the timer")
+    func fairness() throws {
+        let loop = TimerLoop(precision: .precise)
+        loop.spinBudget = 1
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        let calls = Recorder<Bool>()
+        let source = try LoopSource(descriptor: ends[0]) { source, _ in calls.append(true) }
+        try loop.add(source, forMode: .default)
+        write(ends[1], "x", 1)
+        let ticks = Recorder<Bool>()
+        let timer = LoopTimer(timeInterval: .microseconds(20), repeats: true) { timer in
+            ticks.append(true)
+            if ticks.count >= 200, calls.count >= 200 { loop.stop() }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: .now.advanced(by: .seconds(60)))
+        #expect(ticks.count >= 200)
+        #expect(calls.count >= 200)
+        source.invalidate()
+        ends.forEach { close($0) }
+    }
+
+    @Test("Without a descriptor left a precise loop waits on a futex, as exactly")
+    func exhausted() async {
+        await #expect(processExitsWith: .success) {
+            let restore = Kernel.limitDescriptors(room: 0)
+            let loop = TimerLoop(precision: .precise)
+            restore()
+            let early = Recorder<Bool>()
+            let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { timer in
+                early.append(timer.fireInstant > .now)
+                if early.count == 20 { timer.invalidate() }
+            }
+            loop.add(timer, forMode: .default)
+            Self.run(loop)
+            #expect(early.all == [Bool](repeating: false, count: 20))
+        }
+    }
+
+    /// An exit test is asynchronous, and a loop is not for asynchronous functions: it has no other thread here.
+    private static func run(_ loop: TimerLoop) {
+        loop.run()
+    }
+}
