@@ -2,6 +2,7 @@
 
 #include <event2/event.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -148,34 +149,47 @@ static void make_readable(int fd) {
     if (ioctl(fd, TFD_IOC_SET_TICKS, &expirations) != 0) set_timer(fd, 0);
 }
 
+static int take_wake(hrt_loop *loop) {
+    if (!atomic_exchange(&loop->woken, 0)) return 0;
+    loop->is_expired = true;  // its expiration is there, or on the way
+    return HRT_LOOP_WOKEN;
+}
+
 // Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go on for as long as it
 // finds anything, so EVLOOP_ONCE stands with it.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
     if (event_base_loop(loop->base, flags) < 0) hrt_impossible("event_base_loop", errno);
-    int woken = atomic_exchange(&loop->woken, 0) ? HRT_LOOP_WOKEN : 0;
-    return woken | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
+    return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
 int hrt_loop_poll(hrt_loop *loop) {
-    if (loop->watch_count == 0 && !hrt_loop_is_woken(loop)) {
-        loop->ready_count = 0;
-        return 0;
-    }
-    return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    if (loop->watch_count > 0) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    loop->ready_count = 0;
+    return take_wake(loop);
+}
+
+// With nothing watched the timerfd is all there is to wait for. By poll(2): what libevent does around its
+// own wait makes a timer some 3 us later.
+static int wait_for_timer(hrt_loop *loop) {
+    struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
+    if (poll(&timer, 1, -1) < 0 && errno != EINTR) hrt_impossible("poll", errno);
+    if (timer.revents != 0) loop->is_expired = true;
+    loop->ready_count = 0;
+    return take_wake(loop);
 }
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     for (;;) {
-        if (hrt_loop_is_woken(loop)) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+        if (hrt_loop_is_woken(loop)) return hrt_loop_poll(loop);
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns) return hrt_loop_poll(loop);
-        if (deadline_ns != loop->armed_ns || (deadline_ns != HRT_NEVER && loop->is_expired)) {
+        if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
             // settime takes back the expiration of a wake that came just before. One that comes later stays.
             if (hrt_loop_is_woken(loop)) continue;
         }
-        int found = look(loop, EVLOOP_ONCE);
+        int found = loop->watch_count == 0 ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
         if (found != 0) return found;
         // The deadline, or for no reason: the expiration of a wake that was consumed before it was there.
     }
@@ -198,7 +212,7 @@ int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
     int64_t began_ns = hrt_clock_now_ns(loop->clock);
     int64_t now_ns = hrt_wait_spin(&loop->woken, loop->clock, deadline_ns, began_ns, INT64_MAX);
     hrt_margin_record_spin(margin, now_ns - began_ns);
-    return now_ns >= deadline_ns ? 0 : look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    return now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {

@@ -42,7 +42,8 @@ void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 // Blocks until CLOCK_MONOTONIC reads deadline_ns or later (0, never early), or until a wake not yet consumed
 // (HRT_LOOP_WOKEN, consumes it) or a ready descriptor (HRT_LOOP_READY). A past deadline looks at everything without
 // blocking. HRT_NEVER has no deadline. The timerfd is armed only if the deadline is another than the one armed, or has
-// expired. timerfd_settime(2) with TFD_TIMER_ABSTIME, event_base_loop with EVLOOP_ONCE.
+// expired. timerfd_settime(2) with TFD_TIMER_ABSTIME, event_base_loop with EVLOOP_ONCE; with nothing watched poll(2) on the
+// timerfd alone.
 int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 
 // The first part of a precise wait: as hrt_loop_wait, but until the margin before the deadline; at once, after one look at
@@ -53,7 +54,7 @@ int hrt_loop_wait_until_margin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt
 // looked at: what becomes ready meanwhile is found by the next wait or poll, unless a wake comes.
 int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin);
 
-// As a wait for a past deadline. No system call if nothing is watched and no wake is pending.
+// As a wait for a past deadline. No system call if nothing is watched.
 int hrt_loop_poll(hrt_loop *_Nonnull loop);
 
 // The descriptors that the last wait or poll found ready, in libevent's order, given out once. Writes the address of the
