@@ -74,7 +74,7 @@ let package = Package(
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
         .testTarget(
             name: "BackendContractTests",
-            dependencies: ["HRTimer", "CHRTimer", "TestSupport"],
+            dependencies: ["HRTimer", "CHRTimer", "CLibevent", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "PrecisionTests", dependencies: ["HRTimer", "TestSupport"], swiftSettings: strict),

@@ -23,6 +23,10 @@
 struct hrt_loop {
     struct event_base *base;
     struct event *timer_event;
+    // On a base of the host's: runs on_host once after any number of other events. NULL on a base of our own.
+    struct event *host_event;
+    void (*on_host)(void *context);
+    void *host_context;
     hrt_ready *ready;
     size_t ready_count;
     size_t ready_capacity;  // never less than watch_count: the callback must not allocate
@@ -40,10 +44,24 @@ struct hrt_watch {
     uint64_t tag;
 };
 
-// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned.
+static void on_host_event(evutil_socket_t fd, short events, void *context) {
+    (void)fd, (void)events;
+    hrt_loop *loop = context;
+    loop->on_host(loop->host_context);
+}
+
+// Of equal priority: it comes after what is active already.
+static void tell_host(hrt_loop *loop) {
+    if (loop->host_event != NULL && loop->on_host != NULL) event_active(loop->host_event, 0, 0);
+}
+
+// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned, or in the host's
+// event.
 static void on_timer(evutil_socket_t fd, short events, void *context) {
     (void)fd, (void)events;
-    ((hrt_loop *)context)->is_expired = true;
+    hrt_loop *loop = context;
+    loop->is_expired = true;
+    tell_host(loop);
 }
 
 static void on_ready(evutil_socket_t fd, short events, void *context) {
@@ -51,7 +69,11 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     const struct hrt_watch *watch = context;
     hrt_loop *loop = watch->loop;
     uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) | ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
-    loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
+    // There is always room, unless a host did not have it taken: then it is found again.
+    if (loop->ready_count < loop->ready_capacity) {
+        loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
+    }
+    tell_host(loop);
 }
 
 // libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its signal pipe: see before it
@@ -89,27 +111,30 @@ static struct event *add_event(hrt_loop *loop, int fd, short events, event_callb
     return NULL;
 }
 
-static int open_descriptors(hrt_loop *loop) {
+static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     loop->timer_fd = timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK);
     if (loop->timer_fd < 0) return -1;
-    if (!has_room_for_base(loop->timer_fd)) return -1;
+    if (host_base == NULL && !has_room_for_base(loop->timer_fd)) return -1;
     errno = ENOMEM;  // for the failures of libevent that set none
-    loop->base = make_base();
+    loop->base = host_base != NULL ? host_base : make_base();
     if (loop->base == NULL) return -1;
-    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be read.
+    if (host_base != NULL) {
+        loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
+        if (loop->host_event == NULL) return -1;
+    }
+    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be read. A host's base may know
+    // no edges; there each pass of the loop arms the timerfd anew, which makes it unreadable as well.
     loop->timer_event = add_event(loop, loop->timer_fd, EV_READ | EV_ET, on_timer, loop);
     return loop->timer_event == NULL ? -1 : 0;
 }
 
-int hrt_loop_create(hrt_loop **out_loop) { return hrt_loop_create_on(HRT_CLOCK_MONOTONIC, out_loop); }
-
-int hrt_loop_create_on(hrt_clock clock, hrt_loop **out_loop) {
+static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_loop) {
     hrt_loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return -ENOMEM;
     loop->clock = clock;
     loop->timer_fd = -1;
     loop->armed_ns = HRT_NEVER;
-    if (open_descriptors(loop) != 0) {
+    if (open_descriptors(loop, host_base) != 0) {
         int error = errno;
         hrt_loop_destroy(loop);
         return -error;
@@ -118,9 +143,32 @@ int hrt_loop_create_on(hrt_clock clock, hrt_loop **out_loop) {
     return 0;
 }
 
+int hrt_loop_create(hrt_loop **out_loop) { return create(NULL, HRT_CLOCK_MONOTONIC, out_loop); }
+
+int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) { return create(NULL, clock, out_loop); }
+
+int hrt_loop_create_on(struct event_base *base, hrt_loop **out_loop) {
+    return create(base, HRT_CLOCK_MONOTONIC, out_loop);
+}
+
+void hrt_loop_set_host(hrt_loop *loop, void (*on_host)(void *context), void *context) {
+    loop->on_host = on_host;
+    loop->host_context = context;
+}
+
+void hrt_loop_leave_host(hrt_loop *loop) {
+    if (loop->host_event == NULL) return;
+    event_free(loop->timer_event);
+    event_free(loop->host_event);
+    loop->timer_event = loop->host_event = NULL;
+    loop->base = NULL;
+}
+
 void hrt_loop_destroy(hrt_loop *loop) {
+    bool is_hosted = loop->host_event != NULL;
     if (loop->timer_event != NULL) event_free(loop->timer_event);
-    if (loop->base != NULL) event_base_free(loop->base);
+    if (loop->host_event != NULL) event_free(loop->host_event);
+    if (loop->base != NULL && !is_hosted) event_base_free(loop->base);
     if (loop->timer_fd >= 0) close(loop->timer_fd);
     free(loop->ready);
     free(loop);
@@ -165,6 +213,8 @@ static int look(hrt_loop *loop, int flags) {
 }
 
 int hrt_loop_poll(hrt_loop *loop) {
+    // The host looks, and its base's loop must not be entered again.
+    if (loop->host_event != NULL) return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
     if (loop->watch_count > 0) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     loop->ready_count = 0;
     return take_wake(loop);
@@ -222,6 +272,7 @@ void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
 }
 
 int hrt_loop_descriptor(const hrt_loop *loop) {
+    if (loop->host_event != NULL) return -ENOTSUP;
     // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one set that has it, and is
     // refused everywhere else: ENOENT by other sets, EINVAL by what is none.
     struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};

@@ -10,7 +10,7 @@ static int open_kind(hrt_wait *wait) {
         case HRT_WAIT_FUTEX: return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : 0;
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
         case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_open(wait);
-        case HRT_WAIT_LIBEVENT: return hrt_loop_create_on(wait->clock, &wait->loop);
+        case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
         case HRT_WAIT_SPIN: return 0;
     }
     return -EINVAL;

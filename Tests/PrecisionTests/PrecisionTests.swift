@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "A precise loop timer, of a precise loop or by itself, is never early, and its best fire is less than 20 µs late",
+        "A precise loop timer, of a precise loop or by itself, is never early, and its best fire is less than 100 µs late",
         arguments: [true, false]
     )
     func loopTimer(isOfLoop: Bool) throws {
@@ -83,6 +83,6 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
         worker.end()
         #expect(latenesses.all.allSatisfy { $0 >= .zero })
-        #expect(latenesses.all.min()! < .microseconds(20))
+        #expect(latenesses.all.min()! < .microseconds(100))
     }
 }

@@ -34,7 +34,22 @@ typedef struct {
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
 
 // The same with deadlines on another clock than CLOCK_MONOTONIC.
-int hrt_loop_create_on(hrt_clock clock, hrt_loop *_Nullable *_Nonnull out_loop);
+int hrt_loop_create_for(hrt_clock clock, hrt_loop *_Nullable *_Nonnull out_loop);
+
+struct event_base;
+
+// A loop that runs as events on an event_base of the caller's, which waits. Takes one descriptor, the timerfd; works on every
+// libevent backend, with or without locks. The base must outlive the loop, or the loop leave it. hrt_loop_wait and what belongs to
+// it must not be called. 0, -ENOMEM, -EMFILE, -ENFILE.
+int hrt_loop_create_on(struct event_base *_Nonnull base, hrt_loop *_Nullable *_Nonnull out_loop);
+
+// What the base calls, on its thread, when there is something to do: then hrt_loop_poll tells what, and hrt_loop_arm must
+// follow.
+void hrt_loop_set_host(hrt_loop *_Nonnull loop, void (*_Nonnull on_host)(void *_Nullable context), void *_Nullable context);
+
+// Takes the events of a loop off its host's base, also inside on_host. Nothing may be watched any more. From then on the loop can
+// be woken and destroyed, without effect on the base. On the thread of the base. Nothing to a loop with a base of its own.
+void hrt_loop_leave_host(hrt_loop *_Nonnull loop);
 
 // Nothing may be watched any more, and no thread may be inside a wake.
 void hrt_loop_destroy(hrt_loop *_Nonnull loop);

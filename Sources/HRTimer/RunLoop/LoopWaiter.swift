@@ -13,6 +13,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let isFutexWoken = Atomic(false)
     /// Made by the first precise wait.
     private var margin: SpinMargin?
+    /// Another event loop waits for this one.
+    let isHosted: Bool
     /// Why there is no `hrt_loop`.
     let failure: TimerError?
 
@@ -26,9 +28,30 @@ final class LoopWaiter: @unchecked Sendable {
         var loop: OpaquePointer?
         let status = hrt_loop_create(&loop)
         self.loop = loop
+        isHosted = false
         failure = status == 0 ? nil : TimerError(operation: "make an event loop", errorNumber: -status)
         // A futex needs no descriptor: this cannot fail.
         futex = status == 0 ? nil : try? Waiter(.futex)
+    }
+
+    /// On the host's `event_base`.
+    init(eventBase: OpaquePointer) throws(TimerError) {
+        var loop: OpaquePointer?
+        try check(hrt_loop_create_on(eventBase, &loop), "put a loop on an event base")
+        self.loop = loop
+        isHosted = true
+        failure = nil
+        futex = nil
+    }
+
+    /// Has the host's base call `body` with `context`, on its thread, when there is something to do.
+    func setHost(_ context: UnsafeMutableRawPointer, _ body: @convention(c) (UnsafeMutableRawPointer?) -> Void) {
+        if let loop { hrt_loop_set_host(loop, body, context) }
+    }
+
+    /// The host's thread.
+    func leaveHost() {
+        if let loop { hrt_loop_leave_host(loop) }
     }
 
     deinit {

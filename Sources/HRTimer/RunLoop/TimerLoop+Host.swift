@@ -1,6 +1,7 @@
 public import HRTimerCore
 
-/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable.
+/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host on
+/// libevent there is `init(eventBase:)`, too.
 ///
 ///     let descriptor = try loop.hostDescriptor()
 ///     loop.process()                              // once, to begin

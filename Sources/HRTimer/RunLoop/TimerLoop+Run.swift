@@ -85,7 +85,7 @@ extension TimerLoop {
 
     /// Nil if there was nothing to run.
     func runInMode(_ mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
-        if mode == .common { return nil }
+        if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
         return onOwnThread {
             guard begin(mode) else { return nil }
             defer { state.withLock { _ = $0.runs.popLast() } }

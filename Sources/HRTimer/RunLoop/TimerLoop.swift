@@ -18,7 +18,7 @@ import Synchronization
 /// left its timers work all the same, on a futex. They are freed with the last reference to the loop.
 public final class TimerLoop: Sendable {
     let time: TimeBase
-    let waiter = LoopWaiter()
+    let waiter: LoopWaiter
     let state = Locked(LoopState())
     /// Activities that some observer was added for: lets a pass without observers go without the lock.
     let observed = Atomic<UInt32>(0)
@@ -28,9 +28,10 @@ public final class TimerLoop: Sendable {
     /// Whose loop it is. A free one belongs to whichever thread runs it at the moment.
     private enum Owner: Sendable { case main, thread(pthread_t), free }
 
-    private init(owner: Owner, time: TimeBase) {
+    private init(owner: Owner, time: TimeBase, waiter: LoopWaiter = LoopWaiter()) {
         self.owner = Locked(owner)
         self.time = time
+        self.waiter = waiter
     }
 
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
@@ -39,6 +40,11 @@ public final class TimerLoop: Sendable {
     public convenience init(time: TimeBase = .kernel, precision: TimerPrecision = .coalesced) {
         self.init(owner: .free, time: time)
         self.precision = precision
+    }
+
+    /// Of no thread, on the kernel's time.
+    convenience init(waiter: LoopWaiter) {
+        self.init(owner: .free, time: .kernel, waiter: waiter)
     }
 
     /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process.
