@@ -1,0 +1,30 @@
+public import HRTimerCore
+
+extension SuspensionMonitor {
+    /// A time in which the process could not do anything.
+    public struct Absence: Sendable, Hashable {
+        /// Why the process could not run, as far as a process can tell.
+        public enum Cause: Sendable, Hashable {
+            /// The system slept: `CLOCK_BOOTTIME` went on while `CLOCK_MONOTONIC` stood still. Certain.
+            case systemSuspended
+            /// The monitor's thread neither ran nor waited for a processor: SIGSTOP, SIGTSTP, a debugger, the freezer of its
+            /// cgroup, or a virtual machine that was paused with its clock going on. Which of them, nothing tells.
+            case processStopped
+            /// The monitor's thread was ready to run and got no processor, or other threads of the process ran meanwhile:
+            /// the machine is busy, the process was not away.
+            case overloaded
+        }
+
+        /// What kept the process from running, or most of the time did.
+        public let cause: Cause
+        /// How long it was away, as `CLOCK_BOOTTIME` counts: at least so long, and at most `uncertainty` longer.
+        public let duration: Duration
+        /// By how much the absence may have begun earlier, after the last heartbeat: nobody saw it begin. Zero for a
+        /// suspended system, whose clocks tell exactly.
+        public let uncertainty: Duration
+        /// The part that `CLOCK_MONOTONIC` knows nothing of, since the system was suspended.
+        public let suspended: Duration
+        /// When the monitor noticed.
+        public let noticedAt: MonotonicInstant
+    }
+}

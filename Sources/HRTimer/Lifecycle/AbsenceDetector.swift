@@ -1,0 +1,53 @@
+import HRTimerCore
+
+/// Tells from two looks at the clocks whether the process was away in between, and why. Pure: it is given the looks.
+///
+/// A heartbeat is due one interval after the last look. Its lateness is the time in which its thread did not run. Where the
+/// scheduler's account says that the thread waited for a processor meanwhile, or the process used more processor time than
+/// fits into the interval before, the machine was busy; otherwise the process was stopped.
+struct AbsenceDetector: Sendable {
+    /// `Int64.max` for none: then no lateness can be known.
+    let heartbeat_ns: Int64
+    /// Absences shorter than this are none.
+    let bound_ns: Int64
+    let processors: Int64
+    private var last: PresenceSample
+    /// What the system had been suspended for, in all, when an absence was last told. Not when the last look was: several
+    /// short ones make a long one.
+    private var toldSuspended_ns: Int64
+
+    init(heartbeat_ns: Int64, bound_ns: Int64, processors: Int, first: PresenceSample) {
+        self.heartbeat_ns = heartbeat_ns
+        self.bound_ns = bound_ns
+        self.processors = Int64(processors)
+        last = first
+        toldSuspended_ns = first.suspended_ns
+    }
+
+    /// Nil if the process was there all the time.
+    mutating func absence(at sample: PresenceSample) -> SuspensionMonitor.Absence? {
+        defer { last = sample }
+        let suspended_ns = sample.suspended_ns.subtractingSaturating(toldSuspended_ns)
+        let late_ns = sample.monotonic_ns.subtractingSaturating(last.monotonic_ns.addingSaturating(heartbeat_ns))
+        let wasSuspended = suspended_ns >= bound_ns
+        let wasLate = late_ns >= bound_ns
+        guard wasSuspended || wasLate else { return nil }
+        if wasSuspended { toldSuspended_ns = sample.suspended_ns }
+        let counted_ns = (suspended: wasSuspended ? suspended_ns : 0, late: wasLate ? late_ns : 0)
+        return SuspensionMonitor.Absence(
+            cause: wasSuspended ? .systemSuspended : wasBusy(sample, late_ns) ? .overloaded : .processStopped,
+            duration: .nanoseconds(counted_ns.suspended) + .nanoseconds(counted_ns.late),
+            uncertainty: wasLate ? .nanoseconds(heartbeat_ns) : .zero,
+            suspended: .nanoseconds(counted_ns.suspended),
+            noticedAt: MonotonicInstant(nanoseconds: sample.monotonic_ns)
+        )
+    }
+
+    private func wasBusy(_ sample: PresenceSample, _ late_ns: Int64) -> Bool {
+        if let before_ns = last.waited_ns, let now_ns = sample.waited_ns {
+            if now_ns.subtractingSaturating(before_ns) >= late_ns / 2 { return true }
+        }
+        let most_ns = heartbeat_ns.multipliedReportingOverflow(by: processors)
+        return !most_ns.overflow && sample.used_ns.subtractingSaturating(last.used_ns) > most_ns.partialValue
+    }
+}

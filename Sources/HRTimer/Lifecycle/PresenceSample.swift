@@ -1,0 +1,48 @@
+import CHRTimer
+import Glibc
+
+/// One look at what tells whether the process was away.
+struct PresenceSample: Sendable, Equatable {
+    /// `CLOCK_MONOTONIC`, and how much `CLOCK_BOOTTIME` is ahead of it: the time the system was suspended so far, apart
+    /// from the offsets of a time namespace.
+    var monotonic_ns: Int64
+    var suspended_ns: Int64
+    /// Processor time of the process so far.
+    var used_ns: Int64
+    /// What the thread that looks spent waiting for a processor so far; nil where the kernel does not count it.
+    var waited_ns: Int64?
+
+    /// What is so now. Some 10 us, most of it for /proc.
+    static func now() -> PresenceSample {
+        var monotonic_ns: Int64 = 0
+        var boot_ns: Int64 = 0
+        // Two clocks are not read at once: again if the thread was held up between them.
+        for _ in 0..<8 {
+            let before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
+            boot_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
+            monotonic_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
+            if monotonic_ns - before_ns < 100_000 { break }
+        }
+        return PresenceSample(
+            monotonic_ns: monotonic_ns,
+            suspended_ns: boot_ns - monotonic_ns,
+            used_ns: hrt_clock_process_cpu_ns(),
+            waited_ns: threadWaited_ns()
+        )
+    }
+
+    /// The second number of /proc/thread-self/schedstat, proc_pid_schedstat in the kernel's Documentation/scheduler/
+    /// sched-stats.rst: time runnable but not running, `run_delay` in kernel/sched/stats.h. Nil without CONFIG_SCHED_INFO,
+    /// without /proc, and without a descriptor.
+    private static func threadWaited_ns() -> Int64? {
+        let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { bytes in
+            let count = read(file, bytes.baseAddress, bytes.count)
+            guard count > 0 else { return nil }
+            let fields = bytes[..<count].split(separator: UInt8(ascii: " "))
+            return fields.count >= 2 ? Int64(String(decoding: fields[1], as: UTF8.self)) : nil
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Glibc
+public import HRTimerCore
+
+/// Tells a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole system.
+///
+///     let monitor = try SuspensionMonitor(loop: .main) { absence in
+///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
+///     }
+///
+/// Ask for nothing and every timer makes up for a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A
+/// suspended system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
+///
+/// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. It
+/// wakes twice in a threshold, some 20 us of processor time each; see `noticesStops` for none at all. What it notices, it
+/// notices within half a threshold after the return. It ends with `invalidate()` or with its last reference. Any thread.
+/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat.
+public final class SuspensionMonitor: Sendable {
+    /// What a monitor calls.
+    public typealias Handler = @Sendable (Absence) -> Void
+
+    private let engine: TimerEngine
+    private let heart: TimerToken
+    private let core: Core
+
+    /// Has `handler` called with every absence of at least `threshold`; sometimes with shorter ones, from half of it on.
+    ///
+    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first timers that are late; on the
+    /// monitor's own thread without a loop. The loop is not held, nor kept running. A threshold under 10 ms counts as 10 ms.
+    /// Without `noticesStops` there is no heartbeat and no wake-up: only `check()` looks, and it knows of suspended systems
+    /// alone. Throws EAGAIN where there is no room for a thread.
+    public convenience init(
+        loop: TimerLoop? = nil,
+        threshold: Duration = .seconds(1),
+        noticesStops: Bool = true,
+        handler: @escaping Handler
+    ) throws(TimerError) {
+        try self.init(
+            loop: loop,
+            threshold: threshold,
+            noticesStops: noticesStops,
+            time: .kernel,
+            sample: PresenceSample.now,
+            handler: handler
+        )
+    }
+
+    /// `sample` is called on the monitor's thread alone, except for the first.
+    init(
+        loop: TimerLoop?,
+        threshold: Duration,
+        noticesStops: Bool,
+        time: TimeBase,
+        sample: @escaping @Sendable () -> PresenceSample,
+        handler: @escaping Handler
+    ) throws(TimerError) {
+        let half_ns = max(threshold.nanosecondsRoundedUp, 10_000_000) / 2
+        engine = try TimerEngine(.init(name: "hrt-suspension", time: time))
+        var first = sample()
+        // That was another thread's.
+        first.waited_ns = nil
+        let detector = AbsenceDetector(
+            heartbeat_ns: noticesStops ? half_ns : .max,
+            bound_ns: half_ns,
+            processors: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            first: first
+        )
+        core = Core(loop, detector, sample, handler)
+        heart = engine.schedule(
+            // At once, so that the first heartbeat has an account of its own thread to compare with.
+            at: .distantPast,
+            every: noticesStops ? .nanoseconds(half_ns) : .nanoseconds(Int64.max),
+            policy: .delay
+        ) { [core] _ in core.beat() }
+    }
+
+    /// Looks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for it.
+    public func check() {
+        engine.reschedule(heart, at: .distantPast)
+    }
+
+    /// Has `timer` count the time of a suspended system as passed, so that its own policy makes up for the ticks it missed:
+    /// merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has noticed.
+    ///
+    /// A paused timer stays paused. The timer is not held. Adding it twice, or an invalid one, does nothing.
+    public func makeUp(_ timer: LoopTimer) {
+        core.add(timer)
+    }
+
+    /// Ends the monitor and frees the handler. A call that has begun, or that waits in the loop, goes on. Idempotent.
+    public func invalidate() {
+        engine.shutdown()
+    }
+}
+
+extension SuspensionMonitor {
+    /// What the heartbeat's handler holds, so that it does not hold the monitor.
+    private final class Core: Sendable {
+        private weak let loop: TimerLoop?
+        private let hasLoop: Bool
+        private let sample: @Sendable () -> PresenceSample
+        private let handler: Handler
+        private let state: Locked<State>
+
+        private struct State: Sendable {
+            var detector: AbsenceDetector
+            var timers: [WeakTimer] = []
+        }
+
+        private struct WeakTimer: Sendable {
+            weak let timer: LoopTimer?
+        }
+
+        init(
+            _ loop: TimerLoop?,
+            _ detector: AbsenceDetector,
+            _ sample: @escaping @Sendable () -> PresenceSample,
+            _ handler: @escaping Handler
+        ) {
+            self.loop = loop
+            hasLoop = loop != nil
+            self.sample = sample
+            self.handler = handler
+            state = Locked(State(detector: detector))
+        }
+
+        func add(_ timer: LoopTimer) {
+            guard timer.isValid, !liveTimers().contains(where: { $0 === timer }) else { return }
+            state.withLock { $0.timers.append(WeakTimer(timer: timer)) }
+        }
+
+        /// Forgets those that are gone. Ours may be the last references to the others: they are let go without the lock.
+        private func liveTimers() -> [LoopTimer] {
+            state.withLock { state in
+                let live = state.timers.compactMap(\.timer)
+                state.timers = live.map { WeakTimer(timer: $0) }
+                return live
+            }
+        }
+
+        func beat() {
+            let sample = sample()
+            guard let absence = state.withLock({ $0.detector.absence(at: sample) }) else { return }
+            if absence.suspended > .zero {
+                for timer in liveTimers() { timer.countAsPassed(absence.suspended) }
+            }
+            guard hasLoop else { return handler(absence) }
+            loop?.perform(inModes: [.common]) { [handler] in handler(absence) }
+        }
+    }
+}
+
+extension LoopTimer {
+    /// Moves the deadline and the grid back by `duration`: what of it has passed then is made up by the policy.
+    fileprivate func countAsPassed(_ duration: Duration) {
+        state.withLock { state in
+            guard state.handler != nil, state.deadline_ns < .max else { return }
+            state.deadline_ns = state.deadline_ns.subtractingSaturating(duration.nanosecondsRoundedUp)
+        }
+        rearm()
+    }
+}

@@ -1,0 +1,117 @@
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Processes that are really stopped and frozen, each one of its own.
+@Suite(.serialized) struct SuspensionContractTests {
+    /// What the monitor says of a process to which a shell does `script`, which takes 300 ms at least.
+    private static func expectStop(_ script: String) throws {
+        let absences = Recorder<SuspensionMonitor.Absence>()
+        let monitor = try SuspensionMonitor(threshold: .milliseconds(200)) { absences.append($0) }
+        pause(.milliseconds(150))
+        let before = MonotonicInstant.now
+        #expect(Shell.run(script) == 0)
+        let took = before.duration(to: .now)
+        for _ in 0..<1000 where absences.all.allSatisfy({ $0.cause != .processStopped }) { pause(.milliseconds(10)) }
+        monitor.invalidate()
+        let stop = try #require(absences.all.first { $0.cause == .processStopped })
+        #expect(stop.duration + stop.uncertainty >= .milliseconds(300))
+        #expect(stop.duration < took + .milliseconds(200))
+        #expect(stop.suspended == .zero)
+    }
+
+    @Test("A process that SIGSTOP holds for 300 ms learns so after SIGCONT", .timeLimit(.minutes(1)))
+    func stopped() async {
+        await #expect(processExitsWith: .success) {
+            try Self.expectStop("kill -STOP $PPID; sleep 0.3; kill -CONT $PPID")
+        }
+    }
+
+    @Test(
+        "A process whose cgroup is frozen for 300 ms learns so when it thaws",
+        .enabled(if: Self.cgroups != nil, "needs the right to make a cgroup"),
+        .timeLimit(.minutes(1))
+    )
+    func frozen() async {
+        await #expect(processExitsWith: .success) {
+            let root = try #require(Self.cgroups)
+            let home = try #require(Self.home(below: root))
+            let group = "\(home)/hrtimer-test-\(getpid())"
+            try Self.expectStop(
+                """
+                mkdir \(group) || exit 9
+                echo $PPID >\(group)/cgroup.procs && echo 1 >\(group)/cgroup.freeze && sleep 0.3
+                echo 0 >\(group)/cgroup.freeze
+                echo $PPID >\(home)/cgroup.procs
+                rmdir \(group)
+                """
+            )
+        }
+    }
+
+    /// Where version 2 of the cgroups is mounted, if this process may make one below its own.
+    static let cgroups: String? = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first { root in
+        guard let home = home(below: root) else { return false }
+        let probe = "\(home)/hrtimer-probe-\(getpid())"
+        guard mkdir(probe, 0o755) == 0 else { return false }
+        defer { rmdir(probe) }
+        return access("\(probe)/cgroup.freeze", W_OK) == 0 && access("\(home)/cgroup.procs", W_OK) == 0
+    }
+
+    /// The cgroup of this process, the line "0::/…" of /proc/self/cgroup.
+    private static func home(below root: String) -> String? {
+        guard let file = fopen("/proc/self/cgroup", "r") else { return nil }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 4096)
+        while fgets(&line, 4096, file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("0::/") { return root + text.dropFirst(3).dropLast() }
+        }
+        return nil
+    }
+
+    @Test(
+        "After a stop of 300 ms each timer does as its policy says",
+        .timeLimit(.minutes(1)),
+        arguments: MissedTickPolicy.allCases
+    )
+    func policies(_ policy: MissedTickPolicy) async {
+        await #expect(processExitsWith: .success) { [name = policy.name as String] in
+            let policy = try #require(MissedTickPolicy.allCases.first { $0.name == name })
+            let fires = Recorder<(late: Duration, missed: Int)>()
+            let start = MonotonicInstant.now
+            let timer = LoopTimer(timeInterval: .milliseconds(20), repeats: true, policy: policy) { timer in
+                fires.append((timer.fireInstant.duration(to: .now), timer.missedTicks))
+            }
+            let loop = TimerLoop()
+            loop.add(timer, forMode: .default)
+            let shell = try #require(Shell("sleep 0.1; kill -STOP $PPID; sleep 0.3; kill -CONT $PPID"))
+            Self.run(loop, until: start.advanced(by: .milliseconds(700)))
+            #expect(shell.wait() == 0)
+            let ticks = Int(start.duration(to: .now) / .milliseconds(20))
+            let late = fires.all.filter { $0.late >= .milliseconds(20) }
+            #expect(fires.all.allSatisfy { $0.late >= .zero })
+            switch policy {
+            case .merge:
+                #expect(late.contains { $0.missed >= 13 })
+            case .burst:
+                #expect(late.count >= 13)
+                #expect(fires.count >= ticks - 15)
+            case .skip:
+                #expect(fires.all.contains { $0.missed >= 14 })
+            case .delay:
+                #expect(late.contains { $0.late >= .milliseconds(250) })
+                #expect(fires.count <= ticks - 13)
+            }
+        }
+    }
+
+    private static func run(_ loop: TimerLoop, until limit: MonotonicInstant) {
+        loop.run(until: limit)
+    }
+}
+
+extension MissedTickPolicy {
+    fileprivate var name: String { "\(self)" }
+}

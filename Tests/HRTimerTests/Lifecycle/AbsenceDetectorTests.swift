@@ -1,0 +1,112 @@
+import HRTimerCore
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// Made-up traces: looks at the clocks of a process, with the time to come in milliseconds.
+@Suite struct AbsenceDetectorTests {
+    /// A heartbeat every 50 ms, a bound of 50 ms, two processors.
+    private func detector() -> AbsenceDetector {
+        AbsenceDetector(heartbeat_ns: ms(50), bound_ns: ms(50), processors: 2, first: sample(0))
+    }
+
+    private func ms(_ count: Int64) -> Int64 { count * 1_000_000 }
+
+    private func sample(_ at: Int64, suspended: Int64 = 0, used: Int64 = 0, waited: Int64? = 0) -> PresenceSample {
+        PresenceSample(
+            monotonic_ns: ms(at),
+            suspended_ns: ms(suspended),
+            used_ns: ms(used),
+            waited_ns: waited.map { ms($0) }
+        )
+    }
+
+    @Test("Heartbeats that are late by less than the bound are no absence")
+    func present() {
+        var detector = detector()
+        for at in [50, 100, 199, 298, 300] as [Int64] { #expect(detector.absence(at: sample(at)) == nil) }
+    }
+
+    @Test("Late without running or waiting: stopped, for the lateness at least and a heartbeat more at most")
+    func stopped() throws {
+        var detector = detector()
+        let told = detector.absence(at: sample(350, used: 40, waited: 3))
+        let absence = try #require(told)
+        #expect(absence.cause == .processStopped)
+        #expect(absence.duration == .milliseconds(300))
+        #expect(absence.uncertainty == .milliseconds(50))
+        #expect(absence.suspended == .zero)
+        #expect(absence.noticedAt.nanoseconds == ms(350))
+        #expect(detector.absence(at: sample(400)) == nil)
+    }
+
+    @Test("Late by exactly the bound is an absence, a nanosecond less is none")
+    func bound() {
+        var exact = detector()
+        var less = detector()
+        var sample = sample(100)
+        #expect(exact.absence(at: sample)?.duration == .milliseconds(50))
+        sample.monotonic_ns -= 1
+        #expect(less.absence(at: sample) == nil)
+    }
+
+    @Test("Late while the thread waited for a processor half of the time: the machine is busy")
+    func waited() {
+        var detector = detector()
+        #expect(detector.absence(at: sample(350, waited: 150))?.cause == .overloaded)
+        #expect(detector.absence(at: sample(700, waited: 299))?.cause == .processStopped)
+    }
+
+    @Test("Without the scheduler's account, processor time that fits nowhere else tells a busy process")
+    func used() {
+        var busy = detector()
+        var stopped = detector()
+        // 50 ms on two processors may have been used before the absence began.
+        #expect(stopped.absence(at: sample(350, used: 100, waited: nil))?.cause == .processStopped)
+        #expect(busy.absence(at: sample(350, used: 101, waited: nil))?.cause == .overloaded)
+    }
+
+    @Test("A suspended system is told exactly, whether the heartbeat is late or not")
+    func suspended() throws {
+        var detector = detector()
+        let told = detector.absence(at: sample(50, suspended: 3_600_000))
+        let toldNext = detector.absence(at: sample(200, suspended: 3_601_000))
+        let (punctual, late) = (try #require(told), try #require(toldNext))
+        #expect(punctual.cause == .systemSuspended)
+        #expect(punctual.duration == .seconds(3600))
+        #expect(punctual.suspended == .seconds(3600))
+        #expect(punctual.uncertainty == .zero)
+        #expect(late.cause == .systemSuspended)
+        #expect(late.duration == .milliseconds(1100))
+        #expect(late.suspended == .seconds(1))
+    }
+
+    @Test("Suspensions too short to be told add up until they are long enough, and are told once")
+    func shortSuspensions() {
+        var detector = detector()
+        #expect(detector.absence(at: sample(50, suspended: 30)) == nil)
+        #expect(detector.absence(at: sample(100, suspended: 49)) == nil)
+        #expect(detector.absence(at: sample(150, suspended: 70))?.suspended == .milliseconds(70))
+        #expect(detector.absence(at: sample(200, suspended: 70)) == nil)
+    }
+
+    @Test("Clocks that go back, and instants at the bounds, are no absence")
+    func extremes() {
+        var detector = detector()
+        #expect(detector.absence(at: sample(-1000, suspended: -1000)) == nil)
+        var sample = sample(-1000)
+        sample.suspended_ns = .min
+        #expect(detector.absence(at: sample) == nil)
+        sample.monotonic_ns = .max
+        sample.used_ns = .max
+        #expect(detector.absence(at: sample)?.cause == .overloaded)
+    }
+
+    @Test("Without a heartbeat a stop is not told, a suspended system is")
+    func noHeartbeat() {
+        var detector = AbsenceDetector(heartbeat_ns: .max, bound_ns: ms(50), processors: 2, first: sample(0))
+        #expect(detector.absence(at: sample(100_000)) == nil)
+        #expect(detector.absence(at: sample(100_000, suspended: 50))?.cause == .systemSuspended)
+    }
+}

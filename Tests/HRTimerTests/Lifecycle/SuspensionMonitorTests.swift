@@ -1,0 +1,175 @@
+import HRTimerCore
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// Away on frozen time: the clocks are told what they show.
+@Suite struct SuspensionMonitorTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let absences = Recorder<SuspensionMonitor.Absence>()
+    /// How long the system was suspended, and how far the monitor's look is ahead of its engine's clock.
+    let clocks = Clocks()
+    let looks = Recorder<Int>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+    }
+
+    private func monitor(on loop: TimerLoop? = nil, noticesStops: Bool = true) throws -> SuspensionMonitor {
+        try SuspensionMonitor(
+            loop: loop,
+            threshold: .milliseconds(200),
+            noticesStops: noticesStops,
+            time: time.base,
+            sample: { [time, clocks, looks] in
+                looks.append(1)
+                let (suspended, late) = clocks.read()
+                return PresenceSample(
+                    monotonic_ns: time.now.advanced(by: late).nanoseconds,
+                    suspended_ns: suspended.nanosecondsRoundedUp,
+                    used_ns: 0,
+                    waited_ns: 0
+                )
+            },
+            handler: { [absences] in absences.append($0) }
+        )
+    }
+
+    private func suspend(for duration: Duration) {
+        clocks.change { $0.suspended += duration }
+    }
+
+    @Test("A heartbeat comes twice in a threshold, and nothing is told while all is well")
+    func heartbeat() throws {
+        let monitor = try monitor()
+        time.advance(by: .seconds(1))
+        #expect(looks.count == 1 + 1 + 10)
+        #expect(absences.count == 0)
+        monitor.invalidate()
+        monitor.invalidate()
+        monitor.check()
+        time.advance(by: .seconds(1))
+        #expect(looks.count == 12)
+    }
+
+    @Test("A stop is told by the first heartbeat after it, on the monitor's thread if there is no loop")
+    func stop() throws {
+        let monitor = try monitor()
+        time.advance(by: .milliseconds(100))
+        clocks.change { $0.late = .milliseconds(300) }
+        time.advance(by: .milliseconds(100))
+        #expect(absences.all.map(\.cause) == [.processStopped])
+        #expect(absences.all.map(\.duration) == [.milliseconds(300)])
+        #expect(absences.all.map(\.uncertainty) == [.milliseconds(100)])
+        time.advance(by: .seconds(1))
+        #expect(absences.count == 1)
+        monitor.invalidate()
+    }
+
+    @Test("With a loop it is told in a pass of that loop, which it neither holds nor keeps running")
+    func inLoop() throws {
+        weak var gone: TimerLoop?
+        var loop: TimerLoop? = TimerLoop(time: time.base)
+        gone = loop
+        let monitor = try monitor(on: loop)
+        loop?.run()
+        suspend(for: .seconds(9))
+        time.advance(by: .milliseconds(100))
+        #expect(absences.count == 0)
+        loop?.run()
+        #expect(absences.all.map(\.duration) == [.seconds(9)])
+        loop = nil
+        #expect(gone == nil)
+        suspend(for: .seconds(9))
+        time.advance(by: .seconds(1))
+        #expect(absences.count == 1)
+        monitor.invalidate()
+    }
+
+    @Test("Without a heartbeat nothing wakes, and check() tells a suspended system")
+    func check() throws {
+        let monitor = try monitor(noticesStops: false)
+        time.advance(by: .zero)
+        #expect(time.nextDeadline == .distantFuture)
+        suspend(for: .seconds(2))
+        time.advance(by: .seconds(100))
+        #expect(absences.count == 0)
+        monitor.check()
+        time.advance(by: .zero)
+        #expect(absences.all.map(\.suspended) == [.seconds(2)])
+        #expect(time.nextDeadline == .distantFuture)
+        monitor.invalidate()
+    }
+
+    @Test("The monitor ends with its last reference, and its handler is freed")
+    func freed() throws {
+        let canaries = Canaries()
+        do {
+            let canary = canaries.make()
+            let monitor = try SuspensionMonitor { _ in withExtendedLifetime(canary) {} }
+            monitor.check()
+        }
+        #expect(canaries.count == 0)
+    }
+
+    /// Calls of a timer every 100 ms, in ms, with the missed ticks of each: suspended for 1 s after 50 ms.
+    private func callsAfterSuspension(_ policy: MissedTickPolicy, makesUp: Bool = true) throws -> [[Int]] {
+        let start = time.now
+        let calls = Recorder<[Int]>()
+        let timer = LoopTimer(timeInterval: .milliseconds(100), repeats: true, policy: policy) { [time] timer in
+            calls.append([Int((time.now.nanoseconds - start.nanoseconds) / 1_000_000), timer.missedTicks])
+        }
+        loop.add(timer, forMode: .default)
+        let monitor = try monitor()
+        if makesUp {
+            monitor.makeUp(timer)
+            monitor.makeUp(timer)
+        }
+        loop.run(until: start.advanced(by: .milliseconds(50)))
+        suspend(for: .milliseconds(1020))
+        monitor.check()
+        loop.run(until: start.advanced(by: .milliseconds(250)))
+        timer.invalidate()
+        monitor.invalidate()
+        return calls.all
+    }
+
+    @Test("A timer that makes up for suspended time does so once, by its own policy, and keeps its grid")
+    func makesUp() throws {
+        // At 50 ms the clock that counts suspension reads 1070: deadlines 100 ... 1000 have passed, the next are 30 ms away.
+        #expect(try callsAfterSuspension(.merge) == [[50, 9], [80, 0], [180, 0]])
+        #expect(try callsAfterSuspension(.skip) == [[80, 10], [180, 0]])
+        #expect(try callsAfterSuspension(.delay) == [[50, 0], [150, 0], [250, 0]])
+        let burst = try callsAfterSuspension(.burst)
+        #expect(burst == [[Int]](repeating: [50, 0], count: 10) + [[80, 0], [180, 0]])
+    }
+
+    @Test("A timer that was not named counts on the clock that stood still; a paused one stays paused")
+    func doesNotMakeUp() throws {
+        #expect(try callsAfterSuspension(.merge, makesUp: false) == [[100, 0], [200, 0]])
+        let monitor = try monitor()
+        let paused = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in Issue.record("fired") }
+        loop.add(paused, forMode: .default)
+        paused.fireInstant = .distantFuture
+        monitor.makeUp(paused)
+        suspend(for: .seconds(100))
+        time.advance(by: .seconds(1))
+        loop.run(until: time.now.advanced(by: .seconds(5)))
+        #expect(absences.all.last?.suspended == .seconds(100))
+        #expect(paused.fireInstant == .distantFuture)
+        paused.invalidate()
+        monitor.invalidate()
+    }
+}
+
+/// What the clocks show besides the frozen time.
+final class Clocks: Sendable {
+    private let shown = Locked((suspended: Duration.zero, late: Duration.zero))
+
+    func read() -> (suspended: Duration, late: Duration) { shown.withLock { $0 } }
+
+    func change(_ body: (inout (suspended: Duration, late: Duration)) -> Void) { shown.withLock { body(&$0) } }
+}
