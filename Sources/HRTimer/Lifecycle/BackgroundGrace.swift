@@ -1,0 +1,187 @@
+import CHRTimer
+import Glibc
+public import HRTimerCore
+
+/// Time to tidy up between the shell's Ctrl-Z and the stop: what `beginBackgroundTask` is to an app, for SIGTSTP.
+///
+///     let grace = try BackgroundGrace(duration: .seconds(5), loop: .main) { session in
+///         save { session.finish() }
+///     } expiration: {
+///         giveUpSaving()
+///     } foreground: { away in
+///         redraw(after: away)
+///     }
+///
+/// SIGTSTP calls `background`, and the process goes on. It stops when `finish()` is called; when the duration is over,
+/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops with SIGSTOP,
+/// which nothing can hold up, so the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it ends
+/// that, and the process does not stop.
+///
+/// All calls come on the loop's thread, in the common modes, with no lock held. While the loop does not run, or a handler
+/// blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for SIGTSTP and SIGCONT and puts them back when
+/// it is invalidated or its last reference goes: keep it. `sigaction(2)`, `raise(3)`.
+public final class BackgroundGrace: Sendable {
+    /// One time in the background: from SIGTSTP until the process stops, or until SIGCONT.
+    public struct Session: Sendable {
+        fileprivate let core: Core
+        fileprivate let number: Int
+
+        /// Stops the process in the loop's next pass: nothing is left to do. Does nothing once the session is over. Any
+        /// thread.
+        public func finish() {
+            core.finish(number)
+        }
+
+        /// How long until the process is stopped, zero once the session is over. Any thread.
+        public var remaining: Duration { core.remaining(number) }
+    }
+
+    let core: Core
+    private let sources: Locked<[LoopSource]>
+
+    /// A grace that begins at every SIGTSTP from now on. A duration of zero or less stops the process in the next pass.
+    ///
+    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, and EMFILE.
+    public convenience init(
+        duration: Duration,
+        loop: TimerLoop,
+        background: @escaping @Sendable (Session) -> Void,
+        expiration: @escaping @Sendable () -> Void = {},
+        foreground: @escaping @Sendable (_ away: Duration) -> Void = { _ in }
+    ) throws(TimerError) {
+        let core = Core(
+            duration: duration,
+            loop: loop,
+            stop: Self.stopProcess,
+            background: background,
+            expiration: expiration,
+            foreground: foreground
+        )
+        let suspend = try LoopSource.signal(SIGTSTP) { _, _ in core.suspend() }
+        let resume = try LoopSource.signal(SIGCONT) { _, _ in core.resume() }
+        for source in [suspend, resume] { try loop.add(source, forMode: .common) }
+        self.init(core, [suspend, resume])
+    }
+
+    init(_ core: Core, _ sources: [LoopSource]) {
+        self.core = core
+        self.sources = Locked(sources)
+    }
+
+    deinit {
+        invalidate()
+    }
+
+    /// Ends it and gives SIGTSTP and SIGCONT back. A session that is going on is over; the process is not stopped.
+    /// Idempotent. Any thread.
+    public func invalidate() {
+        // The last references: with them SIGTSTP and SIGCONT are free.
+        let sources = sources.withLock { sources in
+            defer { sources = [] }
+            return sources
+        }
+        for source in sources { source.invalidate() }
+        core.end()
+    }
+
+    /// Returns when SIGCONT came: how long it took by CLOCK_BOOTTIME, which counts a suspended system too.
+    @Sendable
+    private static func stopProcess() -> Duration {
+        let before_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
+        // To this very thread: it is stopped before the call returns, signal(7).
+        raise(SIGSTOP)
+        // Keys pressed before the stop are answered by it.
+        _ = hrt_signal_take(SIGTSTP)
+        return .nanoseconds(hrt_clock_now_ns(HRT_CLOCK_BOOT) - before_ns)
+    }
+}
+
+extension BackgroundGrace {
+    /// What the signals' handlers hold, so that they do not hold the grace.
+    final class Core: Sendable {
+        private let duration: Duration
+        private weak let loop: TimerLoop?
+        private let stop: @Sendable () -> Duration
+        private let background: @Sendable (Session) -> Void
+        private let expiration: @Sendable () -> Void
+        private let foreground: @Sendable (Duration) -> Void
+        private let state = Locked(State())
+
+        private struct State: Sendable {
+            /// Of the session that goes on, or of the last one.
+            var number = 0
+            /// Runs while a session goes on.
+            var timer: LoopTimer?
+        }
+
+        /// `stop` stops the process, and tells for how long.
+        init(
+            duration: Duration,
+            loop: TimerLoop,
+            stop: @escaping @Sendable () -> Duration,
+            background: @escaping @Sendable (Session) -> Void,
+            expiration: @escaping @Sendable () -> Void,
+            foreground: @escaping @Sendable (Duration) -> Void
+        ) {
+            self.duration = duration
+            self.loop = loop
+            self.stop = stop
+            self.background = background
+            self.expiration = expiration
+            self.foreground = foreground
+        }
+
+        /// SIGTSTP, on the loop's thread.
+        func suspend() {
+            if let timer = state.withLock({ $0.timer }) {
+                timer.fire()
+                return
+            }
+            let timer = LoopTimer(timeInterval: duration, repeats: false) { [weak self] timer in self?.expire(timer) }
+            let number = state.withLock { state in
+                state.number += 1
+                state.timer = timer
+                return state.number
+            }
+            loop?.add(timer, forMode: .common)
+            background(Session(core: self, number: number))
+        }
+
+        /// SIGCONT, on the loop's thread. After a stop the session is over already.
+        func resume() {
+            if endSession({ _, _ in true }) { foreground(.zero) }
+        }
+
+        func finish(_ number: Int) {
+            loop?.perform(inModes: [.common]) { [weak self] in
+                guard let self, endSession({ $1 == number }) else { return }
+                foreground(stop())
+            }
+        }
+
+        func remaining(_ number: Int) -> Duration {
+            guard let loop, let timer = state.withLock({ $0.number == number ? $0.timer : nil }) else { return .zero }
+            return max(.zero, loop.now.duration(to: timer.fireInstant))
+        }
+
+        func end() {
+            _ = endSession { _, _ in true }
+        }
+
+        private func expire(_ timer: LoopTimer) {
+            guard endSession({ present, _ in present === timer }) else { return }
+            expiration()
+            foreground(stop())
+        }
+
+        /// False if there is none, or another than is meant.
+        private func endSession(_ isMeant: (LoopTimer, Int) -> Bool) -> Bool {
+            let timer = state.withLock { state -> LoopTimer? in
+                guard let timer = state.timer, isMeant(timer, state.number) else { return nil }
+                return state.timer.take()
+            }
+            timer?.invalidate()
+            return timer != nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Processes that really get SIGTSTP and stop. A shell presses Ctrl-Z, looks at /proc until its parent is stopped (T), and
+/// brings it back; it fails if that takes longer than 10 s.
+@Suite(.serialized) struct BackgroundGraceContractTests {
+    private static let untilStopped = """
+        n=0; while [ "$(sed 's/.*) //;s/ .*//' /proc/$PPID/stat)" != T ]; do
+            n=$((n + 1)); [ $n -gt 500 ] && kill -CONT $PPID && exit 9; sleep 0.02
+        done
+        """
+
+    private static func run(_ loop: TimerLoop) {
+        loop.run(until: .now.advanced(by: .seconds(30)))
+    }
+
+    @Test("Ctrl-Z gives the time asked for, then the process stops, and goes on with SIGCONT", .timeLimit(.minutes(1)))
+    func expires() async {
+        await #expect(processExitsWith: .success) {
+            let loop = TimerLoop()
+            let log = Recorder<(word: String, at: MonotonicInstant)>()
+            let grace = try BackgroundGrace(duration: .milliseconds(200), loop: loop) { _ in
+                log.append(("background", .now))
+            } expiration: {
+                log.append(("expiration", .now))
+            } foreground: { away in
+                log.append((away >= .milliseconds(150) ? "foreground" : "back after \(away)", .now))
+                loop.stop()
+            }
+            let shell = try #require(
+                Shell("kill -TSTP $PPID; \(Self.untilStopped); sleep 0.2; kill -CONT $PPID")
+            )
+            Self.run(loop)
+            #expect(shell.wait() == 0)
+            #expect(log.all.map(\.word) == ["background", "expiration", "foreground"])
+            let times = log.all.map(\.at)
+            #expect(times.count == 3 && times[0].duration(to: times[1]) >= .milliseconds(200))
+            #expect(times.count == 3 && times[1].duration(to: times[2]) >= .milliseconds(150))
+            grace.invalidate()
+        }
+    }
+
+    @Test("Work that is finished stops the process at once, every time", .timeLimit(.minutes(1)))
+    func finishes() async {
+        await #expect(processExitsWith: .success) {
+            let loop = TimerLoop()
+            let returns = Recorder<Duration>()
+            let grace = try BackgroundGrace(duration: .seconds(1000), loop: loop) { session in
+                session.finish()
+            } expiration: {
+                Issue.record("expired")
+            } foreground: { away in
+                returns.append(away)
+                if returns.count == 2 { loop.stop() }
+            }
+            let once = "kill -TSTP $PPID; \(Self.untilStopped); kill -CONT $PPID"
+            let shell = try #require(Shell("\(once); sleep 0.1; \(once)"))
+            Self.run(loop)
+            #expect(shell.wait() == 0)
+            #expect(returns.count == 2)
+            grace.invalidate()
+            // The signals are free again.
+            let again = try BackgroundGrace(duration: .zero, loop: loop) { _ in }
+            #expect(throws: TimerError(operation: "watch signal \(SIGTSTP)", errorNumber: EBUSY)) {
+                try BackgroundGrace(duration: .zero, loop: loop) { _ in }
+            }
+            withExtendedLifetime((grace, again)) {}
+        }
+    }
+}
