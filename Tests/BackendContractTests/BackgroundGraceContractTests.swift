@@ -3,8 +3,8 @@ import HRTimer
 import TestSupport
 import Testing
 
-/// Processes that really get SIGTSTP and stop. A shell presses Ctrl-Z, looks at /proc until its parent is stopped (T), and
-/// brings it back; it fails if that takes longer than 10 s.
+/// Processes that really get SIGTSTP and stop. A shell presses Ctrl-Z, looks at /proc until its parent is stopped (T),
+/// and brings it back; it fails if that takes longer than 10 s.
 @Suite(.serialized) struct BackgroundGraceContractTests {
     private static let untilStopped = """
         n=0; while [ "$(sed 's/.*) //;s/ .*//' /proc/$PPID/stat)" != T ]; do

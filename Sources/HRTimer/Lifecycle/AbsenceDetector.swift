@@ -2,9 +2,9 @@ import HRTimerCore
 
 /// Tells from two looks at the clocks whether the process was away in between, and why. Pure: it is given the looks.
 ///
-/// A heartbeat is due one interval after the last look. Its lateness is the time in which its thread did not run. Where the
-/// scheduler's account says that the thread waited for a processor meanwhile, or the process used more processor time than
-/// fits into the interval before, the machine was busy; otherwise the process was stopped.
+/// A heartbeat is due one interval after the last look. Its lateness is the time in which its thread did not run. Where
+/// the scheduler's account says that the thread waited for a processor meanwhile, or the process used more processor
+/// time than fits into the interval before, the machine was busy; otherwise the process was stopped.
 struct AbsenceDetector: Sendable {
     /// `Int64.max` for none: then no lateness can be known.
     let heartbeat_ns: Int64
@@ -12,8 +12,8 @@ struct AbsenceDetector: Sendable {
     let bound_ns: Int64
     let processors: Int64
     private var last: PresenceSample
-    /// What the system had been suspended for, in all, when an absence was last told. Not when the last look was: several
-    /// short ones make a long one.
+    /// What the system had been suspended for, in all, when an absence was last told. Not when the last look was:
+    /// several short ones make a long one.
     private var toldSuspended_ns: Int64
 
     init(heartbeat_ns: Int64, bound_ns: Int64, processors: Int, first: PresenceSample) {

@@ -13,13 +13,14 @@ public import HRTimerCore
 ///     }
 ///
 /// SIGTSTP calls `background`, and the process goes on. It stops when `finish()` is called; when the duration is over,
-/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops with SIGSTOP,
-/// which nothing can hold up, so the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it ends
-/// that, and the process does not stop.
+/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops with
+/// SIGSTOP, which nothing can hold up, so the shell sees it stopped as usual. SIGCONT calls `foreground`; during the
+/// grace it ends that, and the process does not stop.
 ///
-/// All calls come on the loop's thread, in the common modes, with no lock held. While the loop does not run, or a handler
-/// blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for SIGTSTP and SIGCONT and puts them back when
-/// it is invalidated or its last reference goes: keep it. `sigaction(2)`, `raise(3)`.
+/// All calls come on the loop's thread, in the common modes, with no lock held. While the loop does not run, or a
+/// handler blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for
+/// SIGTSTP and SIGCONT and puts them back when it is invalidated or its last reference goes: keep it. `sigaction(2)`,
+/// `raise(3)`.
 public final class BackgroundGrace: Sendable {
     /// One time in the background: from SIGTSTP until the process stops, or until SIGCONT.
     public struct Session: Sendable {

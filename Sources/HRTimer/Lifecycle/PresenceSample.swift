@@ -32,8 +32,8 @@ struct PresenceSample: Sendable, Equatable {
     }
 
     /// The second number of /proc/thread-self/schedstat, proc_pid_schedstat in the kernel's Documentation/scheduler/
-    /// sched-stats.rst: time runnable but not running, `run_delay` in kernel/sched/stats.h. Nil without CONFIG_SCHED_INFO,
-    /// without /proc, and without a descriptor.
+    /// sched-stats.rst: time runnable but not running, `run_delay` in kernel/sched/stats.h. Nil without
+    /// CONFIG_SCHED_INFO, without /proc, and without a descriptor.
     private static func threadWaited_ns() -> Int64? {
         let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

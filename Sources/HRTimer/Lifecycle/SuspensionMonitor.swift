@@ -1,7 +1,8 @@
 import Glibc
 public import HRTimerCore
 
-/// Tells a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole system.
+/// Tells a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole
+/// system.
 ///
 ///     let monitor = try SuspensionMonitor(loop: .main) { absence in
 ///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
@@ -11,9 +12,9 @@ public import HRTimerCore
 /// suspended system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
 ///
 /// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. It
-/// wakes twice in a threshold, some 20 us of processor time each; see `noticesStops` for none at all. What it notices, it
-/// notices within half a threshold after the return. It ends with `invalidate()` or with its last reference. Any thread.
-/// `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat.
+/// wakes twice in a threshold, some 20 us of processor time each; see `noticesStops` for none at all. What it notices,
+/// it notices within half a threshold after the return. It ends with `invalidate()` or with its last reference. Any
+/// thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat.
 public final class SuspensionMonitor: Sendable {
     /// What a monitor calls.
     public typealias Handler = @Sendable (Absence) -> Void
@@ -22,12 +23,13 @@ public final class SuspensionMonitor: Sendable {
     private let heart: TimerToken
     private let core: Core
 
-    /// Has `handler` called with every absence of at least `threshold`; sometimes with shorter ones, from half of it on.
+    /// Has `handler` called with every absence of at least `threshold`; sometimes with shorter ones, from half of it
+    /// on.
     ///
-    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first timers that are late; on the
-    /// monitor's own thread without a loop. The loop is not held, nor kept running. A threshold under 10 ms counts as 10 ms.
-    /// Without `noticesStops` there is no heartbeat and no wake-up: only `check()` looks, and it knows of suspended systems
-    /// alone. Throws EAGAIN where there is no room for a thread.
+    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first timers that are late;
+    /// on the monitor's own thread without a loop. The loop is not held, nor kept running. A threshold under 10 ms
+    /// counts as 10 ms. Without `noticesStops` there is no heartbeat and no wake-up: only `check()` looks, and it knows
+    /// of suspended systems alone. Throws EAGAIN where there is no room for a thread.
     public convenience init(
         loop: TimerLoop? = nil,
         threshold: Duration = .seconds(1),
@@ -78,8 +80,9 @@ public final class SuspensionMonitor: Sendable {
         engine.reschedule(heart, at: .distantPast)
     }
 
-    /// Has `timer` count the time of a suspended system as passed, so that its own policy makes up for the ticks it missed:
-    /// merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has noticed.
+    /// Has `timer` count the time of a suspended system as passed, so that its own policy makes up for the ticks it
+    /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has
+    /// noticed.
     ///
     /// A paused timer stays paused. The timer is not held. Adding it twice, or an invalid one, does nothing.
     public func makeUp(_ timer: LoopTimer) {
@@ -128,7 +131,8 @@ extension SuspensionMonitor {
             state.withLock { $0.timers.append(WeakTimer(timer: timer)) }
         }
 
-        /// Forgets those that are gone. Ours may be the last references to the others: they are let go without the lock.
+        /// Forgets those that are gone. Ours may be the last references to the others: they are let go without the
+        /// lock.
         private func liveTimers() -> [LoopTimer] {
             state.withLock { state in
                 let live = state.timers.compactMap(\.timer)

@@ -72,7 +72,7 @@ extension TimerLoop {
     private var isRefusing: Bool { state.withLock { $0.isEnded } }
 
     /// Stops all runs, nested ones too, and lets none begin.
-    fileprivate func refuseToRun() {
+    func refuseToRun() {
         state.withLock { $0.isEnded = true }
         waiter.wake()
     }

@@ -139,7 +139,8 @@ import Testing
 
     @Test("A timer that makes up for suspended time does so once, by its own policy, and keeps its grid")
     func makesUp() throws {
-        // At 50 ms the clock that counts suspension reads 1070: deadlines 100 ... 1000 have passed, the next are 30 ms away.
+        // At 50 ms the clock that counts suspension reads 1070: deadlines 100 ... 1000 have passed, the next are 30 ms
+        // away.
         #expect(try callsAfterSuspension(.merge) == [[50, 9], [80, 0], [180, 0]])
         #expect(try callsAfterSuspension(.skip) == [[80, 10], [180, 0]])
         #expect(try callsAfterSuspension(.delay) == [[50, 0], [150, 0], [250, 0]])

@@ -1,0 +1,14 @@
+// A loop that a handler blocks for several periods: one call makes up for all of them and knows how many there were.
+import Glibc
+import HRTimer
+
+let start = TimerLoop.main.now
+for policy in MissedTickPolicy.allCases {
+    let timer = LoopTimer(timeInterval: .milliseconds(50), repeats: true, policy: policy) { timer in
+        print(policy, "at", start.duration(to: TimerLoop.main.now), "missed", timer.missedTicks)
+    }
+    TimerLoop.main.add(timer, forMode: .default)
+}
+let block = LoopTimer(timeInterval: .milliseconds(60), repeats: false) { _ in usleep(220_000) }
+TimerLoop.main.add(block, forMode: .default)
+TimerLoop.main.run(until: start.advanced(by: .milliseconds(400)))

@@ -1,0 +1,24 @@
+// A carousel that turns its pages, rests while the user drags, and goes on 200 ms after.
+import HRTimer
+
+let loop = TimerLoop.main
+let start = loop.now
+let carousel = AutoAdvance(every: .milliseconds(100), resumingAfter: .milliseconds(200), loop: loop) {
+    print("next page at", start.duration(to: loop.now))
+}
+// What a view does on mouse-down: it runs the loop in the tracking mode until mouse-up.
+loop.perform(afterDelay: .milliseconds(250)) {
+    print("drag begins")
+    loop.run(mode: .eventTracking, before: loop.now.advanced(by: .milliseconds(500)))
+    print("drag ends")
+}
+let events = LoopTrigger { _ in }
+loop.add(events, forMode: .eventTracking)
+loop.run(until: start.advanced(by: .milliseconds(1200)))
+carousel.invalidate()
+
+extension TimerLoop {
+    fileprivate func perform(afterDelay delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        add(LoopTimer(timeInterval: delay, repeats: false) { _ in body() }, forMode: .default)
+    }
+}

@@ -1,0 +1,13 @@
+// A thread that lives as long as its timers: the last one that is invalidated ends it.
+import HRTimer
+
+let end = MonotonicInstant.now.advanced(by: .milliseconds(250))
+let worker = try LoopWorker(name: "poller") { loop in
+    let timer = LoopTimer(timeInterval: .milliseconds(50), repeats: true) { timer in
+        print("poll at", loop.now)
+        if loop.now >= end { timer.invalidate() }
+    }
+    loop.add(timer, forMode: .default)
+}
+worker.wait()
+print("finished:", worker.isFinished)

@@ -1,0 +1,62 @@
+import HRTimerCore
+
+/// Turns the pages of a carousel by itself, rests while the user drags, and goes on a while after.
+///
+///     let carousel = AutoAdvance(every: .seconds(3), resumingAfter: .seconds(2), loop: .main) { showNextPage() }
+///
+/// While the loop runs in a tracking mode it rests, and the time before does not count: the first call comes
+/// `resumingAfter` after the tracking ended, and from there on one every interval. Runs of that mode that follow each
+/// other sooner are one drag. A program that tracks by other means says `rest()` and `resume()`.
+///
+/// It fires in `.default`, on the loop's thread, on `CLOCK_MONOTONIC`, and what is missed is merged into one call. It
+/// ends with `invalidate()` or with its last reference; it holds the loop. Any thread.
+public final class AutoAdvance: Sendable {
+    private let timer: LoopTimer
+    private let observer: LoopObserver
+    private let loop: TimerLoop
+    private let delay: Duration
+
+    /// Begins at once; the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay
+    /// below zero as zero.
+    public init(
+        every interval: Duration,
+        resumingAfter delay: Duration = .seconds(2),
+        tracking mode: TimerLoop.Mode = .eventTracking,
+        loop: TimerLoop,
+        advance: @escaping @Sendable () -> Void
+    ) {
+        let timer = LoopTimer(timeInterval: interval, repeats: true) { _ in advance() }
+        observer = LoopObserver(activities: [.entry, .exit]) { [weak loop] _, activity in
+            guard let loop else { return }
+            timer.fireInstant = activity == .entry ? .distantFuture : loop.now.advanced(by: delay)
+        }
+        self.timer = timer
+        self.loop = loop
+        self.delay = delay
+        loop.add(observer, forMode: mode)
+        loop.add(timer, forMode: .default)
+    }
+
+    deinit {
+        invalidate()
+    }
+
+    /// Makes no call until `resume()`, or until tracking ends.
+    public func rest() {
+        timer.fireInstant = .distantFuture
+    }
+
+    /// Makes the next call `resumingAfter` from now, and then one every interval.
+    public func resume() {
+        timer.fireInstant = loop.now.advanced(by: delay)
+    }
+
+    /// Whether it waits for tracking to end, or for `resume()`.
+    public var isResting: Bool { timer.isValid && timer.fireInstant == .distantFuture }
+
+    /// Ends it and frees the handler. No call comes after this on the loop's own thread. Idempotent.
+    public func invalidate() {
+        timer.invalidate()
+        observer.invalidate()
+    }
+}

@@ -1,0 +1,86 @@
+public import HRTimerCore
+
+/// A timer behind a start button: however often it is started, there is one, and one stop ends it.
+///
+///     let stopwatch = ExclusiveTimer(interval: .seconds(1)) { _ in showTime() }
+///     stopwatch.start()   // three times: still one call a second
+///     stopwatch.stop()
+///
+/// A `LoopTimer` made by every start that finds none running; see there for clock, intervals and policies. It is
+/// stopped with its last reference. Any thread.
+public final class ExclusiveTimer: Sendable {
+    private let loop: TimerLoop
+    private let mode: TimerLoop.Mode
+    private let make: @Sendable () -> LoopTimer
+    private let timer = Locked<LoopTimer?>(nil)
+
+    /// A timer that does not run yet.
+    ///
+    /// - Parameter loop: Where it fires, held for as long as this is.
+    /// - Parameter mode: In which mode; `.common` goes on while a user drags.
+    public init(
+        interval: Duration,
+        repeats: Bool = true,
+        policy: MissedTickPolicy = .merge,
+        loop: TimerLoop,
+        mode: TimerLoop.Mode = .common,
+        handler: @escaping LoopTimer.Handler
+    ) {
+        self.loop = loop
+        self.mode = mode
+        make = { LoopTimer(timeInterval: interval, repeats: repeats, policy: policy, block: handler) }
+    }
+
+    /// The same on the calling thread's loop.
+    @available(*, noasync)
+    public convenience init(
+        interval: Duration,
+        repeats: Bool = true,
+        policy: MissedTickPolicy = .merge,
+        mode: TimerLoop.Mode = .common,
+        handler: @escaping LoopTimer.Handler
+    ) {
+        self.init(
+            interval: interval,
+            repeats: repeats,
+            policy: policy,
+            loop: .current,
+            mode: mode,
+            handler: handler
+        )
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Whether it will fire: started, and neither stopped, nor invalidated by its handler, nor fired if it does not
+    /// repeat.
+    public var isRunning: Bool { timer.withLock { $0 }?.isValid ?? false }
+
+    /// Has it fire one interval from now, and so on. True if it did not run: otherwise everything stays as it is.
+    @discardableResult
+    public func start() -> Bool {
+        let new = make()
+        // A timer's own lock may be taken under this one; what is replaced is let go without it.
+        let (isStarted, _) = timer.withLock { timer -> (Bool, LoopTimer?) in
+            if timer?.isValid ?? false { return (false, nil) }
+            defer { timer = new }
+            return (true, timer)
+        }
+        // Not if it was stopped by now: the loop does not take what is invalid.
+        if isStarted { loop.add(new, forMode: mode) }
+        return isStarted
+    }
+
+    /// Has it fire one interval from now also if it runs: for what shall happen when nothing has for so long.
+    public func restart() {
+        stop()
+        start()
+    }
+
+    /// Ends it. No call comes after this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
+    public func stop() {
+        timer.withLock { $0.take() }?.invalidate()
+    }
+}
