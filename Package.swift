@@ -47,17 +47,24 @@ let package = Package(
             path: "Benchmarks/CBench",
             cSettings: [.define("_GNU_SOURCE")]
         ),
+        // Random numbers that the bench and the tests have in common.
+        .target(name: "Seeded", path: "Benchmarks/Seeded", swiftSettings: strict),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "HRTimer", "CHRTimer", "CBench",
+                "HRTimer", "HRTimerCore", "CHRTimer", "CBench", "Seeded",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/bench",
             swiftSettings: strict
         ),
 
-        .target(name: "TestSupport", dependencies: ["HRTimerCore"], path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "TestSupport",
+            dependencies: ["HRTimerCore", "Seeded"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
         .testTarget(name: "CHRTimerTests", dependencies: ["CHRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "HRTimerCoreTests",
@@ -79,7 +86,7 @@ let package = Package(
         ),
         .testTarget(name: "PrecisionTests", dependencies: ["HRTimer", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "NameProbe", dependencies: ["HRTimer"], swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["bench"], swiftSettings: strict),
+        .testTarget(name: "BenchTests", dependencies: ["bench", "HRTimerCore"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17

@@ -1,4 +1,5 @@
 import Foundation
+import HRTimerCore
 import Testing
 
 @testable import bench

@@ -1,3 +1,5 @@
+import Seeded
+
 /// In which order the blocks of a run are measured.
 ///
 /// Each round has every subject once, shuffled: a machine that warms up, throttles or gets a neighbour halfway through

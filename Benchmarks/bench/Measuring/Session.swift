@@ -1,5 +1,6 @@
 import CBench
 import Foundation
+import HRTimerCore
 
 /// One run of the bench: measures blocks in the order of the schedule, and gathers what they give.
 ///

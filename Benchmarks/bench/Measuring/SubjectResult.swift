@@ -1,10 +1,12 @@
 import CBench
+import HRTimerCore
 
 /// What all blocks of one subject gave. Filled between blocks, on the thread that runs the session.
 final class SubjectResult {
     let subject: Subject
     let interval_ns: Int64
-    let lateness = LatencyHistogram()
+    /// Three digits, one more than an engine keeps.
+    let lateness = LatencyHistogram(significantDigits: 3)
     private(set) var missed = 0
     private(set) var usage = Usage()
     private(set) var blocks: [BlockResult] = []

@@ -1,5 +1,6 @@
 import CBench
 import CHRTimer
+import Seeded
 
 /// One run of `bench ops`: comparisons one after the other, the rounds of each interleaved.
 ///

@@ -1,4 +1,5 @@
 import CBench
+import Seeded
 
 /// Whole packages through their Swift API: locks, threads, closures and all.
 ///

@@ -1,3 +1,5 @@
+import HRTimerCore
+
 /// A histogram in lines of text: one for each step of 100, 200, 500 ns, 1, 2, 5 µs …, with logarithmic bars so that one
 /// late fire among thousands can be seen.
 enum HistogramPlot {

@@ -1,3 +1,5 @@
+import HRTimerCore
+
 /// What a program reads: schema 1. Members may be added to it; those that are here keep their meaning.
 struct JSONReport {
     /// One, or one for each interval of a sweep.
@@ -59,7 +61,7 @@ struct JSONReport {
             "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
             "blocks": .array(result.blocks.map(block)),
             "histogram": .array(
-                result.lateness.buckets.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) }
+                result.lateness.buckets_ns.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) }
             ),
         ]
     }

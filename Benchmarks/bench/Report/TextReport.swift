@@ -1,3 +1,5 @@
+import HRTimerCore
+
 /// What a person reads: the host, a histogram for each subject, then one table.
 struct TextReport {
     let session: Session
@@ -40,7 +42,7 @@ struct TextReport {
         session.results.flatMap { result in
             var lines = ["", bold(result.subject.id) + "  " + result.subject.explanation]
             if let reason = result.skippedBecause { lines.append("  not measured: \(reason)") }
-            return lines + HistogramPlot.lines(result.lateness.buckets)
+            return lines + HistogramPlot.lines(result.lateness.buckets_ns)
         }
     }
 

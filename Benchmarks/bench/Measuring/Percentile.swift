@@ -1,0 +1,23 @@
+import HRTimerCore
+
+/// A percentile that the reports know.
+enum Percentile: Int, CaseIterable {
+    case p50 = 50_000
+    case p90 = 90_000
+    case p99 = 99_000
+    case p999 = 99_900
+
+    var percent: Double { Double(rawValue) / 1000 }
+
+    /// Whether at least ten of `count` values lie beyond: n (1 - p) >= 10, in whole numbers.
+    func isSupported(by count: Int) -> Bool {
+        count * (100_000 - rawValue) >= 10 * 100_000
+    }
+}
+
+extension LatencyHistogram {
+    /// Nil where fewer than ten values lie beyond it: such a percentile is the luck of single fires.
+    func value_ns(at percentile: Percentile) -> Int64? {
+        percentile.isSupported(by: count) ? percentile_ns(percentile.percent) : nil
+    }
+}
