@@ -11,7 +11,7 @@ struct RunOptionsTests {
         #expect(options.preset == .quick)
         #expect(options.interval == .milliseconds(1))
         #expect(options.subjects.map(\.id) == Subject.all.map(\.id))
-        #expect(options.formats == [.text])
+        #expect(options.report.shape.formats == [.text])
     }
 
     @Test("gives at least 1,000 fires a subject by default")
@@ -88,7 +88,7 @@ struct RunOptionsTests {
     func wantsAFileForTwoFormats() throws {
         #expect(throws: (any Error).self) { try RunOptions.parse(["--format", "text", "--format", "json"]) }
         let options = try RunOptions.parse(["--format", "text", "--format", "json", "-o", "x.json"])
-        #expect(options.formats == [.text, .json])
+        #expect(options.report.shape.formats == [.text, .json])
     }
 
     @Test("refuses to measure nothing")

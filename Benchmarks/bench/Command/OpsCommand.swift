@@ -1,6 +1,4 @@
 import ArgumentParser
-import CBench
-import Glibc
 
 /// `bench ops`: what the operations on timers cost.
 struct OpsCommand: ParsableCommand {
@@ -12,21 +10,17 @@ struct OpsCommand: ParsableCommand {
     @OptionGroup var options: OpsOptions
 
     func run() throws {
-        let file = try options.output.map { try ReportOutput.file($0) }
-        announceDebugBuild()
-        let status = cbench_stop_on_interrupt()
-        if status != 0 { throw BenchError("Ctrl-C cannot be handled: \(String(cString: strerror(-status)))") }
-
+        let file = try options.report.begin()
         let host = HostReport.now()
         let session = OperationSession(
             options.comparisons,
             rounds: options.rounds ?? options.preset.rounds,
-            seed: options.seed ?? newSeed(),
+            seed: options.report.seed ?? newSeed(),
             cpu: options.pinnedCPU
         )
-        try session.run(Progress(Progress.style(isHidden: options.hidesProgress)))
+        try session.run(options.report.progress)
         try write(
-            ReportShape(formats: options.format, color: options.color),
+            options.report.shape,
             to: file,
             text: { OperationText(session: session, host: host, isColoured: $0).text },
             json: { OperationJSON(session: session, host: host, command: CommandLine.arguments).text }

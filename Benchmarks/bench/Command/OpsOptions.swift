@@ -61,23 +61,7 @@ struct OpsOptions: ParsableArguments {
     )
     var cpu: Place?
 
-    @Option(help: "Seed of deadlines and of the order of turns; by default a new one.", transform: parseSeed)
-    var seed: UInt64?
-
-    @Option(help: "Shape of the results: text or json. Repeatable.")
-    var format: [ReportFormat] = []
-
-    @Option(
-        name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write results to this file; beside text, the JSON.", valueName: "file")
-    )
-    var output: String?
-
-    @Flag(name: .customLong("no-progress"), help: "Show no progress.")
-    var hidesProgress = false
-
-    @Option(help: "Colour the text: auto, always, never.")
-    var color: ColorChoice = .auto
+    @OptionGroup var report: ReportOptions
 
     func validate() throws {
         let known = Self.comparisons(sizes: [1000])
@@ -91,9 +75,6 @@ struct OpsOptions: ParsableArguments {
             )
         }
         if comparisons.isEmpty { throw ValidationError("--only chose rivals that --operation leaves without work") }
-        if Set(format).count > 1, output == nil {
-            throw ValidationError("--format text with --format json takes -o FILE too, for the JSON")
-        }
     }
 
     /// What was chosen, in the order in which it is measured.

@@ -25,16 +25,6 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// In which shape results are written.
-enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
-    case text, json
-}
-
-/// When text is coloured.
-enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
-    case auto, always, never
-}
-
 extension LoadKind: ExpressibleByArgument {}
 
 /// The options of `bench run`.
@@ -63,12 +53,6 @@ struct RunOptions: ParsableArguments {
     )
     var blocks: Int?
 
-    @Option(
-        help: "Seed of the order of turns and of their phases, to repeat a run; by default a new one.",
-        transform: parseSeed
-    )
-    var seed: UInt64?
-
     @Flag(help: "Timer slack 1 ns, SCHED_FIFO, locked memory, no deep idle states, as far as they are granted.")
     var tune = false
 
@@ -81,23 +65,10 @@ struct RunOptions: ParsableArguments {
     @Option(help: "What else the machine has to do: none, or cpu for one busy process per processor.")
     var load: LoadKind = .none
 
-    @Option(help: "Shape of the results: text or json. Repeatable.")
-    var format: [ReportFormat] = []
-
-    @Option(
-        name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write results to this file; beside text, the JSON.", valueName: "file")
-    )
-    var output: String?
-
     @Flag(help: "Exit with 1 if a kernel or hrtimer subject fired early, or left timers or descriptors behind.")
     var gate = false
 
-    @Flag(name: .customLong("no-progress"), help: "Show no progress.")
-    var hidesProgress = false
-
-    @Option(help: "Colour the text: auto, always, never.")
-    var color: ColorChoice = .auto
+    @OptionGroup var report: ReportOptions
 
     /// Intervals of 120 Hz and 60 Hz among them.
     static let sweepIntervals: [Duration] = [
@@ -108,7 +79,7 @@ struct RunOptions: ParsableArguments {
     /// What is measured, one plan after the other. Sweeps have fewer blocks, and few fires at long intervals: those are
     /// for the eye, and would take hours otherwise.
     var plans: [Plan] {
-        let seed = seed ?? newSeed()
+        let seed = report.seed ?? newSeed()
         return (sweep ? Self.sweepIntervals : [interval]).map { interval in
             Plan(
                 subjects: subjects,
@@ -123,9 +94,6 @@ struct RunOptions: ParsableArguments {
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 
-    /// The shapes asked for, each once.
-    var formats: Set<ReportFormat> { format.isEmpty ? [.text] : Set(format) }
-
     func validate() throws {
         for (option, patterns) in [("--only", only), ("--skip", skip)] {
             for pattern in patterns where !Subject.all.contains(where: { $0.matches(pattern) }) {
@@ -136,9 +104,6 @@ struct RunOptions: ParsableArguments {
         }
         if subjects.isEmpty {
             throw ValidationError("--skip takes away all that --only chose: nothing is left to measure")
-        }
-        if formats.count > 1, output == nil {
-            throw ValidationError("--format text with --format json takes -o FILE too, for the JSON")
         }
     }
 
@@ -173,13 +138,6 @@ func parseBlocks(_ text: String) throws -> Int {
         throw ValidationError("it takes a whole number from 1 to 1000")
     }
     return blocks
-}
-
-/// What `--seed` takes.
-@Sendable
-func parseSeed(_ text: String) throws -> UInt64 {
-    guard let seed = UInt64(text) else { throw ValidationError("it takes a whole number from 0 to 2^64 - 1") }
-    return seed
 }
 
 /// What `--cpu` takes: numbers and ranges, which become a mask.
