@@ -28,15 +28,7 @@ extension LoopTimer {
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {
-        let timer = LoopTimer(
-            timeInterval: timeInterval,
-            repeats: repeats,
-            policy: policy,
-            userInfo: userInfo,
-            block: block
-        )
-        TimerLoop.current.add(timer, forMode: .default)
-        return timer
+        schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
     }
 
     /// The interval in seconds, 0 for a timer that does not repeat.

@@ -148,13 +148,11 @@ public final class LoopTimer: Sendable {
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {
-        let timer = LoopTimer(
-            timeInterval: timeInterval,
-            repeats: repeats,
-            policy: policy,
-            userInfo: userInfo,
-            block: block
-        )
+        schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
+    }
+
+    @available(*, noasync)
+    static func schedule(_ timer: LoopTimer) -> LoopTimer {
         TimerLoop.current.add(timer, forMode: .default)
         return timer
     }
