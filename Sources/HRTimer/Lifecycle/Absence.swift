@@ -8,8 +8,8 @@ extension SuspensionMonitor {
             /// The system slept: `CLOCK_BOOTTIME` went on while `CLOCK_MONOTONIC` stood still. Certain.
             case systemSuspended
             /// The monitor's thread neither ran nor waited for a processor: SIGSTOP, SIGTSTP, a debugger, the freezer
-            /// of its cgroup, or a virtual machine that was paused with its clock going on. Which of them, nothing
-            /// tells.
+            /// of its cgroup, or a virtual machine whose processors the host took away. Which of them, nothing tells;
+            /// the last is common where thresholds are a few milliseconds.
             case processStopped
             /// The monitor's thread was ready to run and got no processor, or other threads of the process ran
             /// meanwhile: the machine is busy, the process was not away.

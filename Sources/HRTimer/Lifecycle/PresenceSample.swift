@@ -12,7 +12,7 @@ struct PresenceSample: Sendable, Equatable {
     /// What the thread that looks spent waiting for a processor so far; nil where the kernel does not count it.
     var waited_ns: Int64?
 
-    /// What is so now. Some 10 us, most of it for /proc.
+    /// What is so now.
     static func now() -> PresenceSample {
         var monotonic_ns: Int64 = 0
         var boot_ns: Int64 = 0
