@@ -1,4 +1,5 @@
 import HRTimer
+import Seeded
 
 /// What an engine's statistics cost a fire: one lateness recorded in the histogram, and the counters. The lock under which
 /// the counters stand is held for the fire anyway.

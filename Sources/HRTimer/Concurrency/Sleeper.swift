@@ -42,10 +42,10 @@ final class Sleeper: Sendable {
             return
         }
         let lifeline = Lifeline(self)
-        var request = EngineCore.Request(.call { _ in lifeline.sleeper.end(.success(())) })
+        var request = EngineCore.Request()
         request.deadline_ns = deadline_ns
         request.tolerance_ns = max(0, (tolerance ?? .zero).nanosecondsRoundedUp)
-        let token = engine.schedule(request)
+        let token = engine.schedule(.call { _ in lifeline.sleeper.end(.success(())) }, request)
         let hasEnded = state.withLock { state in
             guard case .sleeping(let continuation, _) = state else { return true }
             state = .sleeping(continuation, token)

@@ -57,12 +57,12 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
         policy: MissedTickPolicy = .merge,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request(.call { handler(Fire($0)) })
+        var request = EngineCore.Request()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
         request.precision = precision
-        return core.schedule(request)
+        return core.schedule(.call { handler(Fire($0)) }, request)
     }
 
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.

@@ -60,7 +60,8 @@ package final class Waiter: @unchecked Sendable {
 
     /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the
     /// last reading, and how long it took.
-    package func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64) {
+    package func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
+    {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
         let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns, &spun_ns)
