@@ -8,7 +8,7 @@ UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 QUEUE = CSources/CHRTimer/hrt_queue*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
-.PHONY: build test bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format model fuzz \
+.PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format model fuzz \
     clock-steps time-namespace
 
 build:
@@ -16,6 +16,11 @@ build:
 
 test:
 	$(SWIFT) test --disable-xctest
+
+# Each small program in Snippets/, to its end.
+snippets: build
+	for snippet in Snippets/*.swift; do \
+	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
 bench:
 	$(SWIFT) run -c release bench $(ARGS)

@@ -1,4 +1,5 @@
 import CHRTimer
+import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
@@ -116,6 +117,34 @@ import Testing
         loop.process()
         #expect(log.count == 9000)
         #expect(!isReadable(descriptor, within: 0))
+    }
+
+    @Test("Dispatch is a host as well: timers and blocks come on its serial queue, none early")
+    func dispatch() throws {
+        let queue = DispatchQueue(label: "host")
+        let key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let done = DispatchSemaphore(value: 0)
+        let source = DispatchSource.makeReadSource(fileDescriptor: try loop.hostDescriptor(), queue: queue)
+        source.setEventHandler { [loop] in loop.process() }
+        // The loop's descriptor must stay until Dispatch does not watch it any more.
+        source.setCancelHandler { done.signal() }
+        source.activate()
+        queue.async { [loop] in loop.process() }
+        loop.perform { [log] in log.append(DispatchQueue.getSpecific(key: key) == true ? "block" : "elsewhere") }
+        let timer = LoopTimer(timeInterval: .milliseconds(2), repeats: true) { [log] timer in
+            let isRight = DispatchQueue.getSpecific(key: key) == true && timer.fireInstant <= .now
+            log.append(isRight ? "tick" : "wrong")
+            if log.count >= 6 {
+                timer.invalidate()
+                done.signal()
+            }
+        }
+        loop.add(timer, forMode: .default)
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancel()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(log.all.sorted() == ["block", "tick", "tick", "tick", "tick", "tick"])
     }
 
     @Test("Without descriptors there is none to give")

@@ -5,7 +5,12 @@ public import HRTimerCore
 ///
 ///     let descriptor = try loop.hostDescriptor()
 ///     loop.process()                              // once, to begin
-///     event_new(base, descriptor, EV_READ | EV_PERSIST, …)   // or epoll, poll, io_uring: then loop.process() each time
+///     // then wait for `descriptor` to be readable, level-triggered, and call loop.process() each time
+///
+/// Programs to copy from, one for each host, are in Snippets: `LoopInDispatch` (a read source on a serial queue), `LoopInRunLoop`
+/// (Foundation's, through a read source on the main queue), `LoopInPoll` (poll; epoll and io_uring alike) and
+/// `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does not read itself: give the loop a thread
+/// (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
 extension TimerLoop {
     /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
     /// another thread woke it. It belongs to the loop: do not read or close it. Looked up in each call, O(descriptors of the

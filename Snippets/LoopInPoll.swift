@@ -1,0 +1,19 @@
+// A loop inside a program that waits by itself: one descriptor to watch, one call when it is readable. With poll(2), as epoll(7) and
+// io_uring(7) are not in Swift's Glibc; for those it is the same descriptor and the same call.
+import Glibc
+import HRTimer
+
+let loop = TimerLoop.current
+let end = MonotonicInstant.now.advanced(by: .milliseconds(50))
+let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
+    print("late by", timer.fireInstant.duration(to: .now))
+    if timer.fireInstant >= end { timer.invalidate() }
+}
+loop.add(timer, forMode: .default)
+loop.process()  // once, to begin
+
+// Other descriptors of the program would stand here too.
+var watched = [pollfd(fd: try loop.hostDescriptor(), events: Int16(POLLIN), revents: 0)]
+while timer.isValid {
+    if poll(&watched, nfds_t(watched.count), -1) > 0, watched[0].revents != 0 { loop.process() }
+}
