@@ -1,6 +1,7 @@
 import CHRTimer
 import Glibc
 import HRTimer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -180,6 +181,45 @@ import Testing
         worker.end()
         #expect(log.all == ["block", "timer", "trigger", "still there"])
         #expect(!trigger.isValid)
+    }
+
+    @Test("A timer that is due already, added by another thread, wakes a sleeping loop")
+    func dueTimerAdded() throws {
+        let worker = try TimerLoop.thread()
+        let done = Recorder<Bool>()
+        for count in 1...50 {
+            while !worker.loop.isWaiting { usleep(50) }
+            let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { _ in done.append(true) }
+            worker.loop.add(timer, forMode: .default)
+            while done.count < count { usleep(50) }
+        }
+        worker.end()
+    }
+
+    @Test("Invalidated by another thread a timer is not called once the loop has passed: 10,000 rounds")
+    func invalidatedElsewhere() throws {
+        final class Flag: Sendable { let isSet = Atomic(false) }
+        let worker = try TimerLoop.thread()
+        let late = Recorder<Int>()
+        let calls = Recorder<Int>()
+        for round in 0..<10_000 {
+            let hasPassed = Flag()
+            let timer = LoopTimer(timeInterval: .zero, repeats: true) { _ in
+                if hasPassed.isSet.load(ordering: .acquiring) { late.append(round) } else { calls.append(round) }
+            }
+            timer.fireInstant = .now
+            worker.loop.add(timer, forMode: .default)
+            if round % 2 == 0 { sched_yield() }
+            timer.invalidate()
+            worker.loop.perform { hasPassed.isSet.store(true, ordering: .releasing) }
+        }
+        // One more block, after all the others.
+        let isDone = Flag()
+        worker.loop.perform { isDone.isSet.store(true, ordering: .releasing) }
+        while !isDone.isSet.load(ordering: .acquiring) { usleep(100) }
+        worker.end()
+        #expect(late.all == [])
+        #expect(calls.count > 0)
     }
 
     @Test("An idle loop does not wake: a thread that waits makes no voluntary switch")

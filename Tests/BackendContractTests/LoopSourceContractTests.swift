@@ -132,6 +132,23 @@ import Testing
         close(pipe.write)
     }
 
+    @Test("A source added twice to a mode counts once, and so does its removal (test_addingRemovingPorts)")
+    func addedTwice() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<Int>()
+        let source = try LoopSource(descriptor: pipe.read) { _, _ in calls.append(1) }
+        for _ in 0..<2 { try loop.add(source, forMode: .default) }
+        write(pipe.write, "x", 1)
+        loop.run(until: .now)
+        #expect(calls.count == 1)
+        #expect(loop.limitInstant(forMode: .default) == .distantFuture)
+        loop.remove(source, forMode: .default)
+        #expect(!loop.run(mode: .default, before: .distantFuture))
+        close(pipe.read)
+        close(pipe.write)
+    }
+
     @Test("One handler may invalidate the source of another that is ready as well; a descriptor number may come again")
     func invalidateOther() throws {
         let loop = TimerLoop()

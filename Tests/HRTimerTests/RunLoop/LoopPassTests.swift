@@ -1,0 +1,160 @@
+import Glibc
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What happens in a pass of a loop, and what a loop says of itself meanwhile: `CFRunLoop`'s rules. On frozen time.
+@Suite struct LoopPassTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
+
+    private func timer(_ seconds: Double, _ handler: @escaping LoopTimer.Handler = { _ in }) -> LoopTimer {
+        let timer = LoopTimer(fireAt: at(seconds), interval: .zero, repeats: false, block: handler)
+        loop.add(timer, forMode: .default)
+        return timer
+    }
+
+    @Test("Activities have the numbers of CFRunLoopActivity, entry too (1; corelibs' Swift side has 0)")
+    func activities() {
+        let all: [LoopObserver.Activity] = [
+            .entry, .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting, .exit,
+        ]
+        #expect(all.map(\.rawValue) == [1, 2, 4, 32, 64, 128])
+        #expect(LoopObserver.Activity.all.rawValue == 231)
+    }
+
+    @Test("A nested run is entered and left by itself, in its own mode; the innermost mode is the current one")
+    func nestedObservers() {
+        let observer = LoopObserver(activities: [.entry, .exit]) { [log, loop] _, activity in
+            log.append("\(activity == .entry ? "enter" : "exit") \(loop.currentMode?.rawValue ?? "none")")
+        }
+        loop.add(observer, forMode: .default)
+        loop.add(observer, forMode: .modal)
+        _ = timer(1) { [loop] _ in
+            loop.perform(inModes: [.modal]) {}
+            loop.run(mode: .modal, before: .distantPast)
+        }
+        loop.run()
+        let modal = TimerLoop.Mode.modal.rawValue
+        let usual = TimerLoop.Mode.default.rawValue
+        // In the handler the observer is not being called, so that it sees the nested run.
+        #expect(log.all == ["enter \(usual)", "enter \(modal)", "exit \(modal)", "exit \(usual)"])
+        #expect(loop.currentMode == nil)
+    }
+
+    @Test("Any number of wake-ups before a pass count as one, also those before the loop ever ran")
+    func wakeUps() {
+        _ = timer(2)
+        loop.add(LoopObserver(activities: .beforeTimers) { [log] _, _ in log.append("pass") }, forMode: .default)
+        loop.run(until: at(0.5))
+        #expect(log.count == 1)
+        for _ in 0..<5 { loop.wakeUp() }
+        loop.run(until: at(1))
+        #expect(log.count == 3)
+        #expect(time.now == at(1))
+    }
+
+    @Test("A loop is waiting in its sleep alone: not in handlers, observers and blocks")
+    func isWaiting() throws {
+        let note: @Sendable () -> Void = { [log, loop] in log.append("\(loop.isWaiting)") }
+        // An engine's handler that runs while the loop's sleep moves the clock.
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(after: .seconds(1)) { [log, loop] _ in log.append("sleep: \(loop.isWaiting)") }
+        _ = timer(2) { _ in note() }
+        loop.add(LoopObserver { _, _ in note() }, forMode: .default)
+        loop.perform { note() }
+        loop.run()
+        #expect(log.all.filter { $0 == "true" } == [])
+        #expect(log.all.filter { $0 == "sleep: true" }.count == 1)
+        #expect(!loop.isWaiting)
+    }
+
+    @Test("A block is no source: it does not end run(mode:before:)")
+    func blockEndsNothing() {
+        _ = timer(5)
+        loop.perform { [log] in log.append("block") }
+        _ = timer(1) { [loop, log] _ in loop.perform { log.append("block of timer") } }
+        #expect(loop.run(mode: .default, before: at(2)))
+        #expect(time.now == at(2))
+        #expect(log.all == ["block", "block of timer"])
+    }
+
+    @Test("What is added twice to a mode counts once: a trigger, an observer, a timer (test_addingRemovingPorts)")
+    func addedTwice() {
+        let trigger = LoopTrigger { [log] _ in log.append("trigger") }
+        let observer = LoopObserver(activities: .entry) { [log] _, _ in log.append("observer") }
+        let tick = LoopTimer(fireAt: start, interval: .zero, repeats: false) { [log] _ in log.append("timer") }
+        for _ in 0..<2 {
+            loop.add(trigger, forMode: .default)
+            loop.add(observer, forMode: .default)
+            loop.add(tick, forMode: .default)
+        }
+        trigger.signal()
+        loop.run(until: start)
+        #expect(log.all == ["observer", "trigger", "timer"])
+        loop.remove(trigger, forMode: .default)
+        #expect(!loop.run(mode: .default, before: at(1)))
+    }
+
+    @Test("What was added for .common leaves with it, from all common modes")
+    func removeFromCommon() {
+        loop.addCommonMode(.eventTracking)
+        let tick = timer(1)
+        loop.remove(tick, forMode: .default)
+        let trigger = LoopTrigger { _ in }
+        let observer = LoopObserver { _, _ in }
+        loop.add(tick, forMode: .common)
+        loop.add(trigger, forMode: .common)
+        loop.add(observer, forMode: .common)
+        for mode in [TimerLoop.Mode.default, .eventTracking] {
+            #expect(loop.contains(tick, forMode: mode))
+            #expect(loop.contains(trigger, forMode: mode))
+            #expect(loop.contains(observer, forMode: mode))
+        }
+        loop.remove(tick, forMode: .common)
+        loop.remove(trigger, forMode: .common)
+        loop.remove(observer, forMode: .common)
+        for mode in [TimerLoop.Mode.default, .eventTracking] {
+            #expect(!loop.contains(tick, forMode: mode))
+            #expect(!loop.contains(trigger, forMode: mode))
+            #expect(!loop.contains(observer, forMode: mode))
+            #expect(!loop.run(mode: mode, before: at(5)))
+        }
+    }
+
+    @Test("The limit of a mode counts the timer that is firing (CFRunLoopGetNextTimerFireDate)")
+    func limitWhileFiring() {
+        let seen = Recorder<MonotonicInstant?>()
+        _ = timer(1) { [loop] _ in seen.append(loop.limitInstant(forMode: .default)) }
+        _ = timer(3)
+        loop.run(until: at(2))
+        #expect(seen.all == [at(1)])
+        #expect(loop.limitInstant(forMode: .default) == at(3))
+    }
+
+    @Test("Each thread has its loop: scheduled() puts a timer into the default mode of the calling thread's")
+    func scheduled() throws {
+        let thread = try startThread { [log] in
+            let before = MonotonicInstant.now
+            let timer = LoopTimer.scheduled(timeInterval: .seconds(100), repeats: true) { _ in }
+            let loop = TimerLoop.current
+            log.append("\(loop.contains(timer, forMode: .default)) \(loop.liveTimers)")
+            log.append("\(timer.fireInstant >= before.advanced(by: .seconds(100)))")
+            log.append("\(loop !== TimerLoop.main)")
+        }
+        pthread_join(thread, nil)
+        #expect(log.all == ["true 1", "true", "true"])
+    }
+}

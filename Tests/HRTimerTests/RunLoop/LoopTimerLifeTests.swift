@@ -1,0 +1,181 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Who holds a timer, and what is freed when. On frozen time.
+@Suite struct LoopTimerLifeTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
+
+    private final class Target: Sendable {
+        let canary: any AnyObject & Sendable
+        init(_ canaries: Canaries) { canary = canaries.make() }
+        func tick(_ timer: LoopTimer) {}
+    }
+
+    @Test("Of 100,000 timers, one-shot, invalidated, weak-targeted and dropped, nothing that they captured is left")
+    func leaks() {
+        let canaries = Canaries()
+        var invalidated: [LoopTimer] = []
+        var targets: [Target] = []
+        for _ in 0..<25_000 {
+            let (byOnce, byInfo, byDropped) = (canaries.make(), canaries.make(), canaries.make())
+            let once = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in withExtendedLifetime(byOnce) {} }
+            loop.add(once, forMode: .default)
+
+            let repeating = LoopTimer(timeInterval: .seconds(1), repeats: true, userInfo: byInfo) { _ in }
+            loop.add(repeating, forMode: .common)
+            invalidated.append(repeating)
+
+            let target = Target(canaries)
+            targets.append(target)
+            loop.add(
+                LoopTimer(timeInterval: .seconds(1), weakTarget: target, action: Target.tick, repeats: true),
+                forMode: .default
+            )
+
+            _ = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in withExtendedLifetime(byDropped) {} }
+        }
+        #expect(canaries.count == 75_000)
+        loop.run(until: at(1.5))
+        #expect(canaries.count == 50_000)
+        invalidated.forEach { $0.invalidate() }
+        #expect(canaries.count == 25_000)
+        targets = []
+        #expect(canaries.count == 0)
+        loop.run()
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("The loop holds a timer that nobody else does, until it is invalid or has fired for the last time")
+    func ownership() {
+        weak let repeating: LoopTimer?
+        weak let once: LoopTimer?
+        do {
+            let timers = [true, false].map { repeats in
+                LoopTimer(timeInterval: .seconds(1), repeats: repeats) { [log] timer in
+                    log.append("tick")
+                    if repeats, log.count == 3 { timer.invalidate() }
+                }
+            }
+            timers.forEach { loop.add($0, forMode: .default) }
+            repeating = timers[0]
+            once = timers[1]
+        }
+        #expect(repeating != nil && once != nil)
+        loop.run(until: at(1))
+        #expect(repeating != nil && once == nil)
+        loop.run()
+        #expect(repeating == nil)
+        #expect(log.count == 3)
+        #expect(time.now == at(2))
+    }
+
+    @Test("Taken out of its last mode a timer is the user's alone, and goes with the last reference")
+    func removedIsLetGo() {
+        weak let removed: LoopTimer?
+        do {
+            let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in }
+            loop.add(timer, forMode: .default)
+            loop.remove(timer, forMode: .default)
+            removed = timer
+        }
+        #expect(removed == nil)
+    }
+
+    @Test("A timer outlives its loop as an invalid one, and does nothing from then on")
+    func outlivesLoop() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] _ in log.append("tick") }
+        do {
+            let short = TimerLoop(time: time.base)
+            short.add(timer, forMode: .default)
+        }
+        #expect(!timer.isValid)
+        timer.fire()
+        timer.fireInstant = .now
+        timer.precision = .precise
+        timer.invalidate()
+        #expect(log.count == 0)
+    }
+
+    @Test("What is set before the timer is added counts when it is")
+    func setBeforeAdding() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] _ in log.append("tick") }
+        timer.fireInstant = at(0.25)
+        timer.tolerance = 0.1
+        loop.add(timer, forMode: .default)
+        #expect(timer.fireInstant == at(0.25))
+        loop.run(until: at(1.35))
+        #expect(log.count == 2)
+    }
+
+    @Test("The tolerance of a timer that does not repeat has no bound but zero, and may be infinite")
+    func toleranceOnce() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in log.append("once") }
+        for (asked, expected) in [(5, 5), (-1, 0), (.nan, 0)] as [(Double, Double)] {
+            timer.tolerance = asked
+            #expect(timer.tolerance == expected)
+        }
+        timer.tolerance = .infinity
+        loop.add(timer, forMode: .default)
+        loop.add(LoopTimer(fireAt: at(7), interval: .zero, repeats: false) { _ in }, forMode: .default)
+        loop.run(mode: .default, before: .distantFuture)
+        #expect(time.now == at(7))
+        #expect(log.count == 1)
+    }
+
+    @Test("An interval of 20 years is 20 years, and one of 300 never ends (CF: 16 years)")
+    func years() {
+        let year = 31_556_952.0
+        let twenty = LoopTimer(timeInterval: 20 * year, repeats: true) { [log] _ in log.append("20 years") }
+        let threeHundred = LoopTimer(timeInterval: 300 * year, repeats: true) { [log] _ in log.append("300 years") }
+        loop.add(twenty, forMode: .default)
+        loop.add(threeHundred, forMode: .default)
+        loop.run(until: at(20 * year - 1))
+        #expect(log.count == 0)
+        loop.run(until: at(60 * year))
+        #expect(log.all == [String](repeating: "20 years", count: 3))
+    }
+
+    @Test("The only timer's handler may add the next one, which is not lost (libevent timeout_lost)")
+    func chain() {
+        chainLink(5)
+        loop.run()
+        #expect(log.all == ["5", "4", "3", "2", "1"])
+        #expect(time.now == at(5))
+    }
+
+    private func chainLink(_ left: Int) {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [self] _ in
+            log.append("\(left)")
+            if left > 1 { chainLink(left - 1) }
+        }
+        loop.add(timer, forMode: .default)
+    }
+
+    @Test("100,000 blocks and timers, mixed: each comes once, blocks first in their order, timers by deadline")
+    func mixed() {
+        let order = Recorder<Int>()
+        for index in 0..<50_000 {
+            loop.perform { order.append(index) }
+            let timer = LoopTimer(timeInterval: .microseconds(index), repeats: false) { _ in
+                order.append(50_000 + index)
+            }
+            loop.add(timer, forMode: .default)
+        }
+        loop.run()
+        #expect(order.all == Array(0..<100_000))
+    }
+}
