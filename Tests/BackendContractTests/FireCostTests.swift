@@ -1,0 +1,200 @@
+import CBench
+import CHRTimer
+import CTestSupport
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What a fire asks of the system, exactly: counted by a tracer, and by a malloc of our own. Each in a process of its own.
+@Suite(.serialized) struct FireCostTests {
+    @Test("A repeating timer makes one futex wait a fire, and no other system call")
+    func engineCalls() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            let calls = try CallsPerFire.measure(engine) { body in
+                engine.schedule(after: .milliseconds(2), every: .milliseconds(2)) { _ in body() }
+            }
+            // A fire that is due already when the one before it has ended needs no wait.
+            #expect(calls.calls == [Int(CTEST_FUTEX): calls.wakeups], "\(calls)")
+            #expect((50...100).contains(calls.wakeups), "\(calls)")
+        }
+    }
+
+    @Test("A source whose handler runs on the engine's thread makes one futex wait a fire, and no other system call")
+    func sourceCalls() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            let source = TimerSource(engine: engine)
+            let calls = try CallsPerFire.measure(engine) { body in
+                source.setEventHandler(body)
+                source.schedule(deadline: .now.advanced(by: .milliseconds(2)), repeating: .milliseconds(2))
+                source.activate()
+            }
+            #expect(calls.calls == [Int(CTEST_FUTEX): calls.wakeups], "\(calls)")
+            #expect((50...100).contains(calls.wakeups), "\(calls)")
+        }
+    }
+
+    @Test("By timerfd a fire makes two system calls: one sets the timer, one waits for it")
+    func timerfdCalls() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine(.init(wayToWait: .timerfd))
+            let calls = try CallsPerFire.measure(engine) { body in
+                engine.schedule(after: .milliseconds(2), every: .milliseconds(2)) { _ in body() }
+            }
+            // The wait is epoll_wait, which arm64 has as epoll_pwait alone. Neither is made for what is due already.
+            #expect(calls.calls.count == 2, "\(calls)")
+            #expect(calls.calls.values.allSatisfy { (50...calls.wakeups).contains($0) }, "\(calls)")
+            #expect(calls.calls[Int(CTEST_TIMERFD_SETTIME)] != nil, "\(calls)")
+        }
+    }
+
+    /// What a debug build leaves on the heap the optimizer takes from there.
+    private static let countsAllocations: Bool = {
+        var isDebug = false
+        assert(
+            {
+                isDebug = true; return true
+            }()
+        )
+        return cbench_counts_allocations() && !isDebug
+    }()
+    private static let whyNot: Comment = "a release build without sanitizers counts them: make never-early"
+
+    @Test(
+        "A fire allocates nothing, on an engine of any precision and of any way to wait",
+        .enabled(if: countsAllocations, whyNot)
+    )
+    func engineAllocations() async {
+        await #expect(processExitsWith: .success) {
+            for precision in TimerPrecision.allCases {
+                for way in WayToWait.allCases where way != .spin {
+                    let engine = try TimerEngine(.init(wayToWait: way, precision: precision))
+                    let count = Allocations.between10And110 { body in
+                        engine.schedule(after: .microseconds(200), every: .microseconds(200)) { _ in body() }
+                    }
+                    #expect(count == 0, "\(count) \(precision), \(way)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A source's fire allocates nothing",
+        .enabled(if: countsAllocations, whyNot)
+    )
+    func sourceAllocations() async {
+        await #expect(processExitsWith: .success) {
+            let source = TimerSource()
+            let count = Allocations.between10And110 { body in
+                source.setEventHandler(body)
+                source.schedule(deadline: .now, repeating: .microseconds(200))
+                source.activate()
+            }
+            #expect(count == 0, "\(count)")
+        }
+    }
+
+    @Test(
+        "The count of allocations sees one",
+        .enabled(if: cbench_counts_allocations(), "under a sanitizer malloc is not ours to count")
+    )
+    func countWorks() {
+        let before = cbench_thread_allocations()
+        let array = [UInt8](repeating: UInt8(truncatingIfNeeded: before), count: 100_000)
+        #expect(cbench_thread_allocations() > before)
+        withExtendedLifetime(array) {}
+    }
+}
+
+/// The system calls of the thread that fires, from the tenth fire to the 110th.
+private enum CallsPerFire {
+    private struct State: Sendable {
+        var fires = 0
+        var tid: Int32 = 0
+        // Sendable: set once before it is read, and ended after the last fire.
+        nonisolated(unsafe) var trace: OpaquePointer?
+        var counts: [[UInt32]] = []
+        var wakeups: [UInt64] = []
+    }
+
+    /// `start` makes a timer that calls what it is given at every fire.
+    static func measure(
+        _ engine: TimerEngine,
+        _ start: (@escaping @Sendable () -> Void) -> Void
+    ) throws -> (calls: [Int: Int], wakeups: Int) {
+        let box = Box(engine)
+        start { box.fire() }
+        while box.tid == 0 { pause(.milliseconds(1)) }
+        var trace: OpaquePointer?
+        try check(ctest_trace_begin(box.tid, &trace), "trace the engine's thread by ptrace(2)")
+        box.begin(trace!)
+        // Not a look meanwhile: a lock that is held would cost the thread a system call.
+        pause(.milliseconds(500))
+        while !box.isDone { pause(.milliseconds(200)) }
+        ctest_trace_end(trace!)
+        return box.difference
+    }
+
+    private final class Box: Sendable {
+        private let engine: TimerEngine
+        private let state = Locked(State())
+
+        init(_ engine: TimerEngine) { self.engine = engine }
+
+        func fire() {
+            state.withLock { state in
+                if state.tid == 0 { state.tid = hrt_thread_id() }
+                guard let trace = state.trace else { return }
+                state.fires += 1
+                guard state.fires == 10 || state.fires == 110 else { return }
+                var counts = [UInt32](repeating: 0, count: Int(CTEST_SYSCALLS))
+                ctest_trace_counts(trace, &counts)
+                state.counts.append(counts)
+                state.wakeups.append(engine.statistics.wakeups)
+            }
+        }
+
+        func begin(_ trace: OpaquePointer) { state.withLock { $0.trace = trace } }
+        var tid: Int32 { state.withLock { $0.tid } }
+        var isDone: Bool { state.withLock { $0.counts.count == 2 } }
+
+        var difference: (calls: [Int: Int], wakeups: Int) {
+            let (counts, wakeups) = state.withLock { ($0.counts, $0.wakeups) }
+            var calls: [Int: Int] = [:]
+            for number in counts[0].indices where counts[1][number] > counts[0][number] {
+                calls[number] = Int(counts[1][number] - counts[0][number])
+            }
+            return (calls, Int(wakeups[1] - wakeups[0]))
+        }
+    }
+}
+
+/// The allocations of the thread that fires, from the tenth fire to the 110th.
+private enum Allocations {
+    static func between10And110(_ start: (@escaping @Sendable () -> Void) -> Void) -> Int {
+        let box = Box()
+        start { box.fire() }
+        while true {
+            if let count = box.count { return count }
+            pause(.milliseconds(5))
+        }
+    }
+
+    private final class Box: Sendable {
+        private let state = Locked((fires: 0, atTenth: UInt64(0), atLast: UInt64?.none))
+
+        func fire() {
+            state.withLock { state in
+                state.fires += 1
+                if state.fires == 10 { state.atTenth = cbench_thread_allocations() }
+                if state.fires == 110 { state.atLast = cbench_thread_allocations() }
+            }
+        }
+
+        var count: Int? {
+            state.withLock { state in state.atLast.map { Int($0 - state.atTenth) } }
+        }
+    }
+}
