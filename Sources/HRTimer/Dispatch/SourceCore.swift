@@ -36,13 +36,23 @@ package final class SourceCore: @unchecked Sendable {
         var isInFlight = false
         var suspensions = 0
         var data: UInt = 0
-        var eventHandler: (@Sendable () -> Void)?
-        var cancelHandler: (@Sendable () -> Void)?
-        /// Submits a call to the target.
-        var submit: (@Sendable () -> Void)?
+        var handlers = Handlers()
         /// The thread that runs a handler, and the threads that wait for it to return.
         var running: pthread_t?
         var runningWaiters: [Waiter] = []
+    }
+
+    /// What to call, if anything. In structs, since a function by itself is wrapped when it passes through what is generic,
+    /// and unoptimised code allocates each wrapping.
+    private struct Call: Sendable {
+        var handler: (@Sendable () -> Void)?
+    }
+
+    private struct Handlers: Sendable {
+        var event: (@Sendable () -> Void)?
+        var cancel: (@Sendable () -> Void)?
+        /// Submits a call to the target.
+        var submit: (@Sendable () -> Void)?
     }
 
     package init(engine: TimerEngine, target: Target?) {
@@ -73,7 +83,7 @@ package final class SourceCore: @unchecked Sendable {
 
     package func register() {
         if let target {
-            withLock { state in state.submit = { [self] in target { [self] in deliver() } } }
+            withLock { state in state.handlers.submit = { [self] in target { [self] in deliver() } } }
         }
         var request = EngineCore.Request()
         request.isOwned = true
@@ -85,18 +95,18 @@ package final class SourceCore: @unchecked Sendable {
     package func abandon() {
         let (timer, handlers) = withLock { state in
             state.isCancelled = true
-            defer { Self.letGo(&state) }
-            return (state.timer, [state.eventHandler, state.cancelHandler, state.submit])
+            return Self.letGo(&state)
         }
         if let timer { _ = core.cancel(timer) }
         withExtendedLifetime(handlers) {}
     }
 
-    private static func letGo(_ state: inout State) {
-        state.timer = nil
-        state.eventHandler = nil
-        state.cancelHandler = nil
-        state.submit = nil
+    private static func letGo(_ state: inout State) -> (timer: TimerToken?, handlers: Handlers) {
+        defer {
+            state.timer = nil
+            state.handlers = Handlers()
+        }
+        return (state.timer, state.handlers)
     }
 
     package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
@@ -112,20 +122,20 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
-        // What is replaced is freed after the lock: its captures may call back.
-        let old = withLock { state in
-            if state.isCancelled { return state.eventHandler }
-            defer { state.eventHandler = handler }
-            return state.eventHandler
-        }
-        withExtendedLifetime(old) {}
+        setHandler { $0.event = handler }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
+        setHandler { $0.cancel = handler }
+    }
+
+    @inline(__always)
+    private func setHandler(_ set: (inout Handlers) -> Void) {
+        // What is replaced is freed after the lock: its captures may call back.
         let old = withLock { state in
-            if state.isCancelled { return state.cancelHandler }
-            defer { state.cancelHandler = handler }
-            return state.cancelHandler
+            let old = state.handlers
+            if !state.isCancelled { set(&state.handlers) }
+            return old
         }
         withExtendedLifetime(old) {}
     }
@@ -157,7 +167,7 @@ package final class SourceCore: @unchecked Sendable {
             let mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
-            return (!state.isInFlight, state.cancelHandler != nil, mustWake)
+            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
         }
         if mustWake { core.wake() }
         guard mustFinish else { return }
@@ -202,14 +212,15 @@ extension SourceCore: StagedHandler {
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
     package func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)? {
-        withLock { state in
-            guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+        let call = withLock { state -> Call in
+            guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return Call() }
             if target != nil {
                 state.isInFlight = true
-                return state.submit
+                return Call(handler: state.handlers.submit)
             }
             return Self.takeCall(now_ns, &state)
         }
+        return call.handler
     }
 
     package func finish(wasCalled: Bool) {
@@ -228,22 +239,22 @@ extension SourceCore: StagedHandler {
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     private func deliver() {
         let now_ns = core.time.now_ns
-        let handler = withLock { state -> (@Sendable () -> Void)? in
-            guard !state.isCancelled, state.suspensions == 0 else { return nil }
+        let call = withLock { state -> Call in
+            guard !state.isCancelled, state.suspensions == 0 else { return Call() }
             return Self.takeCall(now_ns, &state)
         }
-        handler?()
+        call.handler?()
         finishDelivery(wasCalled: true)
     }
 
     /// None if the source was scheduled anew while the call was on its way.
-    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> (@Sendable () -> Void)? {
+    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Call {
         let ticks = takeTicks(now_ns, &state)
-        guard ticks > 0 else { return nil }
+        guard ticks > 0 else { return Call() }
         state.isInFlight = true
         state.data = ticks
         state.running = pthread_self()
-        return state.eventHandler
+        return Call(handler: state.handlers.event)
     }
 
     private func finishDelivery(wasCalled: Bool) {
@@ -279,11 +290,12 @@ extension SourceCore: StagedHandler {
     private func finishCancelling() {
         let (timer, handlers) = withLock { state in
             state.running = pthread_self()
-            defer { Self.letGo(&state) }
-            return (state.timer, (cancel: state.cancelHandler, others: [state.eventHandler, state.submit]))
+            return Self.letGo(&state)
         }
-        handlers.cancel?()
-        if let timer { _ = core.cancel(timer) }
+        withExtendedLifetime(handlers) {
+            handlers.cancel?()
+            if let timer { _ = core.cancel(timer) }
+        }
         let waiters = withLock { state in
             state.running = nil
             defer { state.runningWaiters = [] }

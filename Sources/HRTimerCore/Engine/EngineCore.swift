@@ -228,10 +228,10 @@ extension EngineCore {
 
     /// Calls the handlers of a batch in order. No lock is held while one runs.
     private func fire(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ woke_ns: Int64) {
-        var lastDeadline_ns = batch.first?.deadline_ns ?? 0
+        var lastDeadline_ns: Int64?
         var saved: UInt64 = 0
         for due in batch {
-            if due.deadline_ns != lastDeadline_ns { saved += 1 }
+            if let lastDeadline_ns, due.deadline_ns != lastDeadline_ns { saved += 1 }
             lastDeadline_ns = due.deadline_ns
             fire(due, woke_ns)
         }

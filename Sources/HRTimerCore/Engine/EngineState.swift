@@ -162,9 +162,10 @@ package struct EngineState: ~Copyable, Sendable {
     /// Takes a batch out of the queue and marks its timers, so that a cancel or a new deadline before their turn is seen.
     mutating func takeDue(_ now_ns: Int64, _ batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
         let count = timers.takeDue(now_ns: now_ns, into: batch)
-        for due in batch[..<count] {
-            timers.records[due.token.slot].phase = .due
-            if let preciseToken = timers.records[due.token.slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
+        for index in 0..<count {
+            let slot = batch[index].token.slot
+            timers.records[slot].phase = .due
+            if let preciseToken = timers.records[slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
         }
         return count
     }
