@@ -17,8 +17,8 @@ extension LoopTimer {
 
     /// The loop's call for a timer it took as due at `now_ns`.
     func fireDue(_ now_ns: Int64, on loop: TimerLoop) {
-        guard let handler = beginFiring(now_ns, loop) else { return }
-        handler(self)
+        guard let call = beginFiring(now_ns, loop) else { return }
+        call.handler(self)
         switch endFiring(loop) {
         case .armed: break
         case .fired: invalidate()
@@ -30,8 +30,8 @@ extension LoopTimer {
     private enum AfterFiring { case armed, fired, elsewhere }
 
     /// Nil if there is nothing to call: invalid, or a tick that the policy leaves out.
-    private func beginFiring(_ now_ns: Int64, _ loop: TimerLoop) -> Handler? {
-        state.withLock { state in
+    private func beginFiring(_ now_ns: Int64, _ loop: TimerLoop) -> Call? {
+        state.withLock { state -> Call? in
             // The loop holds a deadline of no timer that is firing; moved ones are armed when the handler has returned.
             guard let handler = state.handler, !state.isFiring, state.isIn(loop) else { return nil }
             let tick = state.repetition.tick(deadline_ns: state.deadline_ns, now_ns: now_ns)
@@ -46,8 +46,13 @@ extension LoopTimer {
             state.missedTicks = state.uncountedTicks + tick.missed
             // Those were in this call; what passes during the call is counted at its end.
             state.uncountedTicks = -tick.missed
-            return handler
+            return Call(handler: handler)
         }
+    }
+
+    /// A struct for the reason of `Freed`.
+    private struct Call {
+        let handler: Handler
     }
 
     private func endFiring(_ loop: TimerLoop) -> AfterFiring {

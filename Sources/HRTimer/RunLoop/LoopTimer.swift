@@ -206,16 +206,23 @@ extension LoopTimer {
     /// due in the same pass but invalidated by an earlier handler does not fire.
     public func invalidate() {
         // Let go without a lock: freeing what a handler captured may come back here.
-        let freed = withLoop { state, loop -> (Handler?, (any Sendable)?, LoopState.TimerRecord?) in
+        let freed = withLoop { state, loop -> Freed in
             let record = state.token.flatMap { loop?.forget($0) }
             defer {
                 state.handler = nil
                 state.userInfo = nil
                 state.leave()
             }
-            return (state.handler, state.userInfo, record)
+            return Freed(handler: state.handler, userInfo: state.userInfo, record: record)
         }
         withExtendedLifetime(freed) {}
+    }
+
+    /// A struct, since a function by itself is wrapped, and the wrapping allocated, when it passes through what is generic.
+    private struct Freed {
+        var handler: Handler?
+        var userInfo: (any Sendable)?
+        var record: LoopState.TimerRecord?
     }
 
     /// Sets the next deadline. The origin counts only as long as there is no loop.
