@@ -93,7 +93,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "NameProbe", dependencies: ["HRTimer"], swiftSettings: strict),
-        .testTarget(name: "BenchTests", dependencies: ["bench", "CBench", "HRTimer", "HRTimerCore"], swiftSettings: strict),
+        .testTarget(
+            name: "BenchTests",
+            dependencies: ["bench", "CBench", "HRTimer", "HRTimerCore"],
+            swiftSettings: strict
+        ),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17

@@ -176,6 +176,34 @@ import Testing
         #expect(statistics.spuriousWakeups < statistics.fires / 2)
     }
 
+    @Test("A precise timer that waits, spinning, is not called if the handler of an earlier one cancels it")
+    func cancelledBetweenPreparationAndCall() throws {
+        let engine = try TimerEngine(.init(name: "contract", precision: .precise))
+        let calledAfterCancel = Count()
+        let cancelledInTime = Count()
+        for _ in 0..<300 {
+            let wasCancelled = Flag()
+            let ended = DispatchSemaphore(value: 0)
+            let deadline = engine.now.advanced(by: .microseconds(400))
+            let late = engine.schedule(at: deadline) { _ in
+                if wasCancelled.isSet { _ = calledAfterCancel.add() }
+            }
+            // The thread is awake some microseconds before the deadline.
+            while engine.now.duration(to: deadline) > .microseconds(8) {}
+            engine.schedule(at: .distantPast) { _ in
+                if engine.cancel(late) {
+                    wasCancelled.set(true)
+                    _ = cancelledInTime.add()
+                }
+                ended.signal()
+            }
+            #expect(ended.wait(timeout: .now() + 60) == .success)
+        }
+        engine.shutdown()
+        #expect(cancelledInTime.current > 0)
+        #expect(calledAfterCancel.current == 0)
+    }
+
     /// Until the engine's thread sleeps.
     private func settle(_ engine: TimerEngine) {
         var last = engine.statistics

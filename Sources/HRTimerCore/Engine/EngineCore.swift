@@ -304,7 +304,11 @@ extension EngineCore {
             while true {
                 let now_ns = time.now_ns
                 let count = state.withLock { state -> Int in
-                    guard !state.isShutDown, state.timers.next_ns < deadline_ns else { return -1 }
+                    guard !state.isShutDown, state.timers.next_ns < deadline_ns else {
+                        // In one with the look: whatever is armed from now on sends a wake.
+                        state.sleepsUntil_ns = deadline_ns
+                        return -1
+                    }
                     return state.takeDue(max(now_ns, state.timers.next_ns), batch)
                 }
                 if count < 0 { return }
