@@ -24,6 +24,7 @@ private struct Probe {
     var ours: (TimerEngine, TimerSource, MonotonicClock, MonotonicInstant, MissedTickPolicy, TimerToken, TimerFire)?
     var faces: (LoopTimer, TimerLoop, TimerLoop.Mode, DisplayLink, FrameRate)?
     var more: (LatencyHistogram, EngineStatistics, TimerPrecision, WayToWait, TimeBase)?
+    var lives: (SuspensionMonitor, BackgroundGrace, ExclusiveTimer, AutoAdvance, LoopWorker)?
     var error: TimerError?
 }
 
