@@ -15,9 +15,14 @@ let package = Package(
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
         .executable(name: "bench", targets: ["bench"]),
     ],
+    traits: [
+        .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench")
+    ],
     dependencies: [
-        // Only the bench needs it; a package that depends on HRTimer alone never builds it.
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+        // Only the bench needs them; a package that depends on HRTimer alone never builds them.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        // Not even fetched without the trait.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     ],
     targets: [
         .systemLibrary(
@@ -54,6 +59,8 @@ let package = Package(
             dependencies: [
                 "HRTimer", "HRTimerCore", "CHRTimer", "CBench", "Seeded",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
             ],
             path: "Benchmarks/bench",
             swiftSettings: strict

@@ -15,7 +15,7 @@ enum PublicOperations {
                 baseID: "hrtimer.source",
                 isPinned: false,
                 isExtra: false,
-                rivals: [reArmSource, reArmDispatch, reArmLoopTimer, reArmFoundation].map { $0(timers) }
+                rivals: [reArmSource, reArmDispatch, reArmLoopTimer, reArmFoundation, reArmNIO].map { $0(timers) }
             ),
             OperationComparison(
                 operation: "create-arm-cancel-destroy",
@@ -24,7 +24,9 @@ enum PublicOperations {
                 baseID: "hrtimer.source",
                 isPinned: false,
                 isExtra: false,
-                rivals: [churnEngine, churnSource, churnDispatch, churnLoopTimer, churnFoundation].map { $0(timers) }
+                rivals: [churnEngine, churnSource, churnDispatch, churnLoopTimer, churnFoundation, churnNIO].map {
+                    $0(timers)
+                }
             ),
         ] + loopComparisons(timers: timers)
     }

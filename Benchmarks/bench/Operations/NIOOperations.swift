@@ -1,0 +1,69 @@
+#if NIO
+import CBench
+import NIOCore
+import NIOPosix
+
+extension PublicOperations {
+    /// On the loop's own thread, which spares NIO the wake-up of another.
+    @Sendable
+    static func reArmNIO(_ timers: Int) -> OperationRival {
+        rival("nio.schedule-callback") { deadlines in
+            try onEventLoop(deadlines) { loop, deadlines in
+                var callbacks: [NIOScheduledCallback] = []
+                try armPending(timers) { _ in callbacks.append(try! scheduled(deadlines.any(), on: loop)) }
+                return OperationLoop().measure { index in
+                    let timer = deadlines.timer(below: timers)
+                    callbacks[timer].cancel()
+                    callbacks[timer] = try! scheduled(deadlines.later(index), on: loop)
+                }
+            }
+        }
+    }
+
+    @Sendable
+    static func churnNIO(_ timers: Int) -> OperationRival {
+        rival("nio.schedule-callback") { deadlines in
+            try onEventLoop(deadlines) { loop, deadlines in
+                try armPending(timers) { _ in _ = try! scheduled(deadlines.any(), on: loop) }
+                return OperationLoop().measure { _ in try! scheduled(deadlines.any(), on: loop).cancel() }
+            }
+        }
+    }
+
+    /// NIO's timer without a closure: the handler is an object, as large as what other rivals' closures hold.
+    private final class Handler: NIOScheduledCallbackHandler, Sendable {
+        func handleScheduledCallback(eventLoop: some EventLoop) {}
+    }
+
+    /// Throws only for a loop that was shut down.
+    private static func scheduled(_ deadline_ns: Int64, on loop: any EventLoop) throws -> NIOScheduledCallback {
+        try loop.scheduleCallback(at: .uptimeNanoseconds(UInt64(deadline_ns)), handler: Handler())
+    }
+
+    /// Shutting the loop down lets go what is still scheduled, which cancelling one by one would take minutes for.
+    private static func onEventLoop(
+        _ deadlines: Deadlines,
+        _ body: @escaping @Sendable (any EventLoop, inout Deadlines) throws -> OperationSample
+    ) throws -> OperationSample {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        defer { try? group.syncShutdownGracefully() }
+        let loop = group.next()
+        return try loop.submit {
+            var deadlines = deadlines
+            return try body(loop, &deadlines)
+        }.wait()
+    }
+}
+#else
+extension PublicOperations {
+    @Sendable
+    static func reArmNIO(_ timers: Int) -> OperationRival { withoutNIO }
+
+    @Sendable
+    static func churnNIO(_ timers: Int) -> OperationRival { withoutNIO }
+
+    private static var withoutNIO: OperationRival {
+        OperationRival("nio.schedule-callback") { _ in throw BenchError(Subject.withoutNIO) }
+    }
+}
+#endif
