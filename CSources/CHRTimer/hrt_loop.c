@@ -22,6 +22,7 @@
 
 struct hrt_loop {
     struct event_base *base;
+    bool owns_base;
     struct event *timer_event;
     // On a base of the host's: runs on_host once after any number of other events. NULL on a base of our own.
     struct event *host_event;
@@ -116,7 +117,8 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     if (loop->timer_fd < 0) return -1;
     if (host_base == NULL && !has_room_for_base(loop->timer_fd)) return -1;
     errno = ENOMEM;  // for the failures of libevent that set none
-    loop->base = host_base != NULL ? host_base : make_base();
+    loop->owns_base = host_base == NULL;
+    loop->base = loop->owns_base ? make_base() : host_base;
     if (loop->base == NULL) return -1;
     if (host_base != NULL) {
         loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
@@ -165,10 +167,9 @@ void hrt_loop_leave_host(hrt_loop *loop) {
 }
 
 void hrt_loop_destroy(hrt_loop *loop) {
-    bool is_hosted = loop->host_event != NULL;
     if (loop->timer_event != NULL) event_free(loop->timer_event);
     if (loop->host_event != NULL) event_free(loop->host_event);
-    if (loop->base != NULL && !is_hosted) event_base_free(loop->base);
+    if (loop->base != NULL && loop->owns_base) event_base_free(loop->base);
     if (loop->timer_fd >= 0) close(loop->timer_fd);
     free(loop->ready);
     free(loop);
@@ -220,8 +221,8 @@ int hrt_loop_poll(hrt_loop *loop) {
     return take_wake(loop);
 }
 
-// With nothing watched the timerfd is all there is to wait for. By poll(2): what libevent does around its
-// own wait makes a timer some 3 us later.
+// With nothing watched the timerfd is all there is to wait for. By poll(2): what libevent does around its own wait makes a timer
+// some 3 us later.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     if (poll(&timer, 1, -1) < 0 && errno != EINTR) hrt_impossible("poll", errno);

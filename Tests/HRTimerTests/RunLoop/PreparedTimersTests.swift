@@ -1,0 +1,115 @@
+import HRTimerCore
+import Testing
+
+@testable import HRTimer
+
+/// Timers that a precise loop has taken out of its queue before their deadline, while it spins up to it: what becomes of them
+/// if the spin is broken. The loop's state alone, told the time.
+@Suite struct PreparedTimersTests {
+    private static let deadline_ns: Int64 = 1_000_000
+
+    /// A state that serves the default mode, with timers by name.
+    private struct Fixture: ~Copyable {
+        var state = LoopState()
+        private var names: [ObjectIdentifier: String] = [:]
+        private var timers: [LoopTimer] = []
+
+        init() {
+            state.precision = .precise
+            state.hostIndex = state.modes.index(of: .default)
+        }
+
+        mutating func add(_ name: String, _ deadline_ns: Int64, mode: TimerLoop.Mode = .default) -> TimerToken {
+            let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in }
+            timers.append(timer)
+            names[ObjectIdentifier(timer)] = name
+            let token = state.addTimer(timer, to: mode)
+            arm(token, deadline_ns)
+            return token
+        }
+
+        mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
+            state.arm(token, .init(deadline_ns: deadline_ns, tolerance_ns: 0, isPrecise: false))
+        }
+
+        /// What the loop would fire at that instant.
+        mutating func fire(at now_ns: Int64) -> [String] {
+            state.collectDue(now_ns: now_ns)
+            var fired: [String] = []
+            while let timer = state.popDue() { fired.append(names[ObjectIdentifier(timer)] ?? "?") }
+            return fired
+        }
+    }
+
+    @Test("They fire at their deadline, not before, and until then the loop waits for them, spinning")
+    func notEarly() {
+        var loop = Fixture()
+        _ = loop.add("one", Self.deadline_ns)
+        loop.state.prepareDue(at: Self.deadline_ns)
+        #expect(loop.fire(at: Self.deadline_ns - 1) == [])
+        #expect(loop.state.nextWake.at_ns == Self.deadline_ns)
+        loop.state.precision = .normal
+        #expect(loop.state.nextWake.at_ns == Self.deadline_ns)
+        #expect(loop.state.nextWake.spinBudget != nil)
+        #expect(loop.fire(at: Self.deadline_ns) == ["one"])
+        #expect(loop.state.nextWake.at_ns == .max)
+    }
+
+    @Test("Order is by deadline, then by arming, whatever was armed while the loop spun", arguments: [0, 5000])
+    func order(lateness_ns: Int64) {
+        var loop = Fixture()
+        _ = loop.add("first", Self.deadline_ns)
+        _ = loop.add("second", Self.deadline_ns)
+        _ = loop.add("later", Self.deadline_ns + 5000)
+        loop.state.prepareDue(at: Self.deadline_ns)
+        _ = loop.add("third", Self.deadline_ns)
+        _ = loop.add("earlier", Self.deadline_ns - 5)
+        let expected = ["earlier", "first", "second", "third"] + (lateness_ns == 0 ? [] : ["later"])
+        #expect(loop.fire(at: Self.deadline_ns + lateness_ns) == expected)
+    }
+
+    @Test("What breaks the spin fires first, and the loop prepares no more until the first lot has fired")
+    func broken() {
+        var loop = Fixture()
+        _ = loop.add("prepared", Self.deadline_ns)
+        loop.state.prepareDue(at: Self.deadline_ns)
+        _ = loop.add("earlier", Self.deadline_ns - 100)
+        #expect(loop.state.nextWake.at_ns == Self.deadline_ns - 100)
+        loop.state.prepareDue(at: Self.deadline_ns - 100)
+        #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
+        #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
+    }
+
+    @Test("Removed ones do not fire, moved ones at their new deadline alone, back to the old one too")
+    func changed() {
+        var loop = Fixture()
+        let removed = loop.add("removed", Self.deadline_ns)
+        let later = loop.add("later", Self.deadline_ns)
+        let earlier = loop.add("earlier", Self.deadline_ns)
+        let same = loop.add("same", Self.deadline_ns)
+        loop.state.prepareDue(at: Self.deadline_ns)
+        _ = loop.state.removeTimer(removed)
+        loop.arm(later, Self.deadline_ns + 50)
+        loop.arm(earlier, Self.deadline_ns - 50)
+        loop.arm(same, Self.deadline_ns + 70)
+        loop.arm(same, Self.deadline_ns)
+        #expect(loop.fire(at: Self.deadline_ns - 50) == ["earlier"])
+        #expect(loop.fire(at: Self.deadline_ns) == ["same"])
+        #expect(loop.fire(at: Self.deadline_ns + 49) == [])
+        #expect(loop.fire(at: Self.deadline_ns + 100) == ["later"])
+    }
+
+    @Test("One of a mode that does not run is put aside at its deadline, and catches up when the mode runs")
+    func otherMode() {
+        var loop = Fixture()
+        _ = loop.add("modal", Self.deadline_ns, mode: .modal)
+        _ = loop.add("default", Self.deadline_ns)
+        loop.state.prepareDue(at: Self.deadline_ns)
+        loop.state.hostIndex = loop.state.modes.index(of: .modal)
+        #expect(loop.fire(at: Self.deadline_ns - 1) == [])
+        loop.state.hostIndex = loop.state.modes.index(of: .default)
+        #expect(loop.fire(at: Self.deadline_ns) == ["default"])
+        loop.state.hostIndex = loop.state.modes.index(of: .modal)
+        #expect(loop.fire(at: Self.deadline_ns + 500) == ["modal"])
+    }
+}
