@@ -1,5 +1,5 @@
 import CHRTimer
-import CLibevent
+import CTestSupport
 import Glibc
 import HRTimer
 import TestSupport
@@ -9,27 +9,19 @@ import Testing
 @Suite(.serialized) struct LoopEventBaseTests {
     private let log = Recorder<String>()
 
-    /// A base on the best of the other backends; without locks, as ever unless a program asks for them.
-    private func makeBase(avoiding methods: [String] = []) -> OpaquePointer {
-        let config = event_config_new()
-        for method in methods { event_config_avoid_method(config, method) }
-        defer { event_config_free(config) }
-        return event_base_new_with_config(config)!
-    }
-
     /// Runs the base until there are so many entries in the log; a minute at most.
     private func dispatch(_ base: OpaquePointer, until count: Int) {
         let limit = MonotonicInstant.now.advanced(by: .seconds(60))
-        while log.count < count, .now < limit { event_base_loop(base, EVLOOP_ONCE) }
+        while log.count < count, .now < limit { ctest_base_run(base, CTEST_ONCE) }
         #expect(log.count >= count)
     }
 
     @Test(
         "Timers, blocks, triggers and sources come while the host runs its base, on its thread, on every backend",
-        arguments: [[], ["epoll"], ["epoll", "poll"]]
+        arguments: ["", "epoll", "epoll,poll"]
     )
-    func everything(avoided: [String]) throws {
-        let base = makeBase(avoiding: avoided)
+    func everything(avoided: String) throws {
+        let base = ctest_base_create(avoided)
         let loop = try TimerLoop(eventBase: base)
         let thread = pthread_self()
         var ends: [Int32] = [0, 0]
@@ -56,20 +48,19 @@ import Testing
         dispatch(base, until: 6)
         #expect(log.all == ["block", "trigger", "source", "timer", "timer", "timer"])
         // Nothing pending: the host does not turn.
-        event_base_loop(base, EVLOOP_NONBLOCK)
-        var pause = timeval(tv_sec: 0, tv_usec: 20_000)
-        event_base_loopexit(base, &pause)
+        ctest_base_run(base, CTEST_WITHOUT_WAITING)
+        ctest_base_stop_after(base, 20_000)
         let start = MonotonicInstant.now
-        event_base_loop(base, EVLOOP_ONCE)
+        ctest_base_run(base, CTEST_ONCE)
         #expect(start.duration(to: .now) >= .milliseconds(15))
         loop.leaveEventBase()
-        event_base_free(base)
+        ctest_base_free(base)
         ends.forEach { close($0) }
     }
 
     @Test("Another thread's block, earlier timer and trigger wake a base without locks; of 3000 blocks none is lost")
     func otherThreads() throws {
-        let base = makeBase()
+        let base = ctest_base_create("")
         let loop = try TimerLoop(eventBase: base)
         let far = LoopTimer(timeInterval: .seconds(3600), repeats: false) { [log] _ in log.append("timer") }
         loop.add(far, forMode: .default)
@@ -81,15 +72,15 @@ import Testing
         pthread_join(other, nil)
         #expect(!far.isValid)
         loop.leaveEventBase()
-        event_base_free(base)
+        ctest_base_free(base)
     }
 
     @Test("Left, the base has none of the loop's events, goes on with the host's, and the loop's handlers are freed")
     func leave() throws {
-        let base = makeBase()
+        let base = ctest_base_create("")
         let canaries = Canaries()
         let loop = try TimerLoop(eventBase: base)
-        #expect(event_base_get_num_events(base, UInt32(EVENT_BASE_COUNT_ADDED)) == 1)
+        #expect(ctest_base_event_count(base) == 1)
         var ends: [Int32] = [0, 0]
         pipe(&ends)
         do {
@@ -107,35 +98,27 @@ import Testing
         loop.leaveEventBase()
         loop.perform { [log] in log.append("never") }
         loop.wakeUp()
-        #expect(event_base_get_num_events(base, UInt32(EVENT_BASE_COUNT_ADDED)) == 0)
+        #expect(ctest_base_event_count(base) == 0)
         // No event is left: the base says so, and does not wait.
-        #expect(event_base_loop(base, 0) == 1)
+        #expect(ctest_base_run(base, CTEST_UNTIL_NO_EVENT) == 1)
         #expect(canaries.count == 0)
         #expect(loop.liveTimers == 0)
 
         let calls = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
         calls.initialize(to: 0)
-        var soon = timeval(tv_sec: 0, tv_usec: 1000)
-        let host = event_new(
-            base,
-            -1,
-            0,
-            { _, _, context in context!.assumingMemoryBound(to: Int32.self).pointee += 1 },
-            calls
-        )
-        event_add(host, &soon)
-        #expect(event_base_dispatch(base) == 1)
+        let host = ctest_base_count_after(base, 1000, calls)
+        #expect(ctest_base_run(base, CTEST_UNTIL_NO_EVENT) == 1)
         #expect(calls.pointee == 1)
         #expect(log.count == 2)
-        event_free(host)
+        ctest_event_free(host)
         calls.deallocate()
-        event_base_free(base)
+        ctest_base_free(base)
         ends.forEach { close($0) }
     }
 
     @Test("The last reference takes the events along, and two loops share a base")
     func lastReference() throws {
-        let base = makeBase()
+        let base = ctest_base_create("")
         let second = try TimerLoop(eventBase: base)
         do {
             let first = try TimerLoop(eventBase: base)
@@ -144,25 +127,25 @@ import Testing
             }
             dispatch(base, until: 2)
         }
-        #expect(event_base_get_num_events(base, UInt32(EVENT_BASE_COUNT_ADDED)) == 1)
+        #expect(ctest_base_event_count(base) == 1)
         second.perform { [log] in log.append("second") }
         dispatch(base, until: 3)
         #expect(Set(log.all) == ["first", "second"])
         second.leaveEventBase()
-        event_base_free(base)
+        ctest_base_free(base)
     }
 
     @Test("A loop on a base does not run itself, has no descriptor to give, and takes one")
     func limits() async {
         await #expect(processExitsWith: .success) {
-            let base = event_base_new()!
+            let base = ctest_base_create("")
             let loops = try Self.make(200, base)
             #expect(throws: TimerError(operation: "find the descriptor of an event loop", errorNumber: ENOTSUP)) {
                 try loops[0].hostDescriptor()
             }
             Self.tryToRun(loops[0])
             loops.forEach { $0.leaveEventBase() }
-            event_base_free(base)
+            ctest_base_free(base)
         }
     }
 

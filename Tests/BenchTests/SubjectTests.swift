@@ -7,7 +7,9 @@ import Testing
 // One after another: subjects share the processors with everything that runs beside them.
 @Suite("Every subject", .serialized, .timeLimit(.minutes(1)))
 struct SubjectTests {
-    @Test("fills a block", arguments: Subject.all.map(\.id))
+    private static let built = Subject.all.map(\.id).filter { Subject.hasNIO || !$0.hasPrefix("nio.") }
+
+    @Test("fills a block", arguments: built)
     func fillsABlock(id: String) async throws {
         let subject = try #require(Subject.all.first { $0.id == id })
         let recorder = BlockRecorder(fires: 10, interval_ns: 1_000_000, phase_ns: 12_345)
@@ -23,6 +25,18 @@ struct SubjectTests {
         let deadlines = recorder.fires.map(\.deadline_ns)
         #expect(zip(deadlines, deadlines.dropFirst()).allSatisfy { $0 < $1 })
         if subject.isGated { #expect(recorder.fires.allSatisfy { $0.lateness_ns >= 0 }) }
+    }
+
+    @Test("of SwiftNIO says how to build it in, where it is not", .enabled(if: !Subject.hasNIO))
+    func saysHowToBuildNIO() throws {
+        let nio = Subject.all.filter { $0.id.hasPrefix("nio.") }
+        #expect(nio.count == 2)
+        for subject in nio {
+            let error = #expect(throws: BenchError.self) {
+                try subject.measure(BlockRecorder(fires: 1, interval_ns: 1_000_000, phase_ns: 0))
+            }
+            #expect(error?.description.contains("--traits NIO") == true)
+        }
     }
 
     @Test("has an id of its own that says its group")

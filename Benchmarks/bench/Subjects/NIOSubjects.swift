@@ -66,4 +66,10 @@ extension Subject {
 
 extension Subject {
     static let withoutNIO = "built without SwiftNIO: swift run -c release --traits NIO bench"
+
+    #if NIO
+    static let hasNIO = true
+    #else
+    static let hasNIO = false
+    #endif
 }

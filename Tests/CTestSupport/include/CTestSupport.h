@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "ctest_event_base.h"
+
 // What one thread asks of the system, counted from outside: for tests that pin "one wait a fire, and nothing else".
 
 enum {
