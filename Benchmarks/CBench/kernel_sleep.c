@@ -36,16 +36,6 @@ int cbench_futex_abs(cbench_block *block) {
     return 0;
 }
 
-int cbench_spin_clock(cbench_block *block) {
-    int64_t woke_ns;
-    do {
-        do {
-            woke_ns = cbench_now_ns();
-        } while (woke_ns < block->next_deadline_ns);
-    } while (cbench_block_fire(block, woke_ns));
-    return 0;
-}
-
 // What many programs do by hand: sleep until a fixed margin before the deadline, and spin the rest. The margin covers the
 // default timer slack of 50 us and little else: a wake-up that is later still makes the fire late.
 int cbench_hybrid(cbench_block *block) {

@@ -51,6 +51,7 @@ static double clamp(double value, double low, double high) {
 
 void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t now_ns) {
     memset(margin, 0, sizeof *margin);
+    margin->last_latency_ns = -1;
     margin->quantile = clamp(quantile, 0.01, 0.999);
     margin->budget = clamp(budget, 0, 1);
     margin->allowance_ns = margin->budget * ALLOWANCE_SPAN_NS;
@@ -104,6 +105,7 @@ int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_
 void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);
     double weight = margin->classes[class].next_weight;
+    margin->last_latency_ns = latency_ns;
     margin->classes[class].weights[bucket_of(latency_ns)] += weight;
     margin->classes[class].total += weight;
     margin->classes[class].next_weight = weight / KEPT;

@@ -65,6 +65,50 @@ import Testing
         #expect(engine.statistics.wakesSent <= before.wakesSent + 1)
     }
 
+    @Test(
+        "Each sleep that ends by itself is in the histogram of wake latencies",
+        arguments: [.normal, .precise] as [TimerPrecision]
+    )
+    func wakeLatency(_ precision: TimerPrecision) throws {
+        let engine = try TimerEngine(.init(name: "contract", precision: precision))
+        let done = DispatchSemaphore(value: 0)
+        let calls = Count()
+        engine.schedule(after: .milliseconds(2), every: .milliseconds(2)) { _ in if calls.add() == 50 { done.signal() }
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        engine.shutdown()
+        let latency = engine.wakeLatency
+        #expect(latency.earlyCount == 0)
+        // The first call is woken for by `schedule`, or not at all.
+        #expect(latency.count >= 40 && latency.count <= Int(engine.statistics.wakeups))
+        #expect(try #require(latency.min) < .milliseconds(2))
+    }
+
+    @Test("Two precise engines on one processor give way to each other: neither misses more than a few of its ticks")
+    func giveWay() throws {
+        var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
+        configuration.spinBudget = 1
+        configuration.realTime.processors = [0]
+        let engines = try (0..<2).map { _ in try TimerEngine(configuration) }
+        let fires = [Count(), Count()]
+        let start = MonotonicInstant.now.advanced(by: .milliseconds(5))
+        let done = DispatchSemaphore(value: 0)
+        for (engine, fires) in zip(engines, fires) {
+            engine.schedule(at: start, every: .milliseconds(1)) { fire in
+                _ = fires.add()
+                if fire.deadline >= start.advanced(by: .milliseconds(500)) {
+                    engine.cancel(fire.token)
+                    done.signal()
+                }
+            }
+        }
+        for _ in engines { #expect(done.wait(timeout: .now() + 60) == .success) }
+        for (engine, fires) in zip(engines, fires) {
+            engine.shutdown()
+            #expect(fires.current > 250)
+        }
+    }
+
     @Test("A precise call that waits for its deadline is not made if an earlier handler, armed meanwhile, cancels it")
     func calledOffByAnEarlierOne() throws {
         var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)

@@ -14,11 +14,15 @@ struct SubjectTests {
         let subject = try #require(Subject.all.first { $0.id == id })
         let recorder = BlockRecorder(fires: 10, interval_ns: 1_000_000, phase_ns: 12_345)
         // Not on a thread of the cooperative pool, which has two on a small machine: some subjects need it themselves.
-        try await withCheckedThrowingContinuation { continuation in
+        let outcome = await withCheckedContinuation { continuation in
             DispatchQueue(label: "subject").async {
-                continuation.resume(with: Result { try onFreshThread { try subject.measure(recorder) } })
+                continuation.resume(returning: Result { try onFreshThread { try subject.measure(recorder) } })
             }
         }
+        if case .failure(let error as BenchError) = outcome, error.description.hasPrefix("this processor has no") {
+            return
+        }
+        try outcome.get()
         #expect(recorder.fires.count == 10)
         #expect(recorder.timersLeftBehind == 0)
         #expect(recorder.usage.fires == 9)

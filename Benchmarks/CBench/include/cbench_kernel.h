@@ -68,6 +68,8 @@ int cbench_timerfd_epoll(cbench_block *_Nonnull block);
 int cbench_epoll_wait(cbench_block *_Nonnull block);
 int cbench_epoll_pwait2(cbench_block *_Nonnull block);
 int cbench_spin_clock(cbench_block *_Nonnull block);
+int cbench_spin_tsc(cbench_block *_Nonnull block);
+int cbench_umwait(cbench_block *_Nonnull block);
 int cbench_hybrid(cbench_block *_Nonnull block);
 int cbench_libevent_default(cbench_block *_Nonnull block);
 int cbench_libevent_precise(cbench_block *_Nonnull block);

@@ -33,6 +33,12 @@ extension Subject {
         Subject("kernel.spin-clock", "reads the clock until it is time: all of a processor, and the lower bound") {
             try $0.fill(cbench_spin_clock)
         },
+        Subject("kernel.spin-tsc", "the same with the processor's counter, and the clock for the last word") {
+            try $0.fill(cbench_spin_tsc, orSay: "this processor has no invariant counter")
+        },
+        Subject("kernel.umwait", "stands still in the processor until the counter is there: umonitor, umwait") {
+            try $0.fill(cbench_umwait, orSay: "this processor has no umwait (CPUID waitpkg)")
+        },
         Subject("kernel.hybrid", "sleeps until 60 us before the deadline, then reads the clock; default slack") {
             try $0.fill(cbench_hybrid)
         },

@@ -23,6 +23,7 @@ typedef struct {
     double budget;               // processor time for spinning, as a fraction of one core, in [0, 1]
     double allowance_ns;         // what may be spun now
     int64_t allowance_as_of_ns;  // up to when the allowance was added up
+    int64_t last_latency_ns;     // of the wake recorded last; whoever takes it makes it -1
     struct {
         double total;
         double next_weight;

@@ -94,6 +94,10 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     public var lateness: LatencyHistogram { core.latenessSoFar }
 
+    /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
+    /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
+    public var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
+
     /// What the kernel granted and refused; see `TimerEngine.grants`.
     public var grants: [SettingGrant] { core.grants }
 

@@ -20,6 +20,7 @@ package final class EngineCore: Sendable {
     package let state: Locked<EngineState>
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
+    private let wakeLatency = LatencyHistogram()
     private let margin: SpinMargin
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
@@ -45,6 +46,7 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.timers.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
+    package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
     /// Waits until the thread has asked for them, which it does first of all.
     package var grants: [SettingGrant] {
@@ -178,29 +180,39 @@ extension EngineCore {
         }
         for waiter in waiters { waiter.wake() }
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
-            var upTo_ns = Int64.min
-            while let wake = turn(batch, upTo_ns) {
-                if wake.isPrecise {
-                    // Awake before the deadline: its calls are made up now, and wait for it.
-                    upTo_ns = waiter.waitToMargin(before: wake.at_ns, margin) ? .min : wake.at_ns
-                } else {
-                    waiter.wait(until: wake.at_ns)
-                    upTo_ns = .min
-                }
-            }
+            var slept = Slept()
+            while let wake = turn(batch, slept) { slept = sleep(until: wake) }
         }
         settings.giveBack()
     }
 
-    /// Fires all that is due, and what will be due at `upTo_ns`, each at its time. Gives the next instant to wait for, or nil
+    /// What came of a sleep.
+    private struct Slept {
+        /// Up to when calls are to be made up now, and wait for their deadlines: the thread is awake before them.
+        var upTo_ns = Int64.min
+        /// What it slept until, if time has come to that.
+        var deadline_ns: Int64?
+    }
+
+    private func sleep(until wake: EngineState.Wake) -> Slept {
+        guard wake.isPrecise else {
+            return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
+        }
+        if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
+        if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
+        return Slept(upTo_ns: wake.at_ns)
+    }
+
+    /// Fires all that is due, and what will be due by `slept.upTo_ns`, each at its time. Gives the next instant to wait for, or nil
     /// when the engine has ended.
-    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ upTo_ns: Int64) -> EngineState.Wake? {
+    private func turn(_ batch: UnsafeMutableBufferPointer<hrt_due>, _ slept: Slept) -> EngineState.Wake? {
         var isFirst = true
         while true {
             let now_ns = time.now_ns
+            if isFirst, let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
             let outcome = state.withLock { state -> Outcome in
                 if state.isShutDown { return .ended }
-                let count = state.takeDue(max(now_ns, upTo_ns), batch)
+                let count = state.takeDue(max(now_ns, slept.upTo_ns), batch)
                 if isFirst {
                     state.statistics.wakeups += 1
                     if count == 0 { state.statistics.spuriousWakeups += 1 }
@@ -332,7 +344,7 @@ extension EngineCore: VirtualTimeParticipant {
 
     package func runDue() {
         withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: Self.batchSize) { batch in
-            _ = turn(batch, .min)
+            _ = turn(batch, Slept())
         }
     }
 }

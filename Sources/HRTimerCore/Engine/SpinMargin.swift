@@ -17,6 +17,12 @@ package final class SpinMargin: @unchecked Sendable {
         hrt_margin_init(c, Self.quantile, budget, now_ns)
     }
 
+    /// How late the last wake was, the first time it is asked for.
+    func takeLatency() -> Int64? {
+        defer { c.pointee.last_latency_ns = -1 }
+        return c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil
+    }
+
     deinit {
         c.deallocate()
     }

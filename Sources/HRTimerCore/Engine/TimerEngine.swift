@@ -172,6 +172,10 @@ public final class TimerEngine: Sendable {
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     public var lateness: LatencyHistogram { core.latenessSoFar }
 
+    /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
+    /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
+    public var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
+
     /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
     /// the engine's thread has begun to run; empty on virtual time, where there is none.
     public var grants: [SettingGrant] { core.grants }

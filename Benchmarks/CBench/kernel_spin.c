@@ -1,0 +1,99 @@
+// What a thread can do that must not sleep any more: read the clock, or the processor's counter in its place, or stand
+// still in the processor until the counter has come far enough.
+#include <errno.h>
+
+#include "cbench_kernel.h"
+
+int cbench_spin_clock(cbench_block *block) {
+    int64_t woke_ns;
+    do {
+        do {
+            woke_ns = cbench_now_ns();
+        } while (woke_ns < block->next_deadline_ns);
+    } while (cbench_block_fire(block, woke_ns));
+    return 0;
+}
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+#include <x86intrin.h>
+
+// Intel's manual, volume 3, 19.17.1: the counter runs at one rate in all states of the processor.
+static bool has_invariant_counter(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1U << 8) != 0;
+}
+
+static bool has_umwait(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & 1U << 5) != 0;
+}
+
+// Ticks a ns, from 20 ms of both.
+static double measure_rate(void) {
+    int64_t start_ns = cbench_now_ns(), now_ns;
+    uint64_t start_ticks = __rdtsc();
+    do {
+        now_ns = cbench_now_ns();
+    } while (now_ns < start_ns + 20000000);
+    return (double)(__rdtsc() - start_ticks) / (double)(now_ns - start_ns);
+}
+
+// The counter's value at a deadline, as far as it can be told now.
+static uint64_t ticks_at(int64_t deadline_ns, double rate) {
+    int64_t left_ns = deadline_ns - cbench_now_ns();
+    return __rdtsc() + (left_ns > 0 ? (uint64_t)((double)left_ns * rate) : 0);
+}
+
+static void spin_until(uint64_t ticks) {
+    while (__rdtsc() < ticks) {}
+}
+
+// CPUID must allow it, and the system may bound it: IA32_UMWAIT_CONTROL. Nobody writes the line that is watched.
+__attribute__((target("waitpkg"))) static void stand_still_until(uint64_t ticks) {
+    static char watched __attribute__((aligned(64)));
+    while (__rdtsc() < ticks) {
+        _umonitor(&watched);
+        _umwait(1, ticks);  // C0.1, the state that is quicker to leave
+    }
+}
+
+// The clock has the last word: a rate that is a little off must not make a fire early.
+static int wait_by(void (*wait_until)(uint64_t ticks), cbench_block *block) {
+    double rate = measure_rate();
+    // The deadlines that went by meanwhile were not to be met.
+    int64_t first_ns = block->first_deadline_ns;
+    while (first_ns <= cbench_now_ns()) first_ns += block->interval_ns;
+    cbench_block_begin(block, first_ns, block->interval_ns);
+    int64_t woke_ns;
+    do {
+        do {
+            wait_until(ticks_at(block->next_deadline_ns, rate));
+            woke_ns = cbench_now_ns();
+        } while (woke_ns < block->next_deadline_ns);
+    } while (cbench_block_fire(block, woke_ns));
+    return 0;
+}
+
+int cbench_spin_tsc(cbench_block *block) {
+    return has_invariant_counter() ? wait_by(spin_until, block) : -ENOTSUP;
+}
+
+int cbench_umwait(cbench_block *block) {
+    return has_invariant_counter() && has_umwait() ? wait_by(stand_still_until, block) : -ENOTSUP;
+}
+
+#else
+
+int cbench_spin_tsc(cbench_block *block) {
+    (void)block;
+    return -ENOTSUP;
+}
+
+int cbench_umwait(cbench_block *block) {
+    (void)block;
+    return -ENOTSUP;
+}
+
+#endif
