@@ -221,8 +221,8 @@ int hrt_loop_poll(hrt_loop *loop) {
     return take_wake(loop);
 }
 
-// With nothing watched the timerfd is all there is to wait for. By poll(2): what libevent does around its own wait makes a timer
-// some 3 us later.
+// With nothing watched the timerfd is all there is to wait for: by poll(2), without the clock readings and the lists that libevent
+// goes through around its own wait.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     if (poll(&timer, 1, -1) < 0 && errno != EINTR) hrt_impossible("poll", errno);
