@@ -172,8 +172,8 @@ int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NO
 
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
-    uint64_t bound = hrt_lane_bound(queue, &queue->lane);
-    if (queue->windows != NULL) {
+    uint64_t bound = queue->lane.is_bound_stale ? hrt_lane_bound(queue, &queue->lane) : queue->lane.bound;
+    if (HRT_UNLIKELY(queue->windows != NULL)) {
         uint64_t tolerant = hrt_lane_bound(queue, &queue->windows->lane);
         if (tolerant < bound) bound = tolerant;
     }
