@@ -1,5 +1,5 @@
-// libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding is done outside of the
-// loop, where libevent reads its clock for it: within callbacks it counts from the time at which the turn began
+// libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding is done outside of
+// the loop, where libevent reads its clock for it: within callbacks it counts from the time at which the turn began
 // (event_base_gettimeofday_cached in event2/event.h), which is earlier.
 #include <errno.h>
 #include <event2/event.h>

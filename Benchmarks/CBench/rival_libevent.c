@@ -39,8 +39,8 @@ static void destroy(void *opaque) {
     free(rival);
 }
 
-// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could put it in huge pages, but
-// is for the whole process: what others had from malloc before would be freed by our functions.
+// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could put it in huge
+// pages, but is for the whole process: what others had from malloc before would be freed by our functions.
 static void *create(size_t timers) {
     struct rival *rival = calloc(1, sizeof *rival);
     if (rival == NULL) return NULL;

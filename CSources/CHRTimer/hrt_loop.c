@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "hrt_status.h"
+#include "include/hrt_thread.h"
 #include "hrt_wait_parts.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
@@ -36,6 +37,8 @@ struct hrt_loop {
     hrt_clock clock;
     int timer_fd;
     bool is_expired;         // timer_fd came up since it was armed, for its deadline or for a wake
+    bool may_use_word;       // it need not wait in libevent while nothing is watched
+    _Atomic bool is_on_word; // the waiter sleeps on `woken`, or is about to
     _Atomic uint32_t woken;  // 1 while a wake is pending
 };
 
@@ -56,8 +59,8 @@ static void tell_host(hrt_loop *loop) {
     if (loop->host_event != NULL && loop->on_host != NULL) event_active(loop->host_event, 0, 0);
 }
 
-// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned, or in the host's
-// event.
+// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned, or in the
+// host's event.
 static void on_timer(evutil_socket_t fd, short events, void *context) {
     (void)fd, (void)events;
     hrt_loop *loop = context;
@@ -77,8 +80,8 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     tell_host(loop);
 }
 
-// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its signal pipe: see before it
-// tries. Another thread may still take the last ones in between.
+// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its signal pipe: see before
+// it tries. Another thread may still take the last ones in between.
 static bool has_room_for_base(int fd) {
     int probes[3];  // epoll set and pipe
     int count = 0;
@@ -124,8 +127,8 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
         loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
         if (loop->host_event == NULL) return -1;
     }
-    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be read. A host's base may know
-    // no edges; there each pass of the loop arms the timerfd anew, which makes it unreadable as well.
+    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be read. A host's base
+    // may know no edges; there each pass of the loop arms the timerfd anew, which makes it unreadable as well.
     loop->timer_event = add_event(loop, loop->timer_fd, EV_READ | EV_ET, on_timer, loop);
     return loop->timer_event == NULL ? -1 : 0;
 }
@@ -145,7 +148,11 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
     return 0;
 }
 
-int hrt_loop_create(hrt_loop **out_loop) { return create(NULL, HRT_CLOCK_MONOTONIC, out_loop); }
+int hrt_loop_create(hrt_loop **out_loop) {
+    int status = create(NULL, HRT_CLOCK_MONOTONIC, out_loop);
+    if (status == 0) (*out_loop)->may_use_word = true;
+    return status;
+}
 
 int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) { return create(NULL, clock, out_loop); }
 
@@ -204,8 +211,8 @@ static int take_wake(hrt_loop *loop) {
     return HRT_LOOP_WOKEN;
 }
 
-// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go on for as long as it
-// finds anything, so EVLOOP_ONCE stands with it.
+// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go on for as long as
+// it finds anything, so EVLOOP_ONCE stands with it.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
@@ -221,8 +228,25 @@ int hrt_loop_poll(hrt_loop *loop) {
     return take_wake(loop);
 }
 
-// With nothing watched the timerfd is all there is to wait for: by poll(2), without the clock readings and the lists that libevent
-// goes through around its own wait.
+// With nothing watched a futex does for all there is to wait for: the kernel's timer wakes the thread itself. Its wait
+// is subject to the thread's timer slack, which a timerfd is not, and the thread may not be ours to set it: so it
+// begins by as much earlier, and ends by then at the latest. What an interrupt of somebody else's ends before the
+// deadline, as the slack allows, the caller waits for by the timerfd. prctl(2), PR_SET_TIMERSLACK
+static int wait_on_word(hrt_loop *loop, int64_t deadline_ns) {
+    int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
+    bool is_over;
+    int found;
+    loop->ready_count = 0;
+    atomic_store(&loop->is_on_word, true);
+    do {
+        is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
+        found = take_wake(loop);
+    } while (found == 0 && !is_over);
+    atomic_store(&loop->is_on_word, false);
+    return found;
+}
+
+// With nothing watched the timerfd is all that libevent would wait for.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     if (poll(&timer, 1, -1) < 0 && errno != EINTR) hrt_impossible("poll", errno);
@@ -232,6 +256,11 @@ static int wait_for_timer(hrt_loop *loop) {
 }
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
+    bool is_alone = loop->watch_count == 0 && loop->may_use_word;
+    if (is_alone && (deadline_ns == HRT_NEVER || hrt_clock_now_ns(loop->clock) < deadline_ns)) {
+        int found = wait_on_word(loop, deadline_ns);
+        if (found != 0) return found;
+    }
     for (;;) {
         if (hrt_loop_is_woken(loop)) return hrt_loop_poll(loop);
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns) return hrt_loop_poll(loop);
@@ -240,7 +269,7 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
             // settime takes back the expiration of a wake that came just before. One that comes later stays.
             if (hrt_loop_is_woken(loop)) continue;
         }
-        int found = loop->watch_count == 0 ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
+        int found = is_alone ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
         if (found != 0) return found;
         // The deadline, or for no reason: the expiration of a wake that was consumed before it was there.
     }
@@ -260,9 +289,10 @@ int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *
 }
 
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
-    int64_t began_ns = hrt_clock_now_ns(loop->clock);
-    int64_t now_ns = hrt_wait_spin(&loop->woken, loop->clock, deadline_ns, began_ns, INT64_MAX);
-    hrt_margin_record_spin(margin, now_ns - began_ns);
+    int64_t spun_ns = 0;
+    int64_t now_ns = hrt_clock_now_ns(loop->clock);
+    now_ns = hrt_wait_spin(&loop->woken, loop->clock, deadline_ns, now_ns, INT64_MAX, &spun_ns);
+    hrt_margin_record_spin(margin, spun_ns);
     return now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
@@ -274,8 +304,8 @@ void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
 
 int hrt_loop_descriptor(const hrt_loop *loop) {
     if (loop->host_event != NULL) return -ENOTSUP;
-    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one set that has it, and is
-    // refused everywhere else: ENOENT by other sets, EINVAL by what is none.
+    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one set that has it,
+    // and is refused everywhere else: ENOENT by other sets, EINVAL by what is none.
     struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
     long limit = sysconf(_SC_OPEN_MAX);
     for (int fd = 0; fd < limit; fd++) {
@@ -292,11 +322,16 @@ size_t hrt_loop_take_ready(hrt_loop *loop, const hrt_ready **out_ready) {
 }
 
 void hrt_loop_wake(hrt_loop *loop) {
-    // Sequentially consistent, as the loads are: either the waiter, having armed, sees the wake, or the expiration comes after
-    // the arming.
+    // Sequentially consistent, as the loads are: either the waiter, having armed, sees the wake, or the expiration
+    // comes after the arming. And either the waiter sees the wake before it sleeps otherwise than is seen here, or it
+    // is seen.
     if (atomic_exchange(&loop->woken, 1) != 0) return;
     int error = errno;  // kept for the code that a signal interrupted
-    make_readable(loop->timer_fd);
+    if (atomic_load(&loop->is_on_word)) {
+        hrt_futex_wake(&loop->woken);
+    } else {
+        make_readable(loop->timer_fd);
+    }
     errno = error;
 }
 

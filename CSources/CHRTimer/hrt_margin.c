@@ -69,12 +69,12 @@ static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
     double elapsed_ns = (double)(now_ns - margin->allowance_as_of_ns);
     if (elapsed_ns <= 0) return;
     margin->allowance_as_of_ns = now_ns;
-    margin->allowance_ns =
-        clamp(margin->allowance_ns + elapsed_ns * margin->budget, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
+    double allowance_ns = margin->allowance_ns + elapsed_ns * margin->budget;
+    margin->allowance_ns = clamp(allowance_ns, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
 }
 
-// The least margin that the quantile of wakes comes within, or, if less, the largest one that is expected to spin no more
-// than spin_ns: the mean of what is left of the margin after each wake.
+// The least margin that the quantile of wakes comes within, or, if less, the largest one that is expected to spin no
+// more than spin_ns: the mean of what is left of the margin after each wake.
 static int64_t margin_within(const hrt_margin *margin, unsigned class, double spin_ns) {
     const double *weights = margin->classes[class].weights;
     double total = margin->classes[class].total, covered = 0, latencies_ns = 0;

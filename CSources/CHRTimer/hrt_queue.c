@@ -111,7 +111,9 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
     return !hrt_lane_armed(queue, &queue->lane, index, node->place, key);
 }
 
-bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING { return hrt_slab_node(queue, token) != NULL; }
+bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    return hrt_slab_node(queue, token) != NULL;
+}
 
 static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES || queue->spare_count == HRT_SPARES)) {

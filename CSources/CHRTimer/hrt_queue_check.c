@@ -40,7 +40,8 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
             require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, place, node->key),
                     "an armed node is looked at no later than it is due", index);
             require(is_opening || (present & (HRT_BUCKETS - 1)) != number, "the bucket of the present is open", index);
-            require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick, "no bucket's earliest key is before the present", index);
+            require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick,
+                    "no bucket's earliest key is before the present", index);
             previous = index;
             census->filed++;
         }

@@ -47,7 +47,7 @@ struct hrt_node {
     uint64_t arming;      // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
     uint32_t next;        // neighbours in a chain of the wheel, or in the run; 0 is none
     uint32_t previous;
-    uint32_t generation;  // of the timer that has the slot; of the next one while it is free, whose token nobody has yet
+    uint32_t generation;  // of the timer that has the slot; while it is free, of the next, whose token nobody has
     uint32_t place;       // where the node is filed: kind, lane, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");

@@ -54,7 +54,8 @@ struct hrt_lane {
     uint32_t heap_blocks;  // that room, in blocks of nodes
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket begins. Apart from the
-    // chains, so that those of a minute's buckets are a few cache lines: whoever arms looks here, and mostly here alone.
+    // chains, so that those of a minute's buckets are a few cache lines: whoever arms looks here, and mostly here
+    // alone.
     uint64_t earliest[HRT_WHEEL_PLACES];
     struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
 };
@@ -188,10 +189,10 @@ static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
 
 // A node filed in the wheel is armed for the key: its filing serves, or it is to be filed anew. True.
 //
-// Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost a
-// misprediction every other time, and with it all that the processor began meanwhile. So nothing branches on it. The node
-// is written to the end of the list, which grows by one or does not. The list is worked off when it is full or in the way;
-// its nodes are in the cache by then.
+// Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost
+// a misprediction every other time, and with it all that the processor began meanwhile. So nothing branches on it. The
+// node is written to the end of the list, which grows by one or does not. The list is worked off when it is full or in
+// the way; its nodes are in the cache by then.
 static HRT_ON_PATH bool hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint32_t bucket,
                                        uint64_t key) {
     if (HRT_UNLIKELY(key < lane->bound)) lane->bound = key;

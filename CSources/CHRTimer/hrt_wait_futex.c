@@ -6,27 +6,31 @@
 #include "hrt_status.h"
 #include "hrt_wait_parts.h"
 
-int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
+bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
     // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
-    int operation = FUTEX_WAIT_BITSET_PRIVATE | (wait->clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
+    int operation = FUTEX_WAIT_BITSET_PRIVATE | (clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
     for (;;) {
-        if (syscall(SYS_futex, &wait->woken, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0) {
-            // Woken, or for no reason at all, which futex(2) allows.
-            if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
-            continue;
-        }
+        // Woken, or for no reason at all, which futex(2) allows.
+        if (syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0) return false;
         switch (errno) {
-            case ETIMEDOUT:
-            case EAGAIN:  // the word was not 0 any more: a wake came first
-                return hrt_wait_consume_wake(wait);
+            case ETIMEDOUT: return true;
+            case EAGAIN: return false;  // the word was not 0 any more: a wake came first
             case EINTR: continue;
             default: hrt_impossible("futex", errno);
         }
     }
 }
 
-void hrt_wait_futex_wake(hrt_wait *wait) {
-    syscall(SYS_futex, &wait->woken, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+void hrt_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
+
+int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
+    for (;;) {
+        bool is_over = hrt_futex_sleep(&wait->woken, wait->clock, deadline_ns);
+        if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
+        if (is_over) return HRT_WAIT_TIMED_OUT;
+    }
 }
+
+void hrt_wait_futex_wake(hrt_wait *wait) { hrt_futex_wake(&wait->woken); }

@@ -7,8 +7,8 @@
 #include "hrt_status.h"
 #include "hrt_wait_parts.h"
 
-// What the thread sleeps until, where the handler can reach it. A signal that comes before the system call is entered finds
-// the instant the call is about to read, and makes it the past: no wake is lost between looking and sleeping.
+// What the thread sleeps until, where the handler can reach it. A signal that comes before the system call is entered
+// finds the instant the call is about to read, and makes it the past: no wake is lost between looking and sleeping.
 static _Thread_local struct timespec *volatile sleeping_until;
 
 static int wake_signal(void) { return SIGRTMAX - 1; }
@@ -27,7 +27,8 @@ static void make_it_past(int signal) {
 
 int hrt_wait_nanosleep_open(hrt_wait *wait) {
 #ifdef SIGNALS_ARE_KEPT_BACK
-    // Thread Sanitizer calls handlers not when the signal comes but at the next function it intercepts: wakes would be lost.
+    // Thread Sanitizer calls handlers not when the signal comes but at the next function it intercepts: wakes would be
+    // lost.
     return -ENOTSUP;
 #endif
     atomic_store(&wait->nanosleep.sleeper, 0);

@@ -45,8 +45,8 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
     return hrt_ns_from_timespec(used);
 }
 
-// Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the kernel's wake latency
-// and the thread's timer slack. Returns at once for a past deadline; HRT_NEVER sleeps for ever.
+// Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the kernel's wake
+// latency and the thread's timer slack. Returns at once for a past deadline; HRT_NEVER sleeps for ever.
 // clock_nanosleep(2) with TIMER_ABSTIME.
 void hrt_clock_sleep_until(hrt_clock clock, int64_t deadline_ns);
 

@@ -5,12 +5,13 @@
 
 #include "hrt_nonblocking.h"
 
-// How long before a deadline a thread must have itself woken so that spinning the rest makes it exact: a quantile of the wake
-// latencies seen lately, bounded by a budget of processor time: where that is scarce, the margin that is expected to spin
-// no more than there is. Told the time and the latencies; knows no clock.
+// How long before a deadline a thread must have itself woken so that spinning the rest makes it exact: a quantile of
+// the wake latencies seen lately, bounded by a budget of processor time: where that is scarce, the margin that is
+// expected to spin no more than there is. Told the time and the latencies; knows no clock.
 //
-// The quantile comes from a histogram whose old entries fade by 4 % with each new one. One stall of any length is one entry:
-// it moves no quantile below 1 - 4 %. After a whole series of stalls their weight falls under a tenth within 57 entries.
+// The quantile comes from a histogram whose old entries fade by 4 % with each new one. One stall of any length is one
+// entry: it moves no quantile below 1 - 4 %. After a whole series of stalls their weight falls under a tenth within 57
+// entries.
 enum {
     // Sleeps of different length wake from different idle states: below 200 us, below 10 ms, and the rest, each apart.
     HRT_MARGIN_CLASSES = 3,

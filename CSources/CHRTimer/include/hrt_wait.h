@@ -8,10 +8,10 @@
 
 // A way for one thread to wait until an absolute instant of one clock, or until another thread wakes it.
 //
-// When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in kernel/time/hrtimer.c): what a step
-// forward has passed ends at once, and a step back makes a wait longer. So every wait here stays one absolute deadline;
-// TFD_TIMER_CANCEL_ON_SET would only tell of a step that needs no answer. On return from suspend it looks at those on the
-// boot-time clock too.
+// When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in kernel/time/hrtimer.c): what a
+// step forward has passed ends at once, and a step back makes a wait longer. So every wait here stays one absolute
+// deadline; TFD_TIMER_CANCEL_ON_SET would only tell of a step that needs no answer. On return from suspend it looks at
+// those on the boot-time clock too.
 typedef struct hrt_wait hrt_wait;
 
 typedef enum {
@@ -20,8 +20,8 @@ typedef enum {
     HRT_WAIT_FUTEX = 0,
     // An absolute timerfd and an eventfd in one epoll set, both edge-triggered and never read. Exempt from timer slack.
     HRT_WAIT_TIMERFD = 1,
-    // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first hrt_wait_create installs a
-    // handler in the process. Only the waiting thread may have the signal unblocked.
+    // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first hrt_wait_create
+    // installs a handler in the process. Only the waiting thread may have the signal unblocked.
     HRT_WAIT_NANOSLEEP = 2,
     // The loop of hrt_loop.h: four descriptors, libevent in between.
     HRT_WAIT_LIBEVENT = 3,
@@ -44,14 +44,13 @@ void hrt_wait_destroy(hrt_wait *wait);
 // One thread at a time.
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline. The margin learns how late
-// the wake came. Returns at once if the margin has begun.
+// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline. The margin learns how
+// late the wake came. Returns at once if the margin has begun.
 int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin);
 
-// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last reading goes to out_now_ns.
-// What was spun is taken from the margin's allowance, and goes to out_spun_ns. Where the wall clock was set back meanwhile it
-// sleeps before it spins on. Gives the processor to others while more than 20 us are left (sched_yield(2)), so that two that
-// spin on one processor do not starve each other.
+// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last reading goes to
+// out_now_ns. What was spun is taken from the margin's allowance, and goes to out_spun_ns. Where the wall clock was set
+// back meanwhile it sleeps before it spins on.
 int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
                         int64_t *out_spun_ns);
 

@@ -28,7 +28,11 @@ package final class EngineCore: Sendable {
         time = configuration.time.on(configuration.clock)
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
         state = Locked(EngineState(precision: configuration.precision))
-        margin = SpinMargin(budget: configuration.spinBudget, now_ns: configuration.time.now_ns)
+        margin = SpinMargin(
+            budget: configuration.spinBudget,
+            coverage: configuration.spinCoverage,
+            now_ns: configuration.time.now_ns
+        )
     }
 
     package func start() throws(TimerError) {

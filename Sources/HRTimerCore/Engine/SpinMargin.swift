@@ -5,16 +5,16 @@ package final class SpinMargin: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it.
 
     /// Nine wakes of ten come within it.
-    private static let quantile = 0.9
+    package static let defaultCoverage = 0.9
 
     /// The fraction of one core that an engine or a loop spins away unless told otherwise: 15 µs a fire of a 1 kHz timer.
     package static let defaultBudget = 0.015
 
     package let c: UnsafeMutablePointer<hrt_margin>
 
-    package init(budget: Double, now_ns: Int64) {
+    package init(budget: Double, coverage: Double = defaultCoverage, now_ns: Int64) {
         c = .allocate(capacity: 1)
-        hrt_margin_init(c, Self.quantile, budget, now_ns)
+        hrt_margin_init(c, coverage, budget, now_ns)
     }
 
     /// How late the last wake was, the first time it is asked for.
