@@ -10,13 +10,17 @@ extension Subject {
         Subject(
             "\(referenceID).slack-1",
             "the same on a thread with timer slack 1 ns, as this library's threads have: compare those with this"
-        ) { recorder in
-            let status = hrt_thread_set_timer_slack_ns(1)
-            if status != 0 { throw BenchError("timer slack cannot be set (errno \(-status))") }
-            try recorder.fill(cbench_clock_nanosleep_abs)
+        ) {
+            try $0.fillWithLeastSlack(cbench_clock_nanosleep_abs)
         },
         Subject("kernel.futex-abs", "futex(2), FUTEX_WAIT_BITSET with an absolute timeout, default slack") {
             try $0.fill(cbench_futex_abs)
+        },
+        Subject(
+            "kernel.futex-abs.slack-1",
+            "the same on a thread with timer slack 1 ns, as this library's threads have"
+        ) {
+            try $0.fillWithLeastSlack(cbench_futex_abs)
         },
         Subject("kernel.timerfd-read", "blocking read of a timerfd armed absolutely; no timer slack") {
             try $0.fill(cbench_timerfd_read)
@@ -43,4 +47,13 @@ extension Subject {
             try $0.fill(cbench_hybrid)
         },
     ]
+}
+
+extension BlockRecorder {
+    /// On a thread that ends with its block, as every block's does.
+    fileprivate func fillWithLeastSlack(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt) throws {
+        let status = hrt_thread_set_timer_slack_ns(1)
+        if status != 0 { throw BenchError("timer slack cannot be set (errno \(-status))") }
+        try fill(loop)
+    }
 }

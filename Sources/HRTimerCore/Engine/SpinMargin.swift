@@ -7,8 +7,8 @@ package final class SpinMargin: @unchecked Sendable {
     /// Nine wakes of ten come within it.
     package static let defaultCoverage = 0.9
 
-    /// The fraction of one core that an engine or a loop spins away unless told otherwise: 15 µs a fire of a 1 kHz timer.
-    package static let defaultBudget = 0.015
+    /// The fraction of one core that an engine or a loop spins away unless told otherwise: 12.5 µs a fire of a 1 kHz timer.
+    package static let defaultBudget = 0.0125
 
     package let c: UnsafeMutablePointer<hrt_margin>
 

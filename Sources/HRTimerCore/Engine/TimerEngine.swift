@@ -27,7 +27,7 @@ public final class TimerEngine: Sendable {
         /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
         /// suffice all margins shrink, down to what costs nothing. It is kept over every second within 10 %.
         ///
-        /// The default lets a 1 kHz timer spin 15 µs a fire on average.
+        /// The default lets a 1 kHz timer spin 12.5 µs a fire on average.
         public var spinBudget = SpinMargin.defaultBudget
         /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ...
         /// 0.999, clamped. What is above it is late by what it exceeds the margin.
