@@ -47,7 +47,7 @@ struct hrt_node {
     uint64_t arming;      // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
     uint32_t next;        // neighbours in a chain of the wheel, or in the run; 0 is none
     uint32_t previous;
-    uint32_t generation;  // of the timer that has the slot; while it is free, of the next, whose token nobody has
+    uint32_t generation;  // odd while the slot is taken: no token matches a free one, nor does one of another queue
     uint32_t place;       // where the node is filed: kind, lane, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");
@@ -63,8 +63,8 @@ static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and 
 #define HRT_IN_HEAP (UINT32_C(3) << 30)
 #define HRT_IS_NEAR (UINT32_C(1) << 31)  // in the run or in the heap
 
-// A generation no timer ever has: that of a slot whose others are used up. Nor has one 0, that of the zero token.
-#define HRT_RETIRED UINT32_MAX
+// The generation of a slot whose others are used up.
+#define HRT_RETIRED (UINT32_MAX - 1)
 
 static inline bool hrt_node_is_armed(const struct hrt_node *node) { return (node->arming & HRT_ARMED) != 0; }
 static inline uint32_t hrt_node_kind(const struct hrt_node *node) { return node->place & HRT_PLACE_KIND; }

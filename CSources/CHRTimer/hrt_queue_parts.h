@@ -64,7 +64,7 @@ struct hrt_block {
     uint32_t first_free;        // the nodes removed, last first
     uint32_t used;              // nodes ever given out
     uint32_t live;              // nodes given out now, spare, or retired
-    uint32_t generation_floor;  // that of a node given out for the first time
+    uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
 };
 
 struct hrt_windows;
@@ -104,7 +104,11 @@ void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
 
 // There must be one: the node given back last, which is in the cache.
-static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) { return queue->spares[--queue->spare_count]; }
+static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
+    uint32_t index = queue->spares[--queue->spare_count];
+    hrt_node_at(queue, index)->generation++;
+    return index;
+}
 
 // A node for a new timer: a spare one, or the next of the lowest block with room. 0, -ENOMEM or -ENOSPC.
 static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
@@ -133,7 +137,7 @@ static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
 
 // NULL if the token is stale.
 static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue, hrt_token token) {
-    if (HRT_UNLIKELY(token.slot >= HRT_PLACE_INDEX)) return NULL;
+    if (HRT_UNLIKELY(token.slot >= HRT_PLACE_INDEX || (token.generation & 1) == 0)) return NULL;
     uint32_t index = token.slot + 1;
     struct hrt_node *block = queue->nodes[index >> HRT_BLOCK_BITS];
     if (HRT_UNLIKELY(block == NULL)) return NULL;

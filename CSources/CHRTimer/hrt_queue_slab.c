@@ -45,7 +45,6 @@ static int add_block(struct hrt_queue *queue) {
     if (block == queue->blocks_used) queue->blocks_used++;
     queue->nodes[block] = nodes;
     queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
-    if (queue->blocks[block].generation_floor == 0) queue->blocks[block].generation_floor = 1;
     queue->room_block = block;
     return 0;
 }

@@ -54,6 +54,25 @@ struct HRTQueueTests {
         #expect(!hrt_queue_is_live(timers.queue, hrt_token()))
     }
 
+    @Test("A token of another queue never matches a free slot")
+    func foreignToken() {
+        for lives in 0..<4 {
+            let timers = TimerQueue()
+            let slot = timers.schedule(at: second).slot
+            for _ in 0..<lives { #expect(hrt_queue_remove(timers.queue, timers.schedule(at: second))) }
+            #expect(hrt_queue_remove(timers.queue, hrt_token(slot: slot, generation: 1)))
+            let other = TimerQueue()
+            for _ in 0..<6 {
+                let foreign = other.schedule(at: second)
+                #expect(!hrt_queue_is_live(timers.queue, foreign))
+                #expect(!hrt_queue_remove(timers.queue, foreign))
+                #expect(hrt_queue_remove(other.queue, foreign))
+            }
+            #expect(hrt_queue_count(timers.queue) == 0)
+            hrt_queue_check(timers.queue)
+        }
+    }
+
     @Test("A timer that was moved later costs at most one look in vain")
     func oneLookInVain() {
         let timers = TimerQueue()

@@ -22,7 +22,7 @@
 typedef struct hrt_queue hrt_queue;
 
 // One timer. Stays the same however often the timer is armed; stale once the timer was removed, also after the slot was
-// given to another timer: a slot whose 2^32 - 2 generations are used up is not given out again. The zero token is never
+// given to another timer: a slot whose 2^31 - 1 generations are used up is not given out again. The zero token is never
 // valid.
 typedef struct {
     uint32_t slot;
