@@ -1,7 +1,7 @@
 # The only spelling of: build, test, sanitize, lint, format, bench. `make bench ARGS="--preset smoke"` passes options on.
 SWIFT ?= swift
 ARGS ?=
-SOURCES = Package.swift Sources Tests Benchmarks Snippets
+SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
@@ -19,7 +19,7 @@ test:
 
 # Each small program in Snippets/, to its end.
 snippets: build
-	for snippet in Snippets/*.swift; do \
+	for snippet in Snippets/*.swift Examples/*; do \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
 bench:

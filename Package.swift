@@ -66,6 +66,15 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // A snippet can import nothing but the library; this one needs the kernel's header.
+        .systemLibrary(name: "CEpoll", path: "CSources/CEpoll"),
+        .executableTarget(
+            name: "LoopInEpoll",
+            dependencies: ["HRTimer", "CEpoll"],
+            path: "Examples/LoopInEpoll",
+            swiftSettings: strict
+        ),
+
         .target(
             name: "TestSupport",
             dependencies: ["HRTimerCore", "Seeded"],

@@ -1,5 +1,5 @@
-// A loop inside a program that waits by itself: one descriptor to watch, one call when it is readable. With poll(2), as epoll(7) and
-// io_uring(7) are not in Swift's Glibc; for those it is the same descriptor and the same call.
+// A loop inside a program that waits by itself: one descriptor to watch, one call when it is readable. With poll(2);
+// Examples/LoopInEpoll does the same with epoll(7).
 import Glibc
 import HRTimer
 
