@@ -66,6 +66,15 @@ struct ReportTests {
         #expect(JSONReport(sessions: [session], host: .now(), command: []).text.contains("no such system call"))
     }
 
+    @Test("leaves the gate open for what the machine lacks")
+    func excusesMissingHardware() {
+        let other = Subject("kernel.other", "not here") { try $0.fill({ _ in -ENOTSUP }, orSay: "no such processor") }
+        let session = Session(plan([other], blocks: 1))
+        session.run(Progress(.hidden))
+        #expect(session.results[0].skippedBecause == "no such processor")
+        #expect(!session.gateFailures.contains { $0.contains("kernel.other") })
+    }
+
     @Test("closes the gate for one early fire")
     func closesTheGate() {
         let early = Subject("hrtimer.early", "fires 1 ns early") { recorder in

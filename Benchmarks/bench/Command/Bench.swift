@@ -36,6 +36,11 @@ struct Bench: ParsableCommand {
 }
 
 /// Something that went wrong while the bench ran, in one line for its user.
+/// What the machine lacks for a subject: nobody's fault.
+struct MissingHardware: Error, CustomStringConvertible {
+    let description: String
+}
+
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

@@ -84,11 +84,11 @@ final class BlockRecorder: @unchecked Sendable {
         return hasMore
     }
 
-    /// A measuring loop in C. `orSay` tells why it cannot run here, if it is not supported.
-    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay reason: String? = nil) throws {
+    /// A measuring loop in C. `orSay` tells what the machine lacks if it is not supported.
+    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: String? = nil) throws {
         _ = begin()
         let status = loop(block)
-        if status == -ENOTSUP, let reason { throw BenchError(reason) }
+        if status == -ENOTSUP, let missing { throw MissingHardware(description: missing) }
         if status != 0 { throw BenchError(String(cString: strerror(-status))) }
         full.signal()
     }

@@ -57,6 +57,7 @@ final class Session {
             }
         } catch {
             result.skippedBecause = "\(error)"
+            result.isExcused = error is MissingHardware
             return
         }
         let fires = recorder.fires
@@ -90,7 +91,9 @@ final class Session {
     var gateFailures: [String] {
         var failures: [String] = []
         for result in results where result.subject.isGated {
-            if let reason = result.skippedBecause { failures.append("\(result.subject.id) could not run: \(reason)") }
+            if let reason = result.skippedBecause, !result.isExcused {
+                failures.append("\(result.subject.id) could not run: \(reason)")
+            }
             let early = result.lateness.earlyCount
             if early > 0 { failures.append("\(result.subject.id) fired early \(early) times") }
         }

@@ -12,6 +12,8 @@ final class SubjectResult {
     private(set) var blocks: [BlockResult] = []
     /// Why there are no fires, or none any more.
     var skippedBecause: String?
+    /// The machine lacks what it takes, which does not close the gate.
+    var isExcused = false
     private var squares = SquareSum()
 
     init(_ subject: Subject, interval_ns: Int64) {
