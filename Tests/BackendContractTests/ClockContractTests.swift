@@ -16,6 +16,17 @@ import Testing
         #expect(WayToWait.available(on: .bootTime) == WayToWait.available.filter { $0 != .futex })
     }
 
+    @Test("The shared clocks sleep for real, never short")
+    func shared() async throws {
+        let boot = BootTimeInstant.now.advanced(by: .milliseconds(1))
+        try await Task.sleep(until: boot, clock: .bootTime)
+        #expect(BootTimeInstant.now >= boot)
+        let wall = WallInstant.now.advanced(by: .milliseconds(1))
+        try await Task.sleep(until: wall, clock: .wall)
+        #expect(WallInstant.now >= wall)
+        #expect(WallClock().minimumResolution == .nanoseconds(1))
+    }
+
     @Test(
         "Never early on the clock asked for, from a nanosecond to a hundredth of a second",
         arguments: WayOnClock.available

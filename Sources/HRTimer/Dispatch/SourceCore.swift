@@ -8,9 +8,10 @@ import Glibc
 ///
 /// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
 package final class SourceCore: @unchecked Sendable {
-    // Sendable: what is constant is, and the state is touched with the engine's lock held alone. That also makes accesses
-    // exclusive, so that checking each would only cost time.
+    // Sendable: all but the state is constant.
+
     @exclusivity(unchecked)
+    // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
     private nonisolated(unsafe) var state = State()
 
     /// Runs a block where the handlers belong.

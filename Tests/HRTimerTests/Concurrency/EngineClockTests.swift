@@ -46,15 +46,4 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(engine.liveTimers == 0)
     }
-
-    @Test("The shared clocks sleep for real, never short")
-    func shared() async throws {
-        let boot = BootTimeInstant.now.advanced(by: .milliseconds(1))
-        try await Task.sleep(until: boot, clock: .bootTime)
-        #expect(BootTimeInstant.now >= boot)
-        let wall = WallInstant.now.advanced(by: .milliseconds(1))
-        try await Task.sleep(until: wall, clock: .wall)
-        #expect(WallInstant.now >= wall)
-        #expect(WallClock().minimumResolution == .nanoseconds(1))
-    }
 }
