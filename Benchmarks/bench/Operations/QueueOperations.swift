@@ -68,17 +68,17 @@ enum QueueOperations {
         )
     }
 
-    /// Those that have what the workload asks for. libevent does not tell its next deadline, and the two limits, an
-    /// empty loop and one access to a random cache line, fire nothing.
+    /// Those that have what the workload asks for. libevent does not tell its next deadline, and the limits, an empty loop
+    /// and accesses to random cache lines, fire nothing.
     private static func rivals(of kind: cbench_ops_workload) -> [cbench_ops_rival] {
         let queues = [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_QUATERNARY_HEAP, CBENCH_OPS_BINARY_HEAP]
         let limits = [CBENCH_OPS_TOUCH, CBENCH_OPS_NULL]
         switch kind {
         case CBENCH_OPS_NEXT_DEADLINE: return queues + limits
-        case CBENCH_OPS_RE_ARM_LATER:
-            return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER] + queues.dropFirst() + [CBENCH_OPS_LIBEVENT]
-                + limits
-        case CBENCH_OPS_ARM_CANCEL, CBENCH_OPS_ARM_CANCEL_RUNNING: return queues + [CBENCH_OPS_LIBEVENT] + limits
+        case CBENCH_OPS_RE_ARM_LATER, CBENCH_OPS_ARM_CANCEL:
+            return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER] + queues.dropFirst()
+                + [CBENCH_OPS_LIBEVENT, CBENCH_OPS_TOUCH_TOKEN] + limits
+        case CBENCH_OPS_ARM_CANCEL_RUNNING: return queues + [CBENCH_OPS_LIBEVENT] + limits
         default: return queues + [CBENCH_OPS_LIBEVENT]
         }
     }

@@ -32,8 +32,8 @@ public final class TimerEngine: Sendable {
         /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ...
         /// 0.999, clamped. What is above it is late by what it exceeds the margin.
         ///
-        /// The default suits an ordinary process, where the last wakes of a hundred are late by milliseconds whatever one
-        /// spins. An engine in a real-time class gets its 99th percentile under 10 µs by 0.99 and a budget of 0.05.
+        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning for.
+        /// In a real-time class 0.99 and a budget of 0.05 are worth a try; `engine.lateness` tells.
         public var spinCoverage = SpinMargin.defaultCoverage
         /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
         public var realTime = RealTimeSettings()
