@@ -22,6 +22,8 @@ extension Subject {
         let queue = DispatchQueue(label: "bench.source", qos: .userInteractive)
         let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
         let interval: DispatchTimeInterval = .nanoseconds(Int(recorder.interval_ns))
+        // Before the handler is set: from there on Thread Sanitizer lets it see what was written.
+        let first = DispatchTime(instant_ns: recorder.begin())
         source.setEventHandler {
             let woke_ns = cbench_now_ns()
             // The data of a timer source is how many deadlines have passed since the last call.
@@ -29,7 +31,7 @@ extension Subject {
         }
         let cancelled = DispatchSemaphore(value: 0)
         source.setCancelHandler { cancelled.signal() }
-        source.schedule(deadline: .init(instant_ns: recorder.begin()), repeating: interval, leeway: .nanoseconds(0))
+        source.schedule(deadline: first, repeating: interval, leeway: .nanoseconds(0))
         source.activate()
         defer {
             // Waits for the cancel handler: no call may reach into the next block.
