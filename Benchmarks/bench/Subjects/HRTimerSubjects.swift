@@ -98,8 +98,8 @@ extension Subject {
         var configuration = TimerEngine.Configuration(name: "bench", precision: precision)
         if sched_getscheduler(0) == SCHED_FIFO {
             // --tune: who asks for a real-time class wants the last percentile, and pays for it.
-            configuration.spinCoverage = 0.99
-            configuration.spinBudget = 0.05
+            configuration.spinCoverage = 0.999
+            configuration.spinBudget = 0.5
         }
         let engine = try TimerEngine(configuration)
         defer {
