@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
 ///
@@ -13,6 +14,14 @@ package final class SourceCore: @unchecked Sendable {
     @exclusivity(unchecked)
     // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
     private nonisolated(unsafe) var state = State()
+
+    /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the state's holds.
+    ///
+    /// Opened and closed with the lock held. While it is open, whoever only moves the deadline later, as keep-alives do,
+    /// exchanges it and takes no lock: the engine looks here when the deadline comes that it knows. That costs it a
+    /// wake-up at most once a deadline, and spares all threads the lock as often as the source is moved.
+    private let movable_ns = Atomic(SourceCore.closed)
+    private static let closed = Int64.max
 
     /// Runs a block where the handlers belong.
     package typealias Target = @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -62,9 +71,13 @@ package final class SourceCore: @unchecked Sendable {
         self.target = target
     }
 
+    /// For what settles, and so needs the deadline that holds.
     @inline(__always)
     private func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
-        core.state.withLock { engine in body(&state, &engine) }
+        core.state.withLock { engine in
+            if let deadline_ns = close() { state.deadline_ns = deadline_ns }
+            return body(&state, &engine)
+        }
     }
 
     @inline(__always)
@@ -110,6 +123,8 @@ package final class SourceCore: @unchecked Sendable {
         return (state.timer, state.handlers)
     }
 
+    /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
+    @inline(never)
     package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
         let deadline_ns = deadline == .distantPast ? core.time.now_ns : deadline.nanoseconds
         let leeway_ns = max(0, leeway.nanosecondsRoundedUp)
@@ -120,6 +135,24 @@ package final class SourceCore: @unchecked Sendable {
             state.repetition = repetition
             state.leeway_ns = repetition.repeats ? min(leeway_ns, repetition.interval_ns / 2) : leeway_ns
         }
+    }
+
+    /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
+    /// False if it is not so.
+    @inline(__always)
+    package func postpone(to deadline_ns: Int64) -> Bool {
+        let before_ns = movable_ns.load(ordering: .relaxed)
+        // No deadline is as late as `closed`.
+        guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }
+        // Relaxed: nothing else is told by it.
+        return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
+    }
+
+    /// With the lock held: the deadline that held, if not the state's.
+    @inline(__always)
+    private func close() -> Int64? {
+        if movable_ns.load(ordering: .relaxed) == Self.closed { return nil }
+        return movable_ns.exchange(Self.closed, ordering: .relaxed)
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
@@ -207,8 +240,17 @@ extension SourceCore: StagedHandler {
         var deadline_ns = Int64.max
         if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
             deadline_ns = state.carried > 0 ? core.time.now_ns : state.deadline_ns
+            let isOpen = core.defersMoves && state.carried == 0 && state.leeway_ns == 0 && !state.repetition.repeats
+            movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
         return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns)
+    }
+
+    package func laterDeadline() -> Int64? {
+        guard let later_ns = close(), later_ns > state.deadline_ns else { return nil }
+        state.deadline_ns = later_ns
+        self.movable_ns.store(later_ns, ordering: .relaxed)
+        return later_ns
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.

@@ -43,7 +43,12 @@ public final class TimerSource: Sendable {
     ///
     /// From the event handler it replaces the next deadline. A source that has fired once may be scheduled again. After
     /// `cancel()` it does nothing. No allocation; O(1).
+    ///
+    /// To move later what waits to fire once without leeway, as a timeout is kept from coming, takes no lock: one atomic
+    /// exchange. The engine then wakes at most once for each deadline that it knew, and among equal deadlines the source
+    /// counts as armed at that wake-up.
     public func schedule(deadline: MonotonicInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+        if interval == nil, leeway.attoseconds == 0, core.postpone(to: deadline.nanoseconds) { return }
         core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
     }
 

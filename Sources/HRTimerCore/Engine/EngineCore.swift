@@ -13,6 +13,8 @@ package final class EngineCore: Sendable {
     }
 
     package let time: TimeBase
+    /// Whether a source may move its deadline later without a word, and be asked when the former one comes.
+    package let defersMoves: Bool
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
@@ -26,6 +28,7 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
+        defersMoves = configuration.defersMoves ?? (time.virtual == nil)
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
         state = Locked(EngineState(precision: configuration.precision))
         margin = SpinMargin(

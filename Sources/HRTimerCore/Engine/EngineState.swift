@@ -210,7 +210,7 @@ package struct EngineState: ~Copyable, Sendable {
     /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
     mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
         guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
-        if timers.records[token.slot].isOwned, timers.isArmed(token) { return nil }
+        if timers.records[token.slot].isOwned, timers.isArmed(token) || moveLater(token) { return nil }
         let repetition = timers.records[token.slot].repetition
         let tick = repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
         timers.records[token.slot].phase = .firing
@@ -232,6 +232,15 @@ package struct EngineState: ~Copyable, Sendable {
             action: action,
             missedTicks: tick.missed.addingReportingOverflow(skipped).partialValue
         )
+    }
+
+    /// Whether the owner moved its deadline without a word, which it may when it only grows later: then it is armed for that.
+    private mutating func moveLater(_ token: TimerToken) -> Bool {
+        guard case .staged(let owner) = timers.records[token.slot].action, let later_ns = owner.laterDeadline() else {
+            return false
+        }
+        arm(token, later_ns)
+        return true
     }
 
     /// After the call: a fixed delay starts now, and what a timer did that will not fire again is given back to be freed.

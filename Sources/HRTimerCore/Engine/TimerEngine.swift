@@ -1,7 +1,8 @@
 /// A thread that fires timers: a queue of deadlines, a way to wait for the next one, and handlers called in order.
 ///
-/// Never early, on `CLOCK_MONOTONIC`; `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks. Late by the kernel's wake latency, with the thread's timer slack at 1 ns. With
-/// nothing pending the thread sleeps without any wake-up. All members may be called from any thread, and from handlers.
+/// Never early, on `CLOCK_MONOTONIC`; `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks. Late by the
+/// kernel's wake latency, with the thread's timer slack at 1 ns. With nothing pending the thread sleeps without any wake-up.
+/// All members may be called from any thread, and from handlers.
 ///
 /// Handlers run on the engine's thread, one after another in the order of (deadline, arming). A handler that takes long
 /// delays the other timers of its engine and of no other; give long work to another queue, or an engine of its own.
@@ -33,7 +34,7 @@ public final class TimerEngine: Sendable {
         /// 0.999, clamped. What is above it is late by what it exceeds the margin.
         ///
         /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning for.
-        /// In a real-time class 0.99 and a budget of 0.05 are worth a try; `engine.lateness` tells.
+        /// In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
         public var spinCoverage = SpinMargin.defaultCoverage
         /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
         public var realTime = RealTimeSettings()
@@ -43,6 +44,8 @@ public final class TimerEngine: Sendable {
         public var time: TimeBase
         /// Set by the type of the engine.
         package var clock = TimerClock.monotonic
+        /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would tell.
+        package var defersMoves: Bool?
 
         /// The defaults are right for an ordinary process.
         public init(
@@ -101,7 +104,8 @@ public final class TimerEngine: Sendable {
     ///
     /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
     /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up,
-    /// which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's. After `shutdown()` nothing is scheduled and the token is stale at once.
+    /// which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's. After `shutdown()`
+    /// nothing is scheduled and the token is stale at once.
     /// The handler is freed when the timer is cancelled or has fired for the last time.
     ///
     /// Complexity: that of the queue's arm, and at most one system call, if the engine sleeps past `deadline`.
