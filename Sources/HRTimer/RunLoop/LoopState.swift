@@ -178,6 +178,12 @@ extension LoopState {
 
     /// The same for what is due at once.
     mutating func mustWakeNow() -> Bool { mustWake(for: .min) }
+
+    /// The same for a run that has lost the last thing it could wait for.
+    mutating func mustWakeToEnd() -> Bool {
+        guard sleepsUntil_ns != .min, let run = runs.last, !hasWork(in: run.served) else { return false }
+        return mustWakeNow()
+    }
 }
 
 // Due timers.

@@ -9,9 +9,10 @@ public import HRTimerCore
 ///     worker.end()
 ///
 /// It blocks all signals. It ends with `end()`, or when its last reference goes; then its timers are invalid, their handlers
-/// and its descriptors freed.
+/// and its descriptors freed. `loop.stop()` does not end it: it runs its loop again. With `loop.isKeptAlive` set to false
+/// it ends by itself when the default mode has nothing left, as `LoopWorker` does.
 public final class LoopThread: Sendable {
-    /// The thread's loop, kept alive while it has nothing to do.
+    /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
     public let loop: TimerLoop
     private let thread: Locked<pthread_t?>
 
@@ -66,10 +67,16 @@ extension TimerLoop {
         guard claim() else { return }
         // From here on the thread-specific value's destructor ends the loop.
         CurrentLoop.adopt(self)
-        while !isRefusing { run() }
+        while canRun { run() }
     }
 
-    private var isRefusing: Bool { state.withLock { $0.isEnded } }
+    /// False also if it is not kept alive any more, and `run()` would return at once.
+    private var canRun: Bool {
+        state.withLock { state in
+            guard let index = state.modes.known(.default) else { return false }
+            return !state.isEnded && state.hasWork(in: state.modes.served(in: index))
+        }
+    }
 
     /// Stops all runs, nested ones too, and lets none begin.
     func refuseToRun() {

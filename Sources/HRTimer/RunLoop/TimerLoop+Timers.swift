@@ -63,11 +63,18 @@ extension TimerLoop {
 
     /// The record is given back to be let go without a lock.
     func forget(_ token: TimerToken) -> LoopState.TimerRecord? {
-        state.withLock { $0.removeTimer(token) }
+        remove { $0.removeTimer(token) }
     }
 
     /// The record if that was the timer's last mode.
     func removeTimer(_ token: TimerToken, from mode: Mode) -> LoopState.TimerRecord? {
-        state.withLock { $0.removeTimer(token, from: mode) }
+        remove { $0.removeTimer(token, from: mode) }
+    }
+
+    /// Ends a run on another thread that has nothing left to wait for, which would sleep on until the timer's deadline.
+    private func remove(_ body: (inout LoopState) -> LoopState.TimerRecord?) -> LoopState.TimerRecord? {
+        let (record, mustWake) = state.withLock { state in (body(&state), state.mustWakeToEnd()) }
+        if mustWake { waiter.wake() }
+        return record
     }
 }

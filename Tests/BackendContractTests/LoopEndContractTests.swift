@@ -1,0 +1,67 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import HRTimerCore
+import TestSupport
+import Testing
+
+/// When the last thing a loop had to do is taken from it, by itself or by another thread.
+@Suite struct LoopEndContractTests {
+    /// True as soon as `condition` holds, false if it does not within two seconds.
+    private func comes(_ condition: () -> Bool) -> Bool {
+        for _ in 0..<2000 {
+            if condition() { return true }
+            usleep(1000)
+        }
+        return condition()
+    }
+
+    private func waitUntilWaiting(_ loop: TimerLoop) {
+        #expect(comes { loop.isWaiting })
+    }
+
+    @Test(
+        "A worker ends when another thread takes its last timer, however far away that was due",
+        arguments: ["invalidated", "removed"]
+    )
+    func lastTimer(how: String) throws {
+        for deadline in [MonotonicInstant.distantFuture, .now.advanced(by: .seconds(3600))] {
+            let timer = LoopTimer(fireAt: deadline, interval: .seconds(1), repeats: true) { _ in }
+            let worker = try LoopWorker { loop in
+                loop.add(timer, forMode: .default)
+                loop.add(timer, forMode: .modal)
+            }
+            waitUntilWaiting(worker.loop)
+            worker.loop.remove(timer, forMode: .modal)
+            usleep(1000)
+            #expect(!worker.isFinished)
+            if how == "removed" {
+                worker.loop.remove(timer, forMode: .default)
+            } else {
+                timer.invalidate()
+            }
+            #expect(comes { worker.isFinished })
+            worker.cancel()
+        }
+    }
+
+    @Test("A thread whose loop is kept alive no longer does not go round in circles: it ends with its last timer")
+    func notKeptAlive() throws {
+        let worker = try TimerLoop.thread()
+        let timer = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
+        worker.loop.add(timer, forMode: .default)
+        worker.loop.isKeptAlive = false
+        waitUntilWaiting(worker.loop)
+        timer.invalidate()
+        // An ended loop takes nothing.
+        let late = LoopTimer(fireAt: .distantFuture, interval: .zero, repeats: false) { _ in }
+        #expect(
+            comes {
+                worker.loop.add(late, forMode: .modal)
+                defer { worker.loop.remove(late, forMode: .modal) }
+                return !worker.loop.contains(late, forMode: .modal)
+            }
+        )
+        worker.end()
+    }
+}
