@@ -149,6 +149,35 @@ import Testing
         close(pipe.write)
     }
 
+    @Test(
+        "A descriptor with a duplicate, closed after its source was invalidated, leaves the loop idle",
+        arguments: ["in its handler", "between runs"]
+    )
+    func closedWithDuplicate(how: String) throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        // The epoll set knows the open file, which lives on with the duplicate and stays readable.
+        let duplicate = dup(pipe.read)
+        let source = try LoopSource(descriptor: pipe.read) { source, _ in
+            guard how == "in its handler" else { return }
+            source.invalidate()
+            close(source.descriptor)
+        }
+        try loop.add(source, forMode: .default)
+        write(pipe.write, "x", 1)
+        loop.run(mode: .default, before: .distantFuture)
+        if how == "between runs" {
+            source.invalidate()
+            close(source.descriptor)
+        }
+        let other = makePipe()
+        try loop.add(LoopSource(descriptor: other.read) { _, _ in }, forMode: .default)
+        let used_ns = hrt_clock_thread_cpu_ns()
+        loop.run(until: .now.advanced(by: .milliseconds(100)))
+        #expect(hrt_clock_thread_cpu_ns() - used_ns < 50_000_000)
+        for descriptor in [duplicate, pipe.write, other.read, other.write] { close(descriptor) }
+    }
+
     @Test("One handler may invalidate the source of another that is ready as well; a descriptor number may come again")
     func invalidateOther() throws {
         let loop = TimerLoop()

@@ -32,12 +32,11 @@ final class Attachment<Handler: Sendable>: Sendable {
 
     var loop: TimerLoop? { withLoop { _, loop in loop } }
 
-    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock.
-    func attach(to loop: TimerLoop, _ add: () -> Void) -> Bool {
+    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, and says whether the loop took it.
+    func attach(to loop: TimerLoop, _ add: () -> Bool) -> Bool {
         withLoop { state, present in
-            guard state.handler != nil, present == nil || present === loop else { return false }
+            guard state.handler != nil, present == nil || present === loop, add() else { return false }
             state.loop = loop
-            add()
             return true
         }
     }

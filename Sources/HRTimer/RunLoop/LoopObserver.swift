@@ -85,11 +85,12 @@ extension TimerLoop {
     public func add(_ observer: LoopObserver, forMode mode: Mode) {
         _ = observer.attachment.attach(to: self) {
             state.withLock { state in
-                guard !state.isEnded else { return }
+                guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
                 _ = state.observers.add(observer, id: observer.attachment.id, order: observer.order, mode: index)
+                observed.bitwiseOr(observer.activities.rawValue, ordering: .relaxed)
+                return true
             }
-            observed.bitwiseOr(observer.activities.rawValue, ordering: .relaxed)
         }
     }
 
@@ -120,6 +121,10 @@ extension TimerLoop {
         // Most loops have no observer: then a pass takes no lock for them.
         guard observed.load(ordering: .relaxed) & activity.rawValue != 0 else { return }
         let observers = state.withLock { $0.observers.items(servedBy: $0.served) }
-        for observer in observers where observer.activities.contains(activity) { observer.call(activity) }
+        for observer in observers where observer.activities.contains(activity) {
+            // An earlier one may have taken it out.
+            let isServed = state.withLock { $0.observers.contains(id: observer.attachment.id, servedBy: $0.served) }
+            if isServed { observer.call(activity) }
+        }
     }
 }

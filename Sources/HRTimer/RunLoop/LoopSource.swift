@@ -7,9 +7,12 @@ public import HRTimerCore
 ///     try TimerLoop.current.add(source, forMode: .default)
 ///
 /// Level-triggered: the handler is called in every pass in which the descriptor is ready, on the loop's thread, until it
-/// has read or written what there is. A hang-up or an error counts as ready for whatever was asked. The descriptor is
-/// borrowed: it may be closed as soon as `invalidate()` returned, not before. The handler is freed by `invalidate()`. Any
-/// thread. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
+/// has read or written what there is. A hang-up or an error counts as ready for whatever was asked. A run
+/// inside the handler calls it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
+///
+/// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
+/// the loop, close one that has duplicates (`dup(2)`, a child's) in a block that the loop performs: `epoll(7)` goes on
+/// watching the open file until the loop's thread has told it to stop, which needs the descriptor. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
 public final class LoopSource: Sendable {
     /// What a descriptor can be ready for.
     public struct Events: OptionSet, Hashable, Sendable {
@@ -114,8 +117,7 @@ struct WatchedDescriptors: Sendable {
         guard hasChanged || watched != served else { return [] }
         hasChanged = false
         watched = served
-        for watch in stale { waiter.unwatch(watch) }
-        stale = []
+        unwatchStale(waiter)
         var refused: [LoopSource] = []
         for (id, entry) in entries {
             let isServed = entry.modes.intersects(served)
@@ -130,13 +132,18 @@ struct WatchedDescriptors: Sendable {
         return refused
     }
 
+    /// The loop's thread.
+    mutating func unwatchStale(_ waiter: LoopWaiter) {
+        for watch in stale { waiter.unwatch(watch) }
+        stale = []
+    }
+
     /// Frees all watches: no thread is inside the loop any more.
     mutating func removeAll(_ waiter: LoopWaiter) -> [LoopSource] {
-        for watch in stale { waiter.unwatch(watch) }
+        unwatchStale(waiter)
         for watch in entries.values.compactMap(\.watch) { waiter.unwatch(watch) }
         defer {
             entries = [:]
-            stale = []
         }
         return entries.values.map(\.source)
     }

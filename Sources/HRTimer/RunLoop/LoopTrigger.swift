@@ -58,11 +58,12 @@ extension TimerLoop {
     public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
         let isAdded = trigger.attachment.attach(to: self) {
             state.withLock { state in
-                guard !state.isEnded else { return }
+                guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
                 if state.triggers.add(trigger, id: trigger.attachment.id, order: trigger.order, mode: index) {
                     state.modes.addMember(to: index)
                 }
+                return true
             }
         }
         if isAdded { wakeIfWaiting() }
@@ -102,8 +103,10 @@ extension TimerLoop {
     func callTriggers(onlyFirst: Bool) -> Bool {
         let triggers = state.withLock { $0.triggers.entries.isEmpty ? [] : $0.triggers.items(servedBy: $0.served) }
         var hasCalled = false
-        for trigger in triggers where !(hasCalled && onlyFirst) {
-            if trigger.callIfSignalled() { hasCalled = true }
+        for trigger in triggers where trigger.isSignalled && !(hasCalled && onlyFirst) {
+            // An earlier one may have taken it out.
+            let isServed = state.withLock { $0.triggers.contains(id: trigger.attachment.id, servedBy: $0.served) }
+            if isServed, trigger.callIfSignalled() { hasCalled = true }
         }
         return hasCalled
     }

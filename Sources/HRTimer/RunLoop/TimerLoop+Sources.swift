@@ -10,7 +10,7 @@ extension TimerLoop {
         if let failure = waiter.failure { throw failure }
         let isAdded = source.attachment.attach(to: self) {
             state.withLock { state in
-                guard !state.isEnded else { return }
+                guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
                 var entry =
                     state.descriptors.entries[source.attachment.id]
@@ -19,6 +19,7 @@ extension TimerLoop {
                 entry.modes.insert(index)
                 state.descriptors.entries[source.attachment.id] = entry
                 state.descriptors.hasChanged = true
+                return true
             }
         }
         if isAdded { wakeIfWaiting() }
@@ -40,6 +41,7 @@ extension TimerLoop {
                 return entry.modes.isEmpty
             }
         }
+        unwatchStale()
         wakeIfWaiting()
     }
 
@@ -61,6 +63,13 @@ extension TimerLoop {
             return state.mustWakeNow()
         }
         if mustWake { waiter.wake() }
+        unwatchStale()
+    }
+
+    /// On the loop's own thread at once, before the descriptor is closed: `epoll(7)` goes on watching an open file of which
+    /// there is a duplicate, and could not be told to stop any more. Elsewhere the loop's thread does it when it is awake.
+    private func unwatchStale() {
+        unlessElsewhere { state.withLock { $0.descriptors.unwatchStale(waiter) } }
     }
 
     func wakeIfWaiting() {

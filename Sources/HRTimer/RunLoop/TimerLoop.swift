@@ -103,6 +103,20 @@ public final class TimerLoop: Sendable {
         }
     }
 
+    /// Calls `body`, with the owner's lock held, if no other thread can be inside the loop meanwhile.
+    func unlessElsewhere(_ body: () -> Void) {
+        owner.withLock { owner in
+            let isHere =
+                switch owner {
+                case .main: Self.isMainThread
+                case .thread(let thread): isCurrent(thread)
+                // A host's thread may be in libevent.
+                case .free: !waiter.isHosted
+                }
+            if isHere { body() }
+        }
+    }
+
     /// Calls `body` on the loop's own thread; nil on every other.
     func onOwnThread<Result>(_ body: () -> Result) -> Result? {
         let isBorrowed: Bool? = owner.withLock { owner in
