@@ -27,7 +27,7 @@ extension LoopTimer {
             userInfo: nil,
             handler: block
         )
-        remember(date)
+        state.withLock { $0.givenDate = (deadline_ns, date.timeIntervalSinceReferenceDate) }
     }
 
     /// As `fireInstant`, on the wall clock as it reads now. Setting NaN does nothing.
@@ -45,14 +45,13 @@ extension LoopTimer {
             guard let wall_ns = newValue.wall_ns else { return }
             let time = withLoop { _, loop in loop?.time } ?? .kernel
             let deadline_ns = time.instant_ns(wall_ns: wall_ns)
-            move(to: deadline_ns, origin: .date(wall_ns: wall_ns, isPast: deadline_ns < time.now_ns))
-            remember(newValue)
+            move(
+                to: deadline_ns,
+                origin: .date(wall_ns: wall_ns, isPast: deadline_ns < time.now_ns),
+                // So that it reads back as it was.
+                givenSeconds: newValue.timeIntervalSinceReferenceDate
+            )
         }
-    }
-
-    /// So that a date that was given reads back as it was.
-    private func remember(_ date: Date) {
-        state.withLock { $0.givenDate = ($0.deadline_ns, date.timeIntervalSinceReferenceDate) }
     }
 }
 

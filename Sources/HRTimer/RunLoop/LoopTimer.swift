@@ -225,18 +225,19 @@ extension LoopTimer {
         var record: LoopState.TimerRecord?
     }
 
-    /// Sets the next deadline. The origin counts only as long as there is no loop.
-    func move(to deadline_ns: Int64, origin: Origin) {
+    /// Sets the next deadline, and the date it was given as. The origin counts only as long as there is no loop.
+    func move(to deadline_ns: Int64, origin: Origin, givenSeconds: Double? = nil) {
         update { state, loop in
             guard state.handler != nil else { return false }
-            guard let loop else {
+            state.isMoved = state.isFiring
+            if let loop {
+                state.deadline_ns = max(deadline_ns, loop.time.now_ns)
+            } else {
                 state.deadline_ns = deadline_ns
                 state.origin = origin
-                return false
             }
-            state.deadline_ns = max(deadline_ns, loop.time.now_ns)
-            state.isMoved = state.isFiring
-            return Self.rearm(&state, loop)
+            state.givenDate = givenSeconds.map { (state.deadline_ns, $0) }
+            return loop.map { Self.rearm(&state, $0) } ?? false
         }
     }
 }

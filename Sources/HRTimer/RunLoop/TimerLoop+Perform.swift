@@ -7,28 +7,41 @@ struct DelayedPerforms: Sendable {
         let timer: LoopTimer
     }
 
-    private var requests: [ObjectIdentifier: [Request]] = [:]
+    /// By the identities of target and timer.
+    private var requests: [ObjectIdentifier: [ObjectIdentifier: Request]] = [:]
+    private var count = 0
+    /// So many are looked through for timers that were invalidated: each is looked at twice at most, on average.
+    private var sweptCount = 16
 
     mutating func add(_ timer: LoopTimer, target: ObjectIdentifier, key: String) {
-        requests[target, default: []].removeAll { !$0.timer.isValid }
-        requests[target, default: []].append(Request(key: key, timer: timer))
+        if count >= sweptCount { sweep() }
+        requests[target, default: [:]][ObjectIdentifier(timer)] = Request(key: key, timer: timer)
+        count += 1
     }
 
     mutating func remove(_ timer: LoopTimer, target: ObjectIdentifier) {
-        requests[target]?.removeAll { $0.timer === timer }
+        guard requests[target]?.removeValue(forKey: ObjectIdentifier(timer)) != nil else { return }
+        count -= 1
         if requests[target]?.isEmpty == true { requests[target] = nil }
     }
 
     /// Nil for the key takes all of the target.
     mutating func take(target: ObjectIdentifier, key: String?) -> [LoopTimer] {
-        let all = requests[target] ?? []
-        let kept = all.filter { key != nil && $0.key != key }
+        let all = requests[target] ?? [:]
+        let kept = all.filter { key != nil && $0.value.key != key }
         requests[target] = kept.isEmpty ? nil : kept
-        return all.filter { key == nil || $0.key == key }.map(\.timer)
+        count -= all.count - kept.count
+        return all.values.filter { key == nil || $0.key == key }.map(\.timer)
+    }
+
+    private mutating func sweep() {
+        requests = requests.mapValues { $0.filter { $0.value.timer.isValid } }.filter { !$0.value.isEmpty }
+        count = requests.values.reduce(0) { $0 + $1.count }
+        sweptCount = max(16, 2 * count)
     }
 
     mutating func removeAll() {
-        requests = [:]
+        self = DelayedPerforms()
     }
 }
 
@@ -36,7 +49,8 @@ extension TimerLoop {
     /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.
     ///
     /// The target is held until then. `cancelPreviousPerformRequests(withTarget:key:)` takes it back, by the target and the
-    /// key, or `invalidate()` of the timer that is returned. Never called if the loop does not run. Any thread.
+    /// key, or `invalidate()` of the timer that is returned. Never called if the loop does not run. Without modes, and in a
+    /// loop that has ended, the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> () -> Void,
@@ -51,6 +65,11 @@ extension TimerLoop {
         }
         delayed.withLock { $0.add(timer, target: ObjectIdentifier(target), key: key) }
         for mode in modes { add(timer, forMode: mode) }
+        // Whatever no loop holds nobody would take back.
+        if !timer.isInLoop {
+            timer.invalidate()
+            delayed.withLock { $0.remove(timer, target: ObjectIdentifier(target)) }
+        }
         return timer
     }
 

@@ -45,7 +45,8 @@ extension TimerLoop {
     }
 
     /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
-    /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again. Any thread.
+    /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again; dropped
+    /// at once without modes, or if the loop has ended. Any thread.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,
@@ -54,6 +55,7 @@ extension TimerLoop {
         let mustWake = state.withLock { state in
             if state.isEnded { return false }
             let set = state.modes.set(of: modes)
+            if set.isEmpty { return false }
             state.performs.add(block, modes: set, order: order)
             return set.intersects(state.served) && state.mustWakeNow()
         }

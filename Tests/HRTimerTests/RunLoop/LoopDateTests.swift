@@ -70,6 +70,16 @@ import Testing
         #expect(timer.fireDate == .distantFuture)
     }
 
+    @Test("On an invalid timer setting a date does nothing: it goes on telling what it fired for")
+    func setOnInvalid() {
+        let timer = timer(Date(timeIntervalSinceNow: 5))
+        loop.add(timer, forMode: .default)
+        loop.run()
+        #expect(!timer.isValid)
+        timer.fireDate = Date(timeIntervalSinceNow: 1_000_000)
+        #expect(timer.fireDate.timeIntervalSinceNow < 1000)
+    }
+
     @Test("Infinite dates are the ends of time")
     func infinite() {
         let never = timer(Date(timeIntervalSinceReferenceDate: .infinity))

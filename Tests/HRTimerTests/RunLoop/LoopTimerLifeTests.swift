@@ -1,3 +1,4 @@
+import Glibc
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -119,6 +120,56 @@ import Testing
         #expect(timer.fireInstant == at(0.25))
         loop.run(until: at(1.35))
         #expect(log.count == 2)
+    }
+
+    @Test("What a handler sets after it took its timer out of the loop counts when the timer is added again")
+    func setAfterRemovalInHandler() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [self] timer in
+            log.append("tick")
+            guard log.count == 1 else { return }
+            loop.remove(timer, forMode: .default)
+            timer.fireInstant = at(5.5)
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        #expect(timer.fireInstant == at(5.5))
+        loop.add(timer, forMode: .default)
+        loop.run(until: at(7))
+        #expect(log.count == 3)
+    }
+
+    @Test("A loop that has ended takes nothing, and what it refused is free for another loop")
+    func endedLoop() throws {
+        let worker = try LoopWorker(time: time.base) { _ in }
+        while !worker.isFinished { sched_yield() }
+        let ended = worker.loop
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in log.append("timer") }
+        let trigger = LoopTrigger { [log] _ in log.append("trigger") }
+        let observer = LoopObserver(activities: .entry) { [log] _, _ in log.append("observer") }
+        for loop in [ended, loop] {
+            loop.add(timer, forMode: .default)
+            loop.add(trigger, forMode: .default)
+            loop.add(observer, forMode: .default)
+        }
+        trigger.signal()
+        loop.run(until: at(2))
+        #expect(log.all == ["observer", "trigger", "timer"])
+    }
+
+    @Test("A delayed perform of a loop that has ended, or in no mode, holds no target")
+    func delayedNowhere() throws {
+        let worker = try LoopWorker(time: time.base) { _ in }
+        while !worker.isFinished { sched_yield() }
+        let canaries = Canaries()
+        for (loop, modes) in [(worker.loop, [TimerLoop.Mode.default]), (loop, [])] {
+            loop.perform({ _ in {} }, on: Holder(canaries.make()), afterDelay: .seconds(1), inModes: modes)
+        }
+        #expect(canaries.count == 0)
+    }
+
+    private final class Holder: Sendable {
+        let held: any AnyObject & Sendable
+        init(_ held: any AnyObject & Sendable) { self.held = held }
     }
 
     @Test("The tolerance of a timer that does not repeat has no bound but zero, and may be infinite")

@@ -113,6 +113,21 @@ import Testing
         #expect(log.all == ["close"])
     }
 
+    @Test("10,000 delayed performs of one target are asked for and taken back, one by one and at once, in good time")
+    func manyDelayed() {
+        let target = Target(log)
+        for _ in 0..<10_000 {
+            let timer = loop.perform(Target.save, on: target, key: "save", afterDelay: .seconds(1))
+            loop.perform(Target.close, on: target, key: "close", afterDelay: .seconds(1))
+            timer.invalidate()
+        }
+        #expect(loop.liveTimers == 10_000)
+        loop.run(until: at(0.5))
+        loop.cancelPreviousPerformRequests(withTarget: target, key: "close")
+        #expect(loop.liveTimers == 0)
+        #expect(log.count == 0)
+    }
+
     @Test("A delayed perform holds its target until it has come or is taken back")
     func delayedHolds() {
         weak let target: Target?
@@ -272,6 +287,26 @@ import Testing
         #expect(!second.isValid)
         loop.run(until: start)
         #expect(log.all == ["first", "second", "third", "first"])
+    }
+
+    @Test("Taken out of the mode by an earlier one, an observer or a trigger of the same pass is not called any more")
+    func removedInPass() {
+        let victims = (
+            observer: LoopObserver(activities: .entry, order: 2) { [log] _, _ in log.append("observer") },
+            trigger: LoopTrigger(order: 2) { [log] _ in log.append("trigger") }
+        )
+        let observer = LoopObserver(activities: .entry, order: 1) { [self] _, _ in
+            loop.remove(victims.observer, forMode: .default)
+        }
+        let trigger = LoopTrigger(order: 1) { [self] _ in loop.remove(victims.trigger, forMode: .default) }
+        for observer in [observer, victims.observer] { loop.add(observer, forMode: .default) }
+        for trigger in [trigger, victims.trigger] {
+            loop.add(trigger, forMode: .default)
+            trigger.signal()
+        }
+        loop.run(until: at(1))
+        #expect(log.all == [])
+        #expect(victims.observer.isValid && victims.trigger.isSignalled)
     }
 
     @Test("An observer is not called inside its own call, is told of its modes alone, and keeps nothing running")
