@@ -46,6 +46,7 @@ struct hrt_watch {
     hrt_loop *loop;
     struct event *event;
     uint64_t tag;
+    size_t ready_index;  // its place in loop->ready, if it is there
 };
 
 static void on_host_event(evutil_socket_t fd, short events, void *context) {
@@ -70,11 +71,15 @@ static void on_timer(evutil_socket_t fd, short events, void *context) {
 
 static void on_ready(evutil_socket_t fd, short events, void *context) {
     (void)fd;
-    const struct hrt_watch *watch = context;
+    struct hrt_watch *watch = context;
     hrt_loop *loop = watch->loop;
     uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) | ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
-    // There is always room, unless a host did not have it taken: then it is found again.
-    if (loop->ready_count < loop->ready_capacity) {
+    // One entry for each watch, so that there is always room, also if a host did not have them taken: an edge comes once.
+    size_t index = watch->ready_index;
+    if (index < loop->ready_count && loop->ready[index].tag == watch->tag) {
+        loop->ready[index].events |= found;
+    } else if (loop->ready_count < loop->ready_capacity) {
+        watch->ready_index = loop->ready_count;
         loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
     }
     tell_host(loop);
@@ -363,7 +368,8 @@ int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_wa
     hrt_watch *watch = malloc(sizeof *watch);
     if (watch == NULL) return -ENOMEM;
     *watch = (hrt_watch){.loop = loop, .tag = tag};
-    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) | ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0);
+    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) | ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0) |
+                   ((events & HRT_EDGE) != 0 ? EV_ET : 0);
     errno = ENOMEM;
     watch->event = add_event(loop, fd, wanted, on_ready, watch);
     if (watch->event == NULL) {

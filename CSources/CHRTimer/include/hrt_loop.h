@@ -20,7 +20,7 @@ typedef struct hrt_watch hrt_watch;
 
 // What to watch a descriptor for, and what it is ready for. A hang-up or an error is reported as whatever was asked
 // for: the read or write that follows tells.
-enum { HRT_READABLE = 1, HRT_WRITABLE = 2 };
+enum { HRT_READABLE = 1, HRT_WRITABLE = 2, HRT_EDGE = 4 };
 
 // Why a wait ended: 0 for the deadline, otherwise a set of these.
 enum { HRT_LOOP_WOKEN = 1, HRT_LOOP_READY = 2 };
@@ -100,7 +100,8 @@ int hrt_loop_is_woken(const hrt_loop *_Nonnull loop);
 // refuses. Any thread.
 int hrt_loop_can_watch(int fd);
 
-// Watches a descriptor, level-triggered: reported by every wait for as long as it is ready. Borrows it: the caller
+// Watches a descriptor, level-triggered: reported by every wait for as long as it is ready; with HRT_EDGE by one wait,
+// when it becomes so or gets more, and all watches of a descriptor have it then or none. Borrows it: the caller
 // closes it, after hrt_loop_unwatch. One descriptor may be watched more than once. 0, -EBADF, -EPERM, -ENOMEM, -ENOSPC
 // (/proc/sys/fs/epoll/max_user_watches).
 int hrt_loop_watch(

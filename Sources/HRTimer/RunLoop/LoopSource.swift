@@ -1,4 +1,5 @@
 import CHRTimer
+import Glibc
 public import HRTimerCore
 
 /// Watches a descriptor in a loop: what Foundation has no public type for on Linux.
@@ -6,8 +7,9 @@ public import HRTimerCore
 ///     let source = try LoopSource(descriptor: socket, events: .readable) { source, events in … }
 ///     try TimerLoop.current.add(source, forMode: .default)
 ///
-/// Level-triggered: the handler is called in every pass in which the descriptor is ready, on the loop's thread, until it
-/// has read or written what there is. A hang-up or an error counts as ready for whatever was asked. A run
+/// Level-triggered if nothing else is asked for: the handler is called in every pass in which the descriptor is ready, on the
+/// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike;
+/// another one becomes invalid. A hang-up or an error counts as ready for whatever was asked. A run
 /// inside the handler calls it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
 ///
 /// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
@@ -30,6 +32,15 @@ public final class LoopSource: Sendable {
         public static let writable = Events(rawValue: UInt32(HRT_WRITABLE))
     }
 
+    /// When a handler is called.
+    public enum Triggering: Sendable {
+        /// In every pass in which the descriptor is ready.
+        case level
+        /// When it became ready, or got more, since the last call: `EPOLLET` of `epoll(7)`. The handler reads or writes a
+        /// non-blocking descriptor until EAGAIN; for what it leaves there may be no further call.
+        case edge
+    }
+
     /// What a source calls; the events are those found, of those asked for.
     public typealias Handler = @Sendable (LoopSource, Events) -> Void
 
@@ -37,24 +48,40 @@ public final class LoopSource: Sendable {
     public let descriptor: Int32
     /// What it watches it for.
     public let events: Events
+    /// Whether it calls while, or when, the descriptor is ready.
+    public let triggering: Triggering
     let attachment: Attachment<Handler>
     /// Closes with the source what it opened itself.
     private let owned: OwnedDescriptor?
 
     /// A source that is in no loop yet. Throws EBADF for what is no descriptor, and EPERM for a regular file or a
-    /// directory, which are always ready and cannot be watched.
+    /// directory, which are always ready and cannot be watched; EINVAL if it is to be watched for nothing.
     public convenience init(
         descriptor: Int32,
         events: Events = .readable,
+        triggering: Triggering = .level,
         handler: @escaping Handler
     ) throws(TimerError) {
+        if events.isDisjoint(with: [.readable, .writable]) {
+            throw TimerError(
+                operation: "watch descriptor \(descriptor) for neither reading nor writing",
+                errorNumber: EINVAL
+            )
+        }
         try check(hrt_loop_can_watch(descriptor), "watch descriptor \(descriptor)")
-        self.init(descriptor, events, owned: nil, handler)
+        self.init(descriptor, events, triggering, owned: nil, handler)
     }
 
-    init(_ descriptor: Int32, _ events: Events, owned: OwnedDescriptor?, _ handler: @escaping Handler) {
+    init(
+        _ descriptor: Int32,
+        _ events: Events,
+        _ triggering: Triggering = .level,
+        owned: OwnedDescriptor?,
+        _ handler: @escaping Handler
+    ) {
         self.descriptor = descriptor
         self.events = events
+        self.triggering = triggering
         self.owned = owned
         attachment = Attachment(handler)
     }
@@ -90,6 +117,8 @@ struct WatchedDescriptors: Sendable {
         let source: LoopSource
         var modes: ModeSet
         var watch: Watch?
+        /// Found, and not told yet: an edge is not found again.
+        var edges: UInt32 = 0
     }
 
     // Sendable: an address, used by the loop's thread alone.
@@ -98,6 +127,8 @@ struct WatchedDescriptors: Sendable {
     }
 
     var entries: [UInt64: Entry] = [:]
+    /// In the order in which they were found; stale ones are among them.
+    private var edgeTags: [UInt64] = []
     /// Watches of sources that are gone.
     var stale: [Watch] = []
     /// Something changed since the loop's thread looked.
@@ -127,9 +158,37 @@ struct WatchedDescriptors: Sendable {
             } else if !isServed, let watch = entry.watch {
                 waiter.unwatch(watch)
                 entries[id]?.watch = nil
+                // Watched again it is found again, if it is ready still.
+                entries[id]?.edges = 0
             }
         }
         return refused
+    }
+
+    /// Keeps the edges, and gives the rest back.
+    mutating func noteEdges(_ ready: [hrt_ready]) -> [hrt_ready] {
+        ready.filter { ready in
+            guard let entry = entries[ready.tag], entry.source.triggering == .edge else { return true }
+            if entry.edges == 0 { edgeTags.append(ready.tag) }
+            entries[ready.tag]?.edges |= ready.events
+            return false
+        }
+    }
+
+    var hasEdges: Bool { !edgeTags.isEmpty }
+
+    func hasEdges(servedBy served: ModeSet) -> Bool {
+        edgeTags.contains { entries[$0].map { $0.edges != 0 && $0.modes.intersects(served) } ?? false }
+    }
+
+    mutating func takeEdge(servedBy served: ModeSet) -> (source: LoopSource, events: UInt32)? {
+        edgeTags.removeAll { (entries[$0]?.edges ?? 0) == 0 }
+        guard
+            let place = edgeTags.firstIndex(where: { entries[$0]?.modes.intersects(served) ?? false }),
+            let entry = entries[edgeTags.remove(at: place)]
+        else { return nil }
+        entries[entry.source.attachment.id]?.edges = 0
+        return (entry.source, entry.edges)
     }
 
     /// The loop's thread.

@@ -70,10 +70,10 @@ extension LoopState {
         isKeptAlive || modes.hasMembers(in: served) || performs.contains(servedBy: served)
     }
 
-    /// Whether a block or a signalled trigger waits for the next pass.
+    /// Whether a block, an edge or a signalled trigger waits for the next pass.
     var hasWorkNow: Bool {
         let served = served
-        return performs.contains(servedBy: served)
+        return performs.contains(servedBy: served) || descriptors.hasEdges(servedBy: served)
             || triggers.entries.contains { $0.item.isSignalled && $0.modes.intersects(served) }
     }
 

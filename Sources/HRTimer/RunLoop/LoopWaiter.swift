@@ -15,6 +15,8 @@ final class LoopWaiter: @unchecked Sendable {
     private var margin: SpinMargin?
     /// Another event loop waits for this one.
     let isHosted: Bool
+    /// Some edge may wait to be told. The loop's thread alone: most loops have none, and then a pass takes no lock for them.
+    var mayHaveEdges = false
     /// Why there is no `hrt_loop`.
     let failure: TimerError?
 
@@ -117,7 +119,9 @@ final class LoopWaiter: @unchecked Sendable {
     func watch(_ source: LoopSource, tag: UInt64) -> WatchedDescriptors.Watch? {
         guard let loop else { return nil }
         var watch: OpaquePointer?
-        let status = hrt_loop_watch(loop, source.descriptor, source.events.rawValue, tag, &watch)
+        var events = source.events.rawValue
+        if source.triggering == .edge { events |= UInt32(HRT_EDGE) }
+        let status = hrt_loop_watch(loop, source.descriptor, events, tag, &watch)
         return status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
     }
 

@@ -1,3 +1,4 @@
+import CHRTimer
 public import HRTimerCore
 
 extension TimerLoop {
@@ -119,16 +120,20 @@ extension TimerLoop {
         performBlocks()
         var hasServed = callTriggers(onlyFirst: returnsAfterSource)
         if hasServed { performBlocks() }
+        let ready: [hrt_ready]
         if hasServed || limit_ns < .max && limit_ns <= time.now_ns {
             updateWatches()
             _ = waiter.poll()
+            ready = takeReady()
         } else {
             tell(.beforeWaiting)
             sleep(limit_ns: limit_ns)
+            // Before a handler can run the loop, which looks anew.
+            ready = takeReady()
             tell(.afterWaiting)
         }
         fireDueTimers()
-        if serveDescriptors(onlyFirst: returnsAfterSource) { hasServed = true }
+        if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
         if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns

@@ -82,21 +82,51 @@ extension TimerLoop {
         for source in refused { source.invalidate() }
     }
 
-    /// Calls the handlers of ready descriptors: of all, or of the first alone; the others are found again in the next pass.
-    /// True if there was any.
-    func serveDescriptors(onlyFirst: Bool) -> Bool {
-        var hasCalled = false
-        for ready in waiter.takeReady() where !(hasCalled && onlyFirst) {
+    /// What the last wait or poll found, apart from edges, which are kept until they are told.
+    func takeReady() -> [hrt_ready] {
+        let ready = waiter.takeReady()
+        if ready.isEmpty { return [] }
+        return state.withLock { state in
+            let levels = state.descriptors.noteEdges(ready)
+            waiter.mayHaveEdges = state.descriptors.hasEdges
+            return levels
+        }
+    }
+
+    /// Calls the handlers of ready descriptors: of all, or of the first alone; the others come in the next pass. True if
+    /// there was any.
+    func serveDescriptors(_ ready: [hrt_ready], onlyFirst: Bool) -> Bool {
+        var hasCalled = serveEdges(onlyFirst: onlyFirst)
+        for ready in ready where !(hasCalled && onlyFirst) {
             let source = state.withLock { state -> LoopSource? in
                 guard let entry = state.descriptors.entries[ready.tag], entry.modes.intersects(state.served) else {
                     return nil
                 }
                 return entry.source
             }
-            guard let source, let handler = source.attachment.handler else { continue }
-            handler(source, LoopSource.Events(rawValue: ready.events))
-            hasCalled = true
+            if let source, call(source, ready.events) { hasCalled = true }
         }
         return hasCalled
+    }
+
+    private func serveEdges(onlyFirst: Bool) -> Bool {
+        var hasCalled = false
+        while waiter.mayHaveEdges, !(hasCalled && onlyFirst), let edge = takeEdge() {
+            if call(edge.source, edge.events) { hasCalled = true }
+        }
+        return hasCalled
+    }
+
+    private func takeEdge() -> (source: LoopSource, events: UInt32)? {
+        state.withLock { state in
+            defer { waiter.mayHaveEdges = state.descriptors.hasEdges }
+            return state.descriptors.takeEdge(servedBy: state.served)
+        }
+    }
+
+    private func call(_ source: LoopSource, _ events: UInt32) -> Bool {
+        guard let handler = source.attachment.handler else { return false }
+        handler(source, LoopSource.Events(rawValue: events))
+        return true
     }
 }
