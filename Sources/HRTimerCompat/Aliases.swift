@@ -26,6 +26,28 @@ extension LoopTimer {
     ) -> LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, block: block)
     }
+
+    /// A timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it is
+    /// invalid. Linux has no selectors: the method is given as `Target.method`.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduledTimer<Target: AnyObject & Sendable>(
+        timeInterval interval: Double,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) -> LoopTimer {
+        let timer = LoopTimer(
+            timeInterval: interval,
+            target: target,
+            action: action,
+            userInfo: userInfo,
+            repeats: repeats
+        )
+        TimerLoop.current.add(timer, forMode: .default)
+        return timer
+    }
 }
 
 extension TimerLoop {

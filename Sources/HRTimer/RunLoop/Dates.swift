@@ -1,6 +1,6 @@
 import CHRTimer
 public import FoundationEssentials
-import HRTimerCore
+public import HRTimerCore
 
 // Foundation's spellings: instants as `Date`, converted when they are given. Steps of the wall clock after that do not move
 // a timer. A `Date` of today is exact to 0.1 µs.
@@ -13,21 +13,52 @@ extension LoopTimer {
         fire date: Date,
         interval: Double,
         repeats: Bool,
+        policy: MissedTickPolicy = .merge,
+        userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {
         guard let wall_ns = date.wall_ns, let interval = Duration(roundingUpSeconds: interval) else {
-            self.init(invalidWithPolicy: .merge)
+            self.init(invalidWithPolicy: policy)
             return
         }
         let deadline_ns = TimeBase.kernel.instant_ns(wall_ns: wall_ns)
         self.init(
             deadline_ns: deadline_ns,
             origin: .date(wall_ns: wall_ns, isPast: deadline_ns < TimeBase.kernel.now_ns),
-            repetition: Repetition(every: repeats ? interval : nil, policy: .merge),
-            userInfo: nil,
+            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
+            userInfo: userInfo,
             handler: block
         )
         state.withLock { $0.givenDate = (deadline_ns, date.timeIntervalSinceReferenceDate) }
+    }
+
+    /// A timer that calls `target`, which it holds, at `date`; see the one with a block, and for the target the one with an
+    /// instant.
+    @_disfavoredOverload
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt date: Date,
+        interval: Double,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(target, action)
+        self.init(fire: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// The same without holding the target.
+    @_disfavoredOverload
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt date: Date,
+        interval: Double,
+        weakTarget target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(weakly: target, action)
+        self.init(fire: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// As `fireInstant`, on the wall clock as it reads now. Setting NaN does nothing.

@@ -31,6 +31,30 @@ extension LoopTimer {
         schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
     }
 
+    /// As `init(timeInterval:target:action:userInfo:repeats:)` with seconds; the timer holds the target.
+    public convenience init<Target: AnyObject & Sendable>(
+        timeInterval: Double,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(target, action)
+        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// The same without holding the target.
+    public convenience init<Target: AnyObject & Sendable>(
+        timeInterval: Double,
+        weakTarget target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(weakly: target, action)
+        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
     /// The interval in seconds, 0 for a timer that does not repeat.
     public var timeInterval: Double { Double(state.withLock { $0.repetition.interval_ns }) / 1e9 }
 

@@ -1,28 +1,100 @@
-import HRTimerCore
+public import HRTimerCore
 
+/// Target and action, as `NSTimer` has them: a method that takes the timer, given as `Target.method`.
+///
+/// With `target` the timer holds the target until it is invalid, and with it the user information. With `weakTarget` it does
+/// not: when the target is gone the timer invalidates itself, at its next deadline. Everything else is as with a block.
 extension LoopTimer {
-    /// A timer that calls a method of `target`, given as `Target.method`. It holds the target until it is invalid, as
-    /// `NSTimer` does.
+    /// A method of a target, not applied yet.
+    public typealias Action<Target> = @Sendable (Target) -> (LoopTimer) -> Void
+
+    /// A timer that calls `target`, which it holds, one interval from now, and if it repeats at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: Duration,
         target: Target,
-        action: @escaping @Sendable (Target) -> (LoopTimer) -> Void,
+        action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
-        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo) { timer in action(target)(timer) }
+        let block = Self.calling(target, action)
+        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// A timer that calls a method of `target` without holding it. When the target is gone the timer invalidates itself, at
-    /// its next deadline.
+    /// The same without holding the target.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: Duration,
         weakTarget target: Target,
-        action: @escaping @Sendable (Target) -> (LoopTimer) -> Void,
+        action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
-        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo) { [weak target] timer in
+        let block = Self.calling(weakly: target, action)
+        self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// A timer that calls `target`, which it holds, at `instant`, and if it repeats at every interval after that.
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt instant: MonotonicInstant,
+        interval: Duration,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(target, action)
+        self.init(fireAt: instant, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// The same without holding the target.
+    public convenience init<Target: AnyObject & Sendable>(
+        fireAt instant: MonotonicInstant,
+        interval: Duration,
+        weakTarget target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) {
+        let block = Self.calling(weakly: target, action)
+        self.init(fireAt: instant, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// A timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduled<Target: AnyObject & Sendable>(
+        timeInterval: Duration,
+        target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) -> LoopTimer {
+        let block = calling(target, action)
+        return scheduled(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    /// The same without holding the target.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduled<Target: AnyObject & Sendable>(
+        timeInterval: Duration,
+        weakTarget target: Target,
+        action: @escaping Action<Target>,
+        userInfo: (any Sendable)? = nil,
+        repeats: Bool
+    ) -> LoopTimer {
+        let block = calling(weakly: target, action)
+        return scheduled(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
+    }
+
+    static func calling<Target: AnyObject & Sendable>(_ target: Target, _ action: @escaping Action<Target>) -> Handler {
+        { timer in action(target)(timer) }
+    }
+
+    static func calling<Target: AnyObject & Sendable>(
+        weakly target: Target,
+        _ action: @escaping Action<Target>
+    ) -> Handler {
+        { [weak target] timer in
             guard let target else {
                 timer.invalidate()
                 return
