@@ -89,19 +89,21 @@ import Testing
         #expect(clock.minimumResolution == .nanoseconds(1))
     }
 
-    @Test("A thousand sleepers wake in the order of their deadlines and none is lost")
+    @Test("A thousand sleepers all wake, none before its deadline")
     func many() async throws {
         let start = time.now
-        try await withThrowingTaskGroup(of: MonotonicInstant.self) { group in
+        try await withThrowingTaskGroup(of: Duration.self) { group in
             for index in 1...1000 {
                 group.addTask { [clock] in
-                    try await clock.sleep(until: start.advanced(by: .milliseconds(index)))
-                    return clock.now
+                    let deadline = start.advanced(by: .milliseconds(index))
+                    try await clock.sleep(until: deadline)
+                    // Up to the end of the advance, which goes on meanwhile.
+                    return deadline.duration(to: clock.now)
                 }
             }
             await sleepersAre(1000)
             time.advance(by: .seconds(1))
-            for try await instant in group { #expect(instant == start.advanced(by: .seconds(1))) }
+            for try await lateness in group { #expect(lateness >= .zero) }
         }
         #expect(engine.liveTimers == 0)
     }
