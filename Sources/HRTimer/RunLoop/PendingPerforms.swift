@@ -6,13 +6,20 @@ struct PendingPerforms: Sendable {
         let block: Block
         let modes: ModeSet
         let order: Int
+        let request: Request?
+    }
+
+    /// By what it can be taken back.
+    struct Request: Sendable {
+        let target: ObjectIdentifier
+        let key: String
     }
 
     private var entries: [Entry] = []
 
-    mutating func add(_ block: @escaping Block, modes: ModeSet, order: Int) {
+    mutating func add(_ block: @escaping Block, modes: ModeSet, order: Int, request: Request? = nil) {
         let place = entries.lastIndex { $0.order <= order }.map { $0 + 1 } ?? 0
-        entries.insert(Entry(block: block, modes: modes, order: order), at: place)
+        entries.insert(Entry(block: block, modes: modes, order: order, request: request), at: place)
     }
 
     func contains(servedBy served: ModeSet) -> Bool {
@@ -24,6 +31,17 @@ struct PendingPerforms: Sendable {
         if entries.isEmpty { return [] }
         let taken = entries.filter { $0.modes.intersects(served) }.map(\.block)
         entries.removeAll { $0.modes.intersects(served) }
+        return taken
+    }
+
+    /// Takes what was asked for the target and the key, or for any key if that is nil: to be let go without the lock.
+    mutating func take(target: ObjectIdentifier, key: String?) -> [Block] {
+        func isMeant(_ entry: Entry) -> Bool {
+            guard let request = entry.request, request.target == target else { return false }
+            return key == nil || request.key == key
+        }
+        let taken = entries.filter(isMeant).map(\.block)
+        entries.removeAll(where: isMeant)
         return taken
     }
 

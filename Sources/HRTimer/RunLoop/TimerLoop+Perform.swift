@@ -46,6 +46,32 @@ struct DelayedPerforms: Sendable {
 }
 
 extension TimerLoop {
+    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of `perform(inModes:order:_:)`
+    /// by the same order.
+    ///
+    /// The target is held until then. `cancelPerforms(withTarget:key:)` takes it back. Any thread.
+    public func perform<Target: AnyObject & Sendable>(
+        _ action: @escaping @Sendable (Target) -> () -> Void,
+        on target: Target,
+        key: String = "",
+        order: Int = 0,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) {
+        let request = PendingPerforms.Request(target: ObjectIdentifier(target), key: key)
+        perform(inModes: modes, order: order, request: request) { action(target)() }
+    }
+
+    /// Takes back what was asked for this target and key for the next pass; all of the target if `key` is nil. What the pass
+    /// that goes on has taken already still comes, as do delayed requests, which have `cancelPreviousPerformRequests`.
+    /// O(blocks that wait). Any thread.
+    public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
+        let taken = state.withLock { state in
+            (blocks: state.performs.take(target: ObjectIdentifier(target), key: key), wake: state.mustWakeToEnd())
+        }
+        if taken.wake { waiter.wake() }
+        withExtendedLifetime(taken.blocks) {}
+    }
+
     /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.
     ///
     /// The target is held until then. `cancelPreviousPerformRequests(withTarget:key:)` takes it back, by the target and the

@@ -53,11 +53,20 @@ extension TimerLoop {
         order: Int = 0,
         _ block: @escaping @Sendable () -> Void
     ) {
+        perform(inModes: modes, order: order, request: nil, block)
+    }
+
+    func perform(
+        inModes modes: some Sequence<Mode>,
+        order: Int,
+        request: PendingPerforms.Request?,
+        _ block: @escaping @Sendable () -> Void
+    ) {
         let mustWake = state.withLock { state in
             if state.isEnded { return false }
             let set = state.modes.set(of: modes)
             if set.isEmpty { return false }
-            state.performs.add(block, modes: set, order: order)
+            state.performs.add(block, modes: set, order: order, request: request)
             return set.intersects(state.served) && state.mustWakeNow()
         }
         if mustWake { waiter.wake() }

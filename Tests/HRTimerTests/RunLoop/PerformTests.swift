@@ -85,6 +85,33 @@ import Testing
         func tick(_ timer: LoopTimer) { log.append("tick \(timer.userInfo ?? "")") }
     }
 
+    @Test(
+        "Performs of targets come by order among the blocks, and are taken back by target and key (GNUstep performers.m)"
+    )
+    func ordered() {
+        weak let gone: Target?
+        do {
+            let (one, other) = (Target(log), Target(log))
+            gone = other
+            loop.perform(Target.save, on: one, key: "save", order: 2)
+            loop.perform(Target.close, on: one, key: "close", order: 1)
+            loop.perform(order: 0) { [log] in log.append("block") }
+            loop.perform(Target.close, on: one, key: "close", inModes: [.modal])
+            for key in ["save", "close"] { loop.perform(Target.save, on: other, key: key) }
+            loop.perform(Target.save, on: one, afterDelay: .seconds(1))
+            loop.cancelPerforms(withTarget: one, key: "unknown")
+            loop.cancelPerforms(withTarget: one, key: "save")
+            loop.cancelPerforms(withTarget: other)
+        }
+        #expect(gone == nil)
+        loop.run(until: at(0.5))
+        #expect(log.all == ["block", "close"])
+        loop.run()
+        #expect(log.all == ["block", "close", "save"])
+        loop.run(mode: .modal, before: at(2))
+        #expect(log.count == 4)
+    }
+
     @Test("A delayed perform comes once, after its delay; zero waits for the next pass")
     func delayed() {
         let target = Target(log)
