@@ -71,4 +71,25 @@ import Testing
             withExtendedLifetime((grace, again)) {}
         }
     }
+
+    @Test("Ctrl-Z in the very moment after SIGCONT stops the process again", .timeLimit(.minutes(1)))
+    func stopsAgain() async {
+        await #expect(processExitsWith: .success) {
+            let loop = TimerLoop()
+            let stops = Recorder<Duration>()
+            let grace = try BackgroundGrace(duration: .seconds(1000), loop: loop) { session in
+                session.finish()
+            } foreground: { away in
+                if away > .zero { stops.append(away) }
+                if stops.count == 5 { loop.stop() }
+            }
+            let back = "\(Self.untilStopped); kill -CONT $PPID"
+            let again = "; kill -TSTP $PPID; \(back)"
+            let shell = try #require(Shell("kill -TSTP $PPID; \(back)" + String(repeating: again, count: 4)))
+            Self.run(loop)
+            #expect(shell.wait() == 0)
+            #expect(stops.count == 5)
+            grace.invalidate()
+        }
+    }
 }

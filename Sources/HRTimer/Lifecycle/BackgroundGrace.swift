@@ -89,10 +89,12 @@ public final class BackgroundGrace: Sendable {
     @Sendable
     private static func stopProcess() -> Duration {
         let before_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
+        // Keys pressed before the stop are answered by it; those after it ask for another.
+        _ = hrt_signal_take(SIGTSTP)
         // To this very thread: it is stopped before the call returns, signal(7).
         raise(SIGSTOP)
-        // Keys pressed before the stop are answered by it.
-        _ = hrt_signal_take(SIGTSTP)
+        // What ended the stop must not end the session that a key pressed right after it begins.
+        _ = hrt_signal_take(SIGCONT)
         return .nanoseconds(hrt_clock_now_ns(HRT_CLOCK_BOOT) - before_ns)
     }
 }
