@@ -64,4 +64,44 @@ import Testing
         )
         worker.end()
     }
+
+    private final class Target: Sendable {
+        let canary: any AnyObject & Sendable
+        init(_ canary: any AnyObject & Sendable) { self.canary = canary }
+        func call() {}
+    }
+
+    @Test("A loop that ends while three threads add to it keeps nothing of what they add")
+    func endsMeanwhile() throws {
+        let canaries = Canaries()
+        for _ in 0..<20 {
+            let worker = try TimerLoop.thread()
+            let loop = worker.loop
+            let threads = try (0..<3).map { _ in
+                try startThread {
+                    for _ in 0..<200 {
+                        let target = Target(canaries.make())
+                        loop.add(
+                            LoopTimer(timeInterval: .zero, repeats: true) { _ in target.call() },
+                            forMode: .default
+                        )
+                        let trigger = LoopTrigger { _ in target.call() }
+                        loop.add(trigger, forMode: .common)
+                        trigger.signal()
+                        loop.add(LoopObserver(activities: .entry) { _, _ in target.call() }, forMode: .default)
+                        loop.perform { target.call() }
+                        loop.perform(Target.call, on: target)
+                        loop.perform(Target.call, on: target, afterDelay: .microseconds(50))
+                        loop.cancelPreviousPerformRequests(withTarget: target)
+                        loop.stop()
+                    }
+                }
+            }
+            usleep(300)
+            worker.end()
+            for thread in threads { pthread_join(thread, nil) }
+            #expect(loop.liveTimers == 0)
+        }
+        #expect(canaries.count == 0)
+    }
 }
