@@ -187,7 +187,7 @@ extension LoopTimer {
 
     /// How much later than its deadline a call may come, in seconds, so that it can share a wake-up with others. Never
     /// earlier; the grid does not move. Zero at first, as are negative values and NaN; at most half the interval if the timer
-    /// repeats.
+    /// repeats. A tenth of the interval is a good rule where the moment does not matter; see `precision` for when it counts.
     public var tolerance: Double {
         get { Double(state.withLock { $0.tolerance_ns }) / 1e9 }
         set {

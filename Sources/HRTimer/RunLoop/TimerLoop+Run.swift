@@ -29,7 +29,8 @@ extension TimerLoop {
         runInMode(mode, limit_ns: limit.nanoseconds, returnsAfterSource: true) != nil
     }
 
-    /// Ends the innermost run that is going on, after the handler that may be running. Lost if there is none. Any thread.
+    /// Ends the innermost run that is going on, after the pass that may be going on: its due timers, ready sources and blocks
+    /// still come, and it does not sleep first. Lost if there is none. Any thread.
     public func stop() {
         let mustWake = state.withLock { state in
             guard !state.runs.isEmpty else { return false }
