@@ -105,9 +105,10 @@ package final class SourceCore: @unchecked Sendable {
         withLock { state in state.timer = timer }
     }
 
-    /// The handle is gone: stop, and let the handlers go.
+    /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
     package func abandon() {
-        let (timer, handlers) = withLock { state in
+        let (timer, handlers) = withLock { state -> (TimerToken?, Handlers) in
+            if state.isCancelled { return (nil, Handlers()) }
             state.isCancelled = true
             return Self.letGo(&state)
         }
@@ -239,7 +240,7 @@ extension SourceCore: StagedHandler {
         guard let timer = state.timer else { return false }
         var deadline_ns = Int64.max
         if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
-            deadline_ns = state.carried > 0 ? core.time.now_ns : state.deadline_ns
+            deadline_ns = state.carried > 0 ? state.counted_ns : state.deadline_ns
             let isOpen = core.defersMoves && state.carried == 0 && state.leeway_ns == 0 && !state.repetition.repeats
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }

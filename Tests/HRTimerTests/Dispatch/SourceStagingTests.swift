@@ -1,0 +1,57 @@
+import Dispatch
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What a source does between the steps of its engine, which makes up a call, maybe before the deadline, and then makes it or
+/// finds it called off. The test takes the engine's steps; time is frozen.
+@Suite struct SourceStagingTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let calls = Recorder<UInt>()
+    let blocks = Recorder<Block>()
+    let deadline: MonotonicInstant
+
+    /// What was submitted to the queue.
+    struct Block: Sendable {
+        let run: @Sendable () -> Void
+    }
+
+    init() throws {
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.defersMoves = true
+        engine = try TimerEngine(configuration)
+        deadline = time.now.advanced(by: .seconds(1))
+    }
+
+    private func makeSource(onQueue: Bool = false) -> TimerSource {
+        let target: SourceCore.Target = { [blocks] block in blocks.append(Block(run: block)) }
+        let source = TimerSource(engine: engine, target: onQueue ? target : nil)
+        source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
+        source.schedule(deadline: deadline)
+        source.activate()
+        return source
+    }
+
+    @Test(
+        "Dropped right after cancel, the cancel handler is called all the same, and everything freed",
+        arguments: [false, true]
+    )
+    func droppedAfterCancel(onQueue: Bool) {
+        let canaries = Canaries()
+        let cancels = Recorder<Int>()
+        var source: TimerSource? = makeSource(onQueue: onQueue)
+        source?.setCancelHandler { [canary = canaries.make()] in
+            withExtendedLifetime(canary) { cancels.append(1) }
+        }
+        source?.cancel()
+        source = nil
+        time.advance(by: .seconds(10))
+        blocks.all.forEach { $0.run() }
+        #expect(cancels.count == 1)
+        #expect(calls.count == 0)
+        #expect(canaries.count == 0)
+        #expect(engine.liveTimers == 0)
+    }
+}
