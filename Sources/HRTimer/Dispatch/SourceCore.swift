@@ -276,7 +276,7 @@ extension SourceCore: StagedHandler {
                 return (state.isCancelled, settle(&state, &engine))
             }
             if mustWake { core.wake() }
-            if isCancelled { finishCancelling() }
+            if isCancelled { onTarget { [self] in finishCancelling() } }
         }
     }
 

@@ -34,6 +34,31 @@ import Testing
         return source
     }
 
+    @Test("Scheduled anew for what is due before its call is made up, it is called once")
+    func scheduledBeforePrepare() {
+        let source = makeSource()
+        source.schedule(deadline: time.now)
+        source.core.prepare(time.now.nanoseconds)?()
+        source.core.finish(wasCalled: true)
+        time.advance(by: .seconds(10))
+        #expect(calls.all == [1])
+    }
+
+    @Test("Moved later while its call is on its way to the queue, it is not called for the former deadline")
+    func movedOnItsWay() throws {
+        let source = makeSource(onQueue: true)
+        source.schedule(deadline: time.now)
+        let submit = try #require(source.core.prepare(time.now.nanoseconds))
+        submit()
+        source.schedule(deadline: deadline)
+        try #require(blocks.all.first).run()
+        #expect(calls.count == 0)
+        time.advance(by: .seconds(1))
+        #expect(blocks.count == 2)
+        blocks.all.last?.run()
+        #expect(calls.all == [1])
+    }
+
     @Test(
         "Dropped right after cancel, the cancel handler is called all the same, and everything freed",
         arguments: [false, true]
