@@ -42,6 +42,8 @@ package final class SourceCore: @unchecked Sendable {
         var isCancelled = false
         /// Ticks that were counted for a call that was called off.
         var carried: UInt = 0
+        /// As of when: the next call must not tell them earlier.
+        var counted_ns = Int64.min
         /// From the engine's firing until the handler has returned.
         var isInFlight = false
         var suspensions = 0
@@ -256,7 +258,8 @@ extension SourceCore: StagedHandler {
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
     package func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)? {
-        let call = withLock { state -> Call in
+        // Closed once more: it may have been scheduled anew since the engine looked.
+        let call = withLock { state, _ -> Call in
             guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return Call() }
             if target != nil {
                 state.isInFlight = true
@@ -305,7 +308,7 @@ extension SourceCore: StagedHandler {
         let (waiters, isCancelled, mustWake) = withLock { state, engine in
             state.running = nil
             // Called off by a suspension: the ticks are told by the next call.
-            if !wasCalled { state.carried = state.data }
+            if !wasCalled { state.carried &+= state.data }
             state.data = 0
             if !state.isCancelled { state.isInFlight = false }
             defer { state.runningWaiters = [] }

@@ -34,6 +34,32 @@ import Testing
         return source
     }
 
+    @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")
+    func calledOff() {
+        let source = makeSource()
+        _ = source.core.prepare(deadline.nanoseconds)
+        source.suspend()
+        source.core.finish(wasCalled: false)
+        source.resume()
+        time.advance(by: .milliseconds(999))
+        #expect(calls.count == 0)
+        time.advance(by: .milliseconds(1))
+        #expect(calls.all == [1])
+    }
+
+    @Test("Ticks of a call that was called off are not lost when the next call is called off before it was made up")
+    func calledOffTwice() {
+        let source = makeSource()
+        _ = source.core.prepare(deadline.nanoseconds)
+        source.suspend()
+        source.core.finish(wasCalled: false)
+        _ = source.core.prepare(deadline.nanoseconds)
+        source.core.finish(wasCalled: false)
+        source.resume()
+        time.advance(by: .seconds(1))
+        #expect(calls.all == [1])
+    }
+
     @Test("Scheduled anew for what is due before its call is made up, it is called once")
     func scheduledBeforePrepare() {
         let source = makeSource()
