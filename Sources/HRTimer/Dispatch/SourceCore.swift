@@ -298,6 +298,7 @@ extension SourceCore: StagedHandler {
     private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Call {
         let ticks = takeTicks(now_ns, &state)
         guard ticks > 0 else { return Call() }
+        state.counted_ns = now_ns
         state.isInFlight = true
         state.data = ticks
         state.running = pthread_self()

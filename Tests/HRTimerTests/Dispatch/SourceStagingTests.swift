@@ -85,6 +85,21 @@ import Testing
         #expect(calls.all == [1])
     }
 
+    @Test("Cancelled when its call is made up, a queue's source calls the cancel handler on the queue")
+    func cancelHandlerOnQueue() {
+        let source = makeSource(onQueue: true)
+        let cancels = Recorder<Int>()
+        source.setCancelHandler { cancels.append(1) }
+        _ = source.core.prepare(deadline.nanoseconds)
+        source.cancel()
+        source.core.finish(wasCalled: false)
+        #expect(cancels.count == 0)
+        #expect(blocks.count == 1)
+        blocks.all.forEach { $0.run() }
+        #expect(cancels.count == 1)
+        #expect(calls.count == 0)
+    }
+
     @Test(
         "Dropped right after cancel, the cancel handler is called all the same, and everything freed",
         arguments: [false, true]
