@@ -30,6 +30,8 @@ import Testing
         #expect(Duration.nanoseconds(Int64.max).nanosecondsRoundedUp == .max)
         #expect((Duration.nanoseconds(Int64.max) + .nanoseconds(1)).nanosecondsRoundedUp == .max)
         #expect((Duration.nanoseconds(Int64.min) - .nanoseconds(1)).nanosecondsRoundedUp == .min)
+        #expect(Duration.seconds(1e19).nanosecondsRoundedUp == .max, "more seconds than Int64 holds")
+        #expect(Duration.seconds(-1e19).nanosecondsRoundedUp == .min)
     }
 
     @Test("Seconds as a double: NaN is nil, infinities saturate, fractions round up")

@@ -10,13 +10,10 @@ extension Duration {
             let (whole, rest) = small.quotientAndRemainder(dividingBy: UInt64(attosecondsPerNanosecond))
             return Int64(whole) + (rest > 0 ? 1 : 0)
         }
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        // Division truncates toward zero: up for negative values, down for positive ones.
-        var part = attoseconds / attosecondsPerNanosecond
-        if attoseconds % attosecondsPerNanosecond > 0 { part += 1 }
-        return whole.addingSaturating(part)
+        // Not by `components`, which traps where the seconds do not fit Int64. Division truncates toward zero: up for negative
+        // values, down for positive ones.
+        let (whole, rest) = self.attoseconds.quotientAndRemainder(dividingBy: Int128(attosecondsPerNanosecond))
+        return Int64(clamping: rest > 0 ? whole + 1 : whole)
     }
 
     /// The duration of a number of seconds, or nil for NaN; infinities and values beyond 292 years saturate.
