@@ -254,6 +254,34 @@ import Testing
         #expect(calledAfterCancel.current == 0)
     }
 
+    @Test("A precise timer that waits, spinning, is not called if the handler of an earlier one shuts the engine down")
+    func shutDownBetweenPreparationAndCall() throws {
+        let shutDownInTime = Count()
+        let calledAfterShutdown = Count()
+        var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
+        configuration.spinBudget = 1
+        for round in 0..<200 {
+            let engine = try TimerEngine(configuration)
+            let wasShutDown = Flag()
+            let ended = DispatchSemaphore(value: 0)
+            let deadline = engine.now.advanced(by: .microseconds(400))
+            engine.schedule(at: deadline) { _ in
+                if wasShutDown.isSet { _ = calledAfterShutdown.add() }
+            }
+            while engine.now.duration(to: deadline) > .microseconds(5 + round % 50) {}
+            engine.schedule(at: .distantPast) { _ in
+                if engine.now < deadline { _ = shutDownInTime.add() }
+                engine.shutdown()
+                wasShutDown.set(true)
+                ended.signal()
+            }
+            #expect(ended.wait(timeout: .now() + 60) == .success)
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 200_000)
+        }
+        #expect(shutDownInTime.current > 0)
+        #expect(calledAfterShutdown.current == 0)
+    }
+
     /// Until the engine's thread sleeps.
     private func settle(_ engine: TimerEngine) {
         var last = engine.statistics

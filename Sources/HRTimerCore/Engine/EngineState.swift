@@ -262,6 +262,7 @@ package struct EngineState: ~Copyable, Sendable {
     mutating func end() -> [Timer] {
         isShutDown = true
         prepared = nil
+        for place in postponed.indices { postponed[place] = .stale }
         _ = preciseDeadlines.end()
         return timers.end()
     }
