@@ -49,4 +49,19 @@ import Testing
         #expect(time.nextDeadline == .distantFuture)
         time.advance(by: .seconds(5))
     }
+
+    @Test("At the end of time a repeating timer stops, and what never fires does not fire")
+    func endOfTime() throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(at: time.now, every: .seconds(4_000_000_000)) { [weak engine] fire in
+            #expect(fire.deadline < .distantFuture)
+            // Lest the test go round for ever.
+            if fire.deadline == .distantFuture { engine?.cancel(fire.token) }
+        }
+        let never = engine.schedule(at: time.now) { _ in Issue.record("fired though its deadline was taken back") }
+        engine.reschedule(never, at: .distantFuture)
+        time.advance(to: .distantFuture)
+        #expect(engine.statistics.fires == 3)
+    }
 }
