@@ -9,12 +9,13 @@ public import HRTimerCore
 ///
 /// Level-triggered if nothing else is asked for: the handler is called in every pass in which the descriptor is ready, on the
 /// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike;
-/// another one becomes invalid. A hang-up or an error counts as ready for whatever was asked. A run
-/// inside the handler calls it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
+/// another one becomes invalid. A hang-up or an error counts as ready for whatever was asked. A run inside the handler calls
+/// it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
 ///
 /// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
-/// the loop, close one that has duplicates (`dup(2)`, a child's) in a block that the loop performs: `epoll(7)` goes on
-/// watching the open file until the loop's thread has told it to stop, which needs the descriptor. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
+/// the loop, or a host has it on an `event_base`, close one that has duplicates (`dup(2)`, a child's) in a block that the
+/// loop performs: `epoll(7)` goes on watching the open file until the loop's thread has told it to stop, which needs the
+/// descriptor. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
 public final class LoopSource: Sendable {
     /// What a descriptor can be ready for.
     public struct Events: OptionSet, Hashable, Sendable {
