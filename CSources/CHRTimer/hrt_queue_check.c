@@ -112,14 +112,24 @@ static void check_free(const struct hrt_queue *queue, uint32_t index, struct cen
     census->live--;
 }
 
+static void check_blocks(const struct hrt_queue *queue) {
+    require(queue->blocks_used <= queue->blocks_reserved, "every block has its place in the array", 0);
+    require(queue->slots == (queue->blocks_used == 0 ? 0 : queue->blocks_used * HRT_BLOCK_NODES - 1),
+            "tokens are looked for in the blocks there are, and nowhere else", queue->slots);
+    for (uint32_t number = 0; number < queue->blocks_used; number++) {
+        const struct hrt_block *block = &queue->blocks[number];
+        require(block->live <= block->used, "no node lives that was not given out", number);
+        require(block->used != 0 || block->first_free == 0, "no free node in a block without memory", number);
+    }
+}
+
 static void check_free_nodes(const struct hrt_queue *queue, struct census *census) {
     for (uint32_t i = 0; i < queue->spare_count; i++) check_free(queue, queue->spares[i], census);
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        if (queue->nodes[block] == NULL) continue;
         uint32_t free = queue->blocks[block].first_free;
         for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming) check_free(queue, free, census);
         for (uint32_t i = 0; i < queue->blocks[block].used; i++) {
-            if (queue->nodes[block][i].generation == HRT_RETIRED) census->live--;
+            if (queue->nodes[block * HRT_BLOCK_NODES + i].generation == HRT_RETIRED) census->live--;
         }
     }
 }
@@ -127,13 +137,13 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
 void hrt_queue_check(hrt_queue *queue) {
     hrt_lane_file_all(queue, &queue->lane);
     struct census census = {0};
+    check_blocks(queue);
     check_lane(queue, &queue->lane, 0, &census);
     if (queue->windows != NULL) {
         check_lane(queue, &queue->windows->lane, HRT_PLACE_LANE, &census);
         hrt_queue_check(queue->windows->ends);
     }
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        if (queue->nodes[block] == NULL) continue;
         for (uint32_t i = block == 0 ? 1 : 0; i < queue->blocks[block].used; i++) {
             check_node(queue, block * HRT_BLOCK_NODES + i, &census);
         }

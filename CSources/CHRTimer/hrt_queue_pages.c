@@ -1,14 +1,20 @@
 // Zeroed memory straight from the system: pages never written cost nothing, arrays grow without being copied, and what
 // is resident can be counted. mmap(2), mremap(2), mincore(2)
+#include <string.h>
 #include <sys/mman.h>
 
 #include "hrt_queue_parts.h"
+#include "hrt_status.h"
 
 enum { PAGE_BYTES = 4096, PAGES_PER_LOOK = 1024 };
 
 void *hrt_pages_map(size_t bytes) {
     void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return start == MAP_FAILED ? NULL : start;
+}
+
+static void *map_at(void *start, size_t bytes) {
+    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 // Address and length are multiples of `alignment`, a power of two and no less than a page.
@@ -19,6 +25,43 @@ void *hrt_pages_map_aligned(size_t bytes, size_t alignment) {
     if (before > 0) munmap(start, before);
     munmap(start + before + bytes, alignment - before);
     return start + before;
+}
+
+// In place, if the addresses behind are free.
+bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
+    if (start == NULL) return false;
+    char *end = (char *)start + old_bytes;
+    void *added = mmap(end, bytes - old_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (added == end) return true;
+    if (added != MAP_FAILED) munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
+    return false;
+}
+
+// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are multiples of
+// `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at the first piece, if at all, as
+// the others take no more room than it. By then it may have unmapped where the piece should have gone.
+void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
+    char *grown = hrt_pages_map_aligned(bytes, alignment);
+    if (grown == NULL) return NULL;
+    for (size_t offset = 0; offset < old_bytes; offset += alignment) {
+        char *piece = (char *)start + offset;
+        void *moved = mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
+        if (moved != MAP_FAILED) continue;
+        if (offset == 0) {
+            munmap(grown, bytes);
+            return NULL;
+        }
+        if (map_at(grown + offset, alignment) == MAP_FAILED) hrt_impossible("mmap", errno);
+        memcpy(grown + offset, piece, alignment);
+    }
+    hrt_pages_unmap(start, old_bytes);
+    return grown;
+}
+
+// What was there reads as zeroes. MADV_DONTNEED would not do: it fails on locked memory. madvise(2)
+void hrt_pages_give_back(void *start, size_t bytes) {
+    if (map_at(start, bytes) == MAP_FAILED) memset(start, 0, bytes);
 }
 
 void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes) {

@@ -62,7 +62,7 @@ struct hrt_lane {
 
 struct hrt_block {
     uint32_t first_free;        // the nodes removed, last first
-    uint32_t used;              // nodes ever given out
+    uint32_t used;              // nodes ever given out; 0 if the block's memory was given back
     uint32_t live;              // nodes given out now, spare, or retired
     uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
 };
@@ -70,29 +70,34 @@ struct hrt_block {
 struct hrt_windows;
 
 struct hrt_queue {
+    struct hrt_node *nodes;  // one array, in blocks that come and go: a node is found by adding
+    uint32_t slots;          // those of the blocks below blocks_used
     uint64_t armings;      // with HRT_ARMED, as a node has it
     uint32_t taken;        // timers, and spare nodes
     uint32_t armed_count;
-    uint32_t blocks_used;  // blocks at and above this index were never allocated
+    uint32_t blocks_used;  // blocks at and above this index have no memory
     uint32_t spare_count;  // free nodes that were not yet returned to their blocks
     uint32_t spares[HRT_SPARES];
     uint32_t trim_block;   // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_windows *windows;
     uint32_t room_block;   // the lowest allocated block with a free node, or HRT_NO_BLOCK
-    struct hrt_node *nodes[HRT_BLOCKS];
+    uint32_t blocks_reserved;  // how many blocks fit where the nodes are now
     struct hrt_block blocks[HRT_BLOCKS];
     struct hrt_lane lane;
 };
 
 // Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
 static inline struct hrt_node *hrt_node_at(const struct hrt_queue *queue, uint32_t index) {
-    return queue->nodes[index >> HRT_BLOCK_BITS] + (index & (HRT_BLOCK_NODES - 1));
+    return queue->nodes + index;
 }
 
 // Pages (hrt_queue_pages.c). NULL if there is no memory; what is to be resized stays as it was then.
 void *hrt_pages_map(size_t bytes);
 void *hrt_pages_map_aligned(size_t bytes, size_t alignment);
+bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes);
+void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment);
+void hrt_pages_give_back(void *start, size_t bytes);
 void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes);
 void hrt_pages_unmap(void *start, size_t bytes);
 size_t hrt_pages_resident(const void *start, size_t bytes);
@@ -137,11 +142,8 @@ static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
 
 // NULL if the token is stale.
 static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue, hrt_token token) {
-    if (HRT_UNLIKELY(token.slot >= HRT_PLACE_INDEX || (token.generation & 1) == 0)) return NULL;
-    uint32_t index = token.slot + 1;
-    struct hrt_node *block = queue->nodes[index >> HRT_BLOCK_BITS];
-    if (HRT_UNLIKELY(block == NULL)) return NULL;
-    struct hrt_node *node = block + (index & (HRT_BLOCK_NODES - 1));
+    if (HRT_UNLIKELY(token.slot >= queue->slots || (token.generation & 1) == 0)) return NULL;
+    struct hrt_node *node = hrt_node_at(queue, token.slot + 1);
     return node->generation == token.generation ? node : NULL;
 }
 

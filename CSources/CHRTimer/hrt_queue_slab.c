@@ -1,6 +1,6 @@
-// The slab: blocks of nodes that never move, reserved as a whole and touched as they fill. Each block keeps its own
-// free list, and the lowest block with room serves first, so that after a peak the high blocks empty and can be given
-// back.
+// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When it is full it gets
+// twice the addresses, and the memory is mapped there: nothing is copied. The array is made of blocks. Each keeps its
+// own free list, and the lowest with room serves first, so that after a peak the high ones empty and can be given back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,30 +20,58 @@ static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
     return status;
 }
 
+static size_t bytes_of(uint32_t blocks) { return (size_t)blocks * BLOCK_BYTES; }
+
+static struct hrt_node *start_of(const struct hrt_queue *queue, uint32_t block) {
+    return hrt_node_at(queue, block * HRT_BLOCK_NODES);
+}
+
+static bool has_memory(const struct hrt_queue *queue, uint32_t block) { return queue->blocks[block].used != 0; }
+
+static bool grow(struct hrt_queue *queue, uint32_t blocks) {
+    size_t old_bytes = bytes_of(queue->blocks_reserved);
+    if (!hrt_pages_extend(queue->nodes, old_bytes, bytes_of(blocks))) {
+        struct hrt_node *nodes = hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
+        if (nodes == NULL) return false;
+        queue->nodes = nodes;
+    }
+    queue->blocks_reserved = blocks;
+    return true;
+}
+
+// Twice the addresses, or what is needed where addresses are scarce (RLIMIT_AS).
+static int reserve_nodes(struct hrt_queue *queue, uint32_t blocks) {
+    if (blocks <= queue->blocks_reserved) return 0;
+    uint32_t twice = 2 * queue->blocks_reserved;
+    if (twice > blocks && grow(queue, twice)) return 0;
+    return grow(queue, blocks) ? 0 : -ENOMEM;
+}
+
+static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
+    queue->blocks_used = blocks;
+    queue->slots = blocks * HRT_BLOCK_NODES - 1;  // node 0 does not exist
+}
+
 // A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
 // well as of the cache. But a huge page is all there at the first touch. So only a block that is a small part of the
 // whole begins as one; the others may become huge once they are full. That is left to the kernel's own thread: asking
 // for it there and then, MADV_COLLAPSE, takes milliseconds. madvise(2)
-static struct hrt_node *map_block(uint32_t block) {
-    struct hrt_node *nodes = hrt_pages_map_aligned(BLOCK_BYTES, BLOCK_BYTES);
-    if (nodes == NULL) return NULL;
-    madvise(nodes, BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-    return nodes;
+static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
+    madvise(start_of(queue, block), BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
 static int add_block(struct hrt_queue *queue) {
     uint32_t block = 0;
-    while (block < queue->blocks_used && queue->nodes[block] != NULL) block++;
+    while (block < queue->blocks_used && has_memory(queue, block)) block++;
     if (block == HRT_BLOCKS) return -ENOSPC;
     if (block == queue->blocks_used) {
         int status = reserve_filing(queue, block + 1);
+        if (status == 0) status = reserve_nodes(queue, block + 1);
         if (status != 0) return status;
+        set_blocks_used(queue, block + 1);
     }
-    struct hrt_node *nodes = map_block(block);
-    if (nodes == NULL) return -ENOMEM;
-    if (block == queue->blocks_used) queue->blocks_used++;
-    queue->nodes[block] = nodes;
+    choose_pages(queue, block);
     queue->blocks[block].used = block == 0 ? 1 : 0;  // node 0 does not exist
     queue->room_block = block;
     return 0;
@@ -54,7 +82,7 @@ static bool has_room(const struct hrt_block *block) { return block->first_free !
 // The lowest block with room has filled up; those below it are full. Few blocks make up a queue of millions.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
-    while (block < queue->blocks_used && (queue->nodes[block] == NULL || !has_room(&queue->blocks[block]))) block++;
+    while (block < queue->blocks_used && !(has_memory(queue, block) && has_room(&queue->blocks[block]))) block++;
     queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
 }
 
@@ -76,7 +104,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
         node->generation = block->generation_floor;
         node->place = HRT_IN_NONE;
         bool is_full = block->used == HRT_BLOCK_NODES;
-        if (is_full) madvise(queue->nodes[queue->room_block], BLOCK_BYTES, MADV_HUGEPAGE);
+        if (is_full) madvise(start_of(queue, queue->room_block), BLOCK_BYTES, MADV_HUGEPAGE);
     }
     block->live++;
     queue->taken++;
@@ -104,23 +132,29 @@ void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
 // Block 0 stays: it is small pages while it is alone, and the next timer would need it again.
 static uint32_t next_empty_block(const struct hrt_queue *queue) {
     for (uint32_t block = 1; block < queue->blocks_used; block++) {
-        if (queue->nodes[block] != NULL && queue->blocks[block].live == 0) return block;
+        if (has_memory(queue, block) && queue->blocks[block].live == 0) return block;
     }
     return 0;
 }
 
-static void unmap_block(struct hrt_queue *queue, uint32_t number) {
+// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are no longer used.
+static void give_back_block(struct hrt_queue *queue, uint32_t number) {
     struct hrt_block *block = &queue->blocks[number];
     uint32_t highest = block->generation_floor;
     for (uint32_t i = 0; i < block->used; i++) {
-        uint32_t generation = queue->nodes[number][i].generation;
+        uint32_t generation = start_of(queue, number)[i].generation;
         if (generation > highest) highest = generation;
     }
-    hrt_pages_unmap(queue->nodes[number], BLOCK_BYTES);
-    queue->nodes[number] = NULL;
+    hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
     *block = (struct hrt_block){.generation_floor = highest};
     if (queue->room_block == number) find_room(queue);
-    while (queue->blocks_used > 1 && queue->nodes[queue->blocks_used - 1] == NULL) queue->blocks_used--;
+    uint32_t used = queue->blocks_used;
+    while (used > 1 && !has_memory(queue, used - 1)) used--;
+    set_blocks_used(queue, used);
+    if (used <= queue->blocks_reserved / 4) {
+        hrt_pages_unmap(start_of(queue, 2 * used), bytes_of(queue->blocks_reserved - 2 * used));
+        queue->blocks_reserved = 2 * used;
+    }
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
@@ -128,7 +162,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
     if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
     hrt_slab_spill(queue, queue->spare_count);
     uint32_t number = queue->trim_block;
-    if (number == 0 || queue->nodes[number] == NULL || queue->blocks[number].live != 0) {
+    if (number == 0 || !has_memory(queue, number) || queue->blocks[number].live != 0) {
         number = next_empty_block(queue);
         queue->trim_block = number;
         queue->trim_index = 0;
@@ -142,20 +176,20 @@ bool hrt_queue_trim(hrt_queue *queue) {
         hrt_lane_unfile(queue, hrt_lane_of(queue, hrt_node_at(queue, index)), index);
     }
     if (end == queue->blocks[number].used) {
-        unmap_block(queue, number);
+        give_back_block(queue, number);
         queue->trim_block = 0;
     }
     return true;
 }
 
 void hrt_slab_free(struct hrt_queue *queue) {
-    for (uint32_t block = 0; block < queue->blocks_used; block++) hrt_pages_unmap(queue->nodes[block], BLOCK_BYTES);
+    hrt_pages_unmap(queue->nodes, bytes_of(queue->blocks_reserved));
 }
 
 size_t hrt_slab_bytes(const struct hrt_queue *queue) {
     size_t bytes = 0;
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        bytes += hrt_pages_resident(queue->nodes[block], BLOCK_BYTES);
+        if (has_memory(queue, block)) bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
     }
     return bytes;
 }
