@@ -135,7 +135,7 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
 }
 
 void hrt_queue_check(hrt_queue *queue) {
-    hrt_lane_file_all(queue, &queue->lane);
+    hrt_wheel_file_listed(queue, &queue->lane);
     struct census census = {0};
     check_blocks(queue);
     check_lane(queue, &queue->lane, 0, &census);

@@ -56,26 +56,9 @@ void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32
     }
 }
 
-// Some of the nodes listed were disarmed since, or went to the near tier or the other lane; some are listed twice.
-bool hrt_lane_file_all(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
-    for (uint32_t i = 0; i < lane->to_file_count; i++) {
-        const struct hrt_node *node = hrt_node_at(queue, lane->to_file[i]);
-        __builtin_prefetch(hrt_node_at(queue, node->next), 1);
-        __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
-    }
-    for (uint32_t i = 0; i < lane->to_file_count; i++) {
-        uint32_t index = lane->to_file[i];
-        const struct hrt_node *node = hrt_node_at(queue, index);
-        bool is_here = hrt_node_kind(node) == HRT_IN_WHEEL && hrt_lane_of(queue, node) == lane;
-        if (is_here && hrt_node_is_armed(node)) hrt_lane_file_sooner(queue, lane, index);
-    }
-    lane->to_file_count = 0;
-    return true;
-}
-
 uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
     if (!lane->is_bound_stale) return lane->bound;
-    hrt_lane_file_all(queue, lane);
+    hrt_wheel_file_listed(queue, lane);
     uint32_t first = hrt_near_first(queue, lane);
     uint64_t near = first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
     if (lane->opening != 0) {
@@ -114,7 +97,7 @@ static bool advance(struct hrt_lane *lane, uint64_t now_tick) {
 bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
                   uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;
-    if (lane->to_file_count != 0) hrt_lane_file_all(queue, lane);
+    if (lane->to_file_count != 0) hrt_wheel_file_listed(queue, lane);
     for (;;) {
         if (lane->opening != 0) {
             lane->is_bound_stale = true;

@@ -149,6 +149,7 @@ static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue,
 
 // Wheel (hrt_queue_wheel.c)
 void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+bool hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
 uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle) HRT_NONBLOCKING;
@@ -180,7 +181,6 @@ void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
 void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-bool hrt_lane_file_all(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
 void hrt_lane_release(struct hrt_lane *lane);
 size_t hrt_lane_heap_bytes(const struct hrt_lane *lane);
@@ -204,7 +204,7 @@ static HRT_ON_PATH bool hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane 
     if (HRT_UNLIKELY(key < lane->bound)) lane->bound = key;
     lane->to_file[lane->to_file_count] = index;
     lane->to_file_count += key < lane->earliest[bucket];
-    return HRT_UNLIKELY(lane->to_file_count == HRT_TO_FILE) ? hrt_lane_file_all(queue, lane) : true;
+    return HRT_UNLIKELY(lane->to_file_count == HRT_TO_FILE) ? hrt_wheel_file_listed(queue, lane) : true;
 }
 
 // The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.

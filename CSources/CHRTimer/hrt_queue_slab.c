@@ -158,7 +158,7 @@ static void give_back_block(struct hrt_queue *queue, uint32_t number) {
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
-    hrt_lane_file_all(queue, &queue->lane);
+    hrt_wheel_file_listed(queue, &queue->lane);
     if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
     hrt_slab_spill(queue, queue->spare_count);
     uint32_t number = queue->trim_block;

@@ -34,54 +34,91 @@ static void unmark(struct hrt_level *level, uint32_t bucket) {
     if (marks == 0) level->marked_words &= ~(1U << (bucket / 64));
 }
 
-// The finest level that reaches the key, which must lie beyond the present tick.
-void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    uint64_t tick = node->key >> HRT_TICK_BITS;
-    assert(tick > lane->tick);
-    unsigned level_number = 0;
-    while ((tick >> level_shift(level_number)) - (lane->tick >> level_shift(level_number)) >= HRT_BUCKETS) {
-        level_number++;
+// The bucket of the finest level that reaches the key, which must lie beyond the present tick. Mostly it is one of the
+// two finest.
+static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
+    uint64_t tick = key >> HRT_TICK_BITS;
+    uint64_t present = lane->tick;
+    assert(tick > present);
+    uint32_t level = 0;
+    while (tick - present >= HRT_BUCKETS) {
+        tick >>= HRT_LEVEL_BITS;
+        present >>= HRT_LEVEL_BITS;
+        level++;
     }
+    return level * HRT_BUCKETS + (tick & (HRT_BUCKETS - 1));
+}
 
-    struct hrt_level *level = &lane->levels[level_number];
-    uint32_t number = (tick >> level_shift(level_number)) & (HRT_BUCKETS - 1);
-    uint32_t place = level_number * HRT_BUCKETS + number;
-    if (!is_marked(level, number)) {
-        mark(level, number);
+static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node,
+                                uint32_t place) {
+    struct hrt_level *level = &lane->levels[place / HRT_BUCKETS];
+    if (!is_marked(level, place % HRT_BUCKETS)) {
+        mark(level, place % HRT_BUCKETS);
         lane->earliest[place] = node->key;
     } else if (node->key < lane->earliest[place]) {
         lane->earliest[place] = node->key;
     }
 
     struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
-    node->next = 0;
-    node->previous = chain->last;
-    if (chain->last != 0) {
-        hrt_node_at(queue, chain->last)->next = index;
-    } else {
-        chain->first = index;
-    }
+    uint32_t last = chain->last;
     chain->last = index;
+    *(last != 0 ? &hrt_node_at(queue, last)->next : &chain->first) = index;
+    node->next = 0;
+    node->previous = last;
     hrt_node_set_place(node, HRT_IN_WHEEL, place);
+}
+
+static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                               const struct hrt_node *node) {
+    struct hrt_chain *chain = chain_of(&lane->buckets[hrt_node_index(node)], index);
+    uint32_t next = node->next;
+    uint32_t previous = node->previous;
+    *(previous != 0 ? &hrt_node_at(queue, previous)->next : &chain->first) = next;
+    *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
+}
+
+void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    link_at(queue, lane, index, node, place_for(lane, node->key));
 }
 
 // The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
 // time. The next search that meets it clears the mark.
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_chain *chain = chain_of(&lane->buckets[hrt_node_index(node)], index);
-    if (node->previous != 0) {
-        hrt_node_at(queue, node->previous)->next = node->next;
-    } else {
-        chain->first = node->next;
-    }
-    if (node->next != 0) {
-        hrt_node_at(queue, node->next)->previous = node->previous;
-    } else {
-        chain->last = node->previous;
-    }
+    unlink(queue, lane, index, node);
     hrt_node_set_place(node, HRT_IN_NONE, 0);
+}
+
+// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or the other lane; some are
+// listed twice. The first turn asks for every line that the second will write.
+bool hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
+    uint32_t places[HRT_TO_FILE];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < lane->to_file_count; i++) {
+        uint32_t index = lane->to_file[i];
+        const struct hrt_node *node = hrt_node_at(queue, index);
+        if (node->place >= HRT_WHEEL_PLACES || !hrt_node_is_armed(node)) continue;
+        if (node->key >= lane->earliest[node->place]) continue;
+        if (node->key >> HRT_TICK_BITS <= lane->tick) {
+            hrt_lane_refile(queue, lane, index);
+            continue;
+        }
+        uint32_t place = place_for(lane, node->key);
+        __builtin_prefetch(hrt_node_at(queue, node->next), 1);
+        __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
+        __builtin_prefetch(hrt_node_at(queue, chain_of(&lane->buckets[place], index)->last), 1);
+        places[count] = place;
+        lane->to_file[count++] = index;
+    }
+    lane->to_file_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = lane->to_file[i];
+        struct hrt_node *node = hrt_node_at(queue, index);
+        unlink(queue, lane, index, node);
+        link_at(queue, lane, index, node, places[i]);
+    }
+    return true;
 }
 
 // Distance from bucket `from` to the first marked one, going round; -1 if there is none.
@@ -172,6 +209,16 @@ uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool se
     return bound;
 }
 
+static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                                   struct hrt_node *node) {
+    if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER && node->key >> HRT_TICK_BITS > lane->tick) {
+        link_at(queue, lane, index, node, place_for(lane, node->key));
+        return;
+    }
+    hrt_node_set_place(node, HRT_IN_NONE, 0);
+    if (hrt_node_is_armed(node)) hrt_lane_file(queue, lane, index);
+}
+
 // Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the
 // other chains had their turn.
 static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
@@ -188,8 +235,7 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
         } else {
             chain->last = 0;
         }
-        hrt_node_set_place(node, HRT_IN_NONE, 0);
-        if (hrt_node_is_armed(node)) hrt_lane_file(queue, lane, index);
+        file_taken(queue, lane, index, node);
         --*moves_left;
     }
     return !is_empty_now;
