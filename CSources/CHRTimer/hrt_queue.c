@@ -20,65 +20,11 @@ void hrt_queue_destroy(hrt_queue *queue) {
     hrt_pages_unmap(queue, sizeof *queue);
 }
 
-static HRT_ON_PATH void count_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t key) {
-    queue->armed_count += !hrt_node_is_armed(node);
-    node->arming = ++queue->armings;
-    node->key = key;
-}
-
-static void file_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
-    if (key < lane->bound) lane->bound = key;
-    hrt_lane_file_sooner(queue, lane, index);
-}
-
-// The node is near, had tolerance, or is not filed.
-static HRT_APART bool arm_exact_rare(struct hrt_queue *queue, uint32_t index, uint64_t key) {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *lane = hrt_lane_of(queue, node);
-    if (node->key == lane->bound) lane->is_bound_stale = true;
-    if (hrt_node_lane(node) != 0) {
-        if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
-        hrt_lane_unfile(queue, lane, index);
-        node->place = HRT_IN_NONE;
-    }
-    count_armed(queue, node, key);
-    file_armed(queue, &queue->lane, index, key);
-    return true;
-}
-
-static HRT_APART bool arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t tolerance) {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *old_lane = hrt_lane_of(queue, node);
-    uint64_t end;
-    if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
-    if (!hrt_windows_open(queue, index, end)) return arm_exact_rare(queue, index, key);
-    if (node->key == old_lane->bound) old_lane->is_bound_stale = true;
-    count_armed(queue, node, key);
-    file_armed(queue, &queue->windows->lane, index, key);
-    return true;
-}
-
-static HRT_ON_PATH bool arm_exact(struct hrt_queue *queue, uint32_t index, struct hrt_node *node, uint64_t key) {
-    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return arm_exact_rare(queue, index, key);
+// The node, filed in the wheel of the first lane, is armed without tolerance. True.
+static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node, uint64_t key) {
     if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
-    count_armed(queue, node, key);
-    return hrt_lane_armed(queue, &queue->lane, index, node->place, key);
-}
-
-static bool disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
-    if (!hrt_node_is_armed(node)) return false;
-    queue->armed_count--;
-    hrt_lane_disarmed(queue, hrt_lane_of(queue, node), index, node);
-    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) hrt_windows_close(queue, index);
-    node->arming = 0;
-    return true;
-}
-
-// A node that leaves the near tier, had tolerance, or finds no room among the spare ones.
-static HRT_APART bool remove_rare(struct hrt_queue *queue, uint32_t index) {
-    disarm(queue, index, hrt_node_at(queue, index));
-    hrt_slab_give(queue, index);
-    return true;
+    hrt_node_set_armed(queue, node, key);
+    return HRT_UNLIKELY(hrt_lane_armed(&queue->lane, slot, node->place, key)) ? hrt_rare_file_listed(queue) : true;
 }
 
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
@@ -89,54 +35,50 @@ int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
-static HRT_APART int schedule_rare(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
-                                   hrt_token *out_token) {
-    int status = hrt_queue_add(queue, out_token);
-    if (status == 0) hrt_queue_arm(queue, *out_token, deadline_ns, tolerance_ns);
-    return status;
-}
-
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
     if (HRT_UNLIKELY(queue->spare_count == 0 || tolerance_ns > 0)) {
-        return schedule_rare(queue, deadline_ns, tolerance_ns, out_token);
+        return hrt_rare_schedule(queue, deadline_ns, tolerance_ns, out_token);
     }
-    uint32_t index = hrt_slab_take_spare(queue);
-    struct hrt_node *node = hrt_node_at(queue, index);
-    *out_token = (hrt_token){.slot = index - 1, .generation = node->generation};
+    uint32_t slot = hrt_slab_take_spare(queue);
+    struct hrt_node *node = hrt_node_of(queue, slot);
+    *out_token = (hrt_token){.slot = slot, .generation = node->generation};
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return !arm_exact_rare(queue, index, key);
+    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return hrt_rare_arm_new(queue, slot + 1, key);
     queue->armed_count++;
     node->arming = ++queue->armings;
     node->key = key;
-    return !hrt_lane_armed(queue, &queue->lane, index, node->place, key);
+    bool is_list_full = hrt_lane_armed(&queue->lane, slot, node->place, key);
+    return HRT_UNLIKELY(is_list_full) ? hrt_rare_file_listed_for_new(queue) : 0;
 }
 
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     return hrt_slab_node(queue, token) != NULL;
 }
 
-static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node) {
     if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES || queue->spare_count == HRT_SPARES)) {
-        return remove_rare(queue, index);
+        return hrt_rare_remove(queue, slot + 1);
     }
-    queue->armed_count -= hrt_node_is_armed(node);
+    queue->armed_count += (node->arming < 1) - 1U;
     if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
     node->arming = 0;
-    hrt_slab_give_spare(queue, index, node);
+    hrt_slab_give_spare(queue, slot, node);
     return true;
 }
 
 bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_slab_node(queue, token);
-    return node != NULL && remove_node(queue, token.slot + 1, node);
+    return node != NULL && remove_node(queue, token.slot, node);
 }
 
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
     struct hrt_node *node = hrt_slab_node(queue, token);
     if (node == NULL) return false;
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(tolerance_ns > 0)) return arm_tolerant(queue, token.slot + 1, key, (uint64_t)tolerance_ns);
-    return arm_exact(queue, token.slot + 1, node, key);
+    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place >= HRT_WHEEL_PLACES)) {
+        return hrt_rare_arm(queue, token.slot + 1, key, tolerance_ns);
+    }
+    return arm_filed(queue, token.slot, node, key);
 }
 
 bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
@@ -152,15 +94,21 @@ int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBL
 }
 
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
-    arm_exact(queue, slot + 1, hrt_node_at(queue, slot + 1), hrt_key(deadline_ns));
+    struct hrt_node *node = hrt_node_of(queue, slot);
+    uint64_t key = hrt_key(deadline_ns);
+    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) {
+        hrt_rare_arm_exact(queue, slot + 1, key);
+    } else {
+        arm_filed(queue, slot, node, key);
+    }
 }
 
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    return disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
+    return hrt_node_disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
 }
 
 void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    remove_node(queue, slot + 1, hrt_node_at(queue, slot + 1));
+    remove_node(queue, slot, hrt_node_of(queue, slot));
 }
 
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
@@ -218,7 +166,7 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, si
         struct hrt_node *node = hrt_node_at(queue, index);
         out_due[taken++] = (hrt_due){
             .deadline_ns = hrt_key_ns(node->key), .token = {.slot = index - 1, .generation = node->generation}};
-        disarm(queue, index, node);
+        hrt_node_disarm(queue, index, node);
     }
     hrt_lane_told(&queue->lane, now_key);
     if (queue->windows != NULL) hrt_windows_told(queue, now_key, &moves_left);

@@ -124,7 +124,7 @@ static void check_blocks(const struct hrt_queue *queue) {
 }
 
 static void check_free_nodes(const struct hrt_queue *queue, struct census *census) {
-    for (uint32_t i = 0; i < queue->spare_count; i++) check_free(queue, queue->spares[i], census);
+    for (uint32_t i = 0; i < queue->spare_count; i++) check_free(queue, queue->spares[i] + 1, census);
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         uint32_t free = queue->blocks[block].first_free;
         for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming) check_free(queue, free, census);

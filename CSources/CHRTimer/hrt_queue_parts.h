@@ -46,7 +46,7 @@ struct hrt_lane {
     bool is_bound_stale; // the bound can be raised: time went on, or the timer it came from is no longer there
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
     uint32_t to_file_count;
-    uint32_t to_file[HRT_TO_FILE];  // nodes of the wheel that may be filed too late: see hrt_lane_armed
+    uint32_t to_file[HRT_TO_FILE];  // slots whose nodes are in the wheel, and that may be filed too late: see hrt_lane_armed
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
@@ -77,7 +77,7 @@ struct hrt_queue {
     uint32_t armed_count;
     uint32_t blocks_used;  // blocks at and above this index have no memory
     uint32_t spare_count;  // free nodes that were not yet returned to their blocks
-    uint32_t spares[HRT_SPARES];
+    uint32_t spares[HRT_SPARES];  // slots
     uint32_t trim_block;   // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_windows *windows;
@@ -90,6 +90,10 @@ struct hrt_queue {
 // Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
 static inline struct hrt_node *hrt_node_at(const struct hrt_queue *queue, uint32_t index) {
     return queue->nodes + index;
+}
+
+static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32_t slot) {
+    return queue->nodes + slot + 1;
 }
 
 // Pages (hrt_queue_pages.c). NULL if there is no memory; what is to be resized stays as it was then.
@@ -110,9 +114,9 @@ size_t hrt_slab_bytes(const struct hrt_queue *queue);
 
 // There must be one: the node given back last, which is in the cache.
 static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
-    uint32_t index = queue->spares[--queue->spare_count];
-    hrt_node_at(queue, index)->generation++;
-    return index;
+    uint32_t slot = queue->spares[--queue->spare_count];
+    hrt_node_of(queue, slot)->generation++;
+    return slot;
 }
 
 // A node for a new timer: a spare one, or the next of the lowest block with room. 0, -ENOMEM or -ENOSPC.
@@ -121,35 +125,35 @@ static inline int hrt_slab_take(struct hrt_queue *queue, uint32_t *out_index) {
         int status = hrt_slab_refill(queue);
         if (status != 0) return status;
     }
-    *out_index = hrt_slab_take_spare(queue);
+    *out_index = hrt_slab_take_spare(queue) + 1;
     return 0;
 }
 
 // The node must be disarmed, and there must be room for it.
-static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node) {
     if (HRT_UNLIKELY(++node->generation == HRT_RETIRED)) {
         queue->taken--;
         return;
     }
-    queue->spares[queue->spare_count++] = index;
+    queue->spares[queue->spare_count++] = slot;
 }
 
 // The node must be disarmed. It keeps its filing.
 static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
     if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
-    hrt_slab_give_spare(queue, index, hrt_node_at(queue, index));
+    hrt_slab_give_spare(queue, index - 1, hrt_node_at(queue, index));
 }
 
 // NULL if the token is stale.
 static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue, hrt_token token) {
     if (HRT_UNLIKELY(token.slot >= queue->slots || (token.generation & 1) == 0)) return NULL;
-    struct hrt_node *node = hrt_node_at(queue, token.slot + 1);
+    struct hrt_node *node = hrt_node_of(queue, token.slot);
     return node->generation == token.generation ? node : NULL;
 }
 
 // Wheel (hrt_queue_wheel.c)
 void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-bool hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
+void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
 uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle) HRT_NONBLOCKING;
@@ -193,18 +197,18 @@ static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
     if (lane->bound <= now_key) lane->is_bound_stale = true;
 }
 
-// A node filed in the wheel is armed for the key: its filing serves, or it is to be filed anew. True.
+// A node filed in the wheel is armed for the key: its filing serves, or it is to be filed anew. True if the list of
+// those must now be worked off.
 //
 // Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost
 // a misprediction every other time, and with it all that the processor began meanwhile. So nothing branches on it. The
 // node is written to the end of the list, which grows by one or does not. The list is worked off when it is full or in
 // the way; its nodes are in the cache by then.
-static HRT_ON_PATH bool hrt_lane_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint32_t bucket,
-                                       uint64_t key) {
+static HRT_ON_PATH bool hrt_lane_armed(struct hrt_lane *lane, uint32_t slot, uint32_t bucket, uint64_t key) {
     if (HRT_UNLIKELY(key < lane->bound)) lane->bound = key;
-    lane->to_file[lane->to_file_count] = index;
+    lane->to_file[lane->to_file_count] = slot;
     lane->to_file_count += key < lane->earliest[bucket];
-    return HRT_UNLIKELY(lane->to_file_count == HRT_TO_FILE) ? hrt_wheel_file_listed(queue, lane) : true;
+    return lane->to_file_count == HRT_TO_FILE;
 }
 
 // The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.
@@ -232,5 +236,30 @@ size_t hrt_windows_bytes(const struct hrt_queue *queue);
 static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
     return hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
 }
+
+// The node is taken: `arming` is 0 unless it is armed.
+static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_node *node, uint64_t key) {
+    queue->armed_count += node->arming < 1;
+    node->arming = ++queue->armings;
+    node->key = key;
+}
+
+static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
+    if (!hrt_node_is_armed(node)) return false;
+    queue->armed_count--;
+    hrt_lane_disarmed(queue, hrt_lane_of(queue, node), index, node);
+    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) hrt_windows_close(queue, index);
+    node->arming = 0;
+    return true;
+}
+
+// Apart from the common paths (hrt_queue_rare.c). Each returns what the path that ends in it does.
+int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token);
+int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key);
+int hrt_rare_file_listed_for_new(struct hrt_queue *queue);
+bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
+bool hrt_rare_arm_exact(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
+bool hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING;
+bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
 
 #endif

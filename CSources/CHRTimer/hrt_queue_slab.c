@@ -108,7 +108,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     }
     block->live++;
     queue->taken++;
-    queue->spares[queue->spare_count++] = index;
+    queue->spares[queue->spare_count++] = index - 1;
     if (!has_room(block)) find_room(queue);
     return 0;
 }
@@ -116,7 +116,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
 // Returns the spare nodes that were spare longest to their blocks.
 void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = queue->spares[i];
+        uint32_t index = queue->spares[i] + 1;
         uint32_t number = index >> HRT_BLOCK_BITS;
         struct hrt_block *block = &queue->blocks[number];
         hrt_node_at(queue, index)->arming = block->first_free;

@@ -92,11 +92,11 @@ void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t i
 
 // Some of the nodes listed were disarmed since, moved later again, or went to the near tier or the other lane; some are
 // listed twice. The first turn asks for every line that the second will write.
-bool hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
+void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
     for (uint32_t i = 0; i < lane->to_file_count; i++) {
-        uint32_t index = lane->to_file[i];
+        uint32_t index = lane->to_file[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
         if (node->place >= HRT_WHEEL_PLACES || !hrt_node_is_armed(node)) continue;
         if (node->key >= lane->earliest[node->place]) continue;
@@ -109,16 +109,15 @@ bool hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_N
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
         __builtin_prefetch(hrt_node_at(queue, chain_of(&lane->buckets[place], index)->last), 1);
         places[count] = place;
-        lane->to_file[count++] = index;
+        lane->to_file[count++] = index - 1;
     }
     lane->to_file_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = lane->to_file[i];
+        uint32_t index = lane->to_file[i] + 1;
         struct hrt_node *node = hrt_node_at(queue, index);
         unlink(queue, lane, index, node);
         link_at(queue, lane, index, node, places[i]);
     }
-    return true;
 }
 
 // Distance from bucket `from` to the first marked one, going round; -1 if there is none.
