@@ -4,6 +4,8 @@
 // How many nodes a search for the next deadline looks at to make its answer exact, before it settles for a bound.
 enum { SETTLE_NODES = 32 };
 
+enum { BUCKETS_AHEAD = 4 };
+
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
 
 static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) {
@@ -153,11 +155,12 @@ static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, u
 }
 
 // The next tick at which a bucket begins that holds a node, and a bit for each level that has one. Buckets of several
-// levels can begin together.
+// levels can begin together. None of a level begins before the present one ends, so that mostly the finest decides.
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
-        uint64_t level_tick;
+        uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
+        if (*out_tick < level_tick << level_shift(level)) break;
         if (first_bucket(lane, level, &level_tick) == NULL) continue;
         uint64_t tick = level_tick << level_shift(level);
         if (tick > *out_tick) continue;
@@ -221,29 +224,32 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lan
 // Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the
 // other chains had their turn.
 static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
-    bool is_empty_now = true;
+    uint32_t left = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
         struct hrt_chain *chain = &bucket->chains[i];
         uint32_t index = chain->first;
         if (index == 0) continue;
-        is_empty_now = false;
         struct hrt_node *node = hrt_node_at(queue, index);
-        chain->first = node->next;
-        if (node->next != 0) {
-            hrt_node_at(queue, node->next)->previous = 0;
-        } else {
-            chain->last = 0;
-        }
+        uint32_t next = node->next;
+        left |= next;
+        chain->first = next;
+        *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = 0;
         file_taken(queue, lane, index, node);
         --*moves_left;
     }
-    return !is_empty_now;
+    return left != 0;
+}
+
+// Asks for the first nodes of a bucket that is opened soon: one with a few nodes is over before the first has come.
+static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
+    for (unsigned i = 0; i < HRT_CHAINS; i++) __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
 void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
     while (lane->opening != 0) {
         unsigned number = (unsigned)__builtin_ctz(lane->opening);
         uint64_t level_tick = lane->tick >> level_shift(number);
+        if (number == 0) ask_for(queue, bucket_at(lane, 0, level_tick + BUCKETS_AHEAD));
         do {
             if (*moves_left <= 0) return;
         } while (take_round(queue, lane, bucket_at(lane, number, level_tick), moves_left));
