@@ -6,7 +6,7 @@
 int hrt_queue_create(hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
-    queue->lane.bound = HRT_KEY_NEVER;
+    hrt_lane_init(&queue->lane, 0);
     queue->armings = HRT_ARMED;
     queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
@@ -20,7 +20,7 @@ void hrt_queue_destroy(hrt_queue *queue) {
     hrt_pages_unmap(queue, sizeof *queue);
 }
 
-// The node, filed in the wheel of the first lane, is armed without tolerance. True.
+// The node, in the wheel of the first lane or nowhere, is armed without tolerance. True.
 static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node, uint64_t key) {
     if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
     hrt_node_set_armed(queue, node, key);
@@ -43,7 +43,7 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
     struct hrt_node *node = hrt_node_of(queue, slot);
     *out_token = (hrt_token){.slot = slot, .generation = node->generation};
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) return hrt_rare_arm_new(queue, slot + 1, key);
+    if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) return hrt_rare_arm_new(queue, slot + 1, key);
     queue->armed_count++;
     node->arming = ++queue->armings;
     node->key = key;
@@ -56,7 +56,7 @@ bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING 
 }
 
 static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node) {
-    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES || queue->spare_count == HRT_SPARES)) {
+    if (HRT_UNLIKELY(node->place > HRT_NOWHERE || queue->spare_count == HRT_SPARES)) {
         return hrt_rare_remove(queue, slot + 1);
     }
     queue->armed_count += (node->arming < 1) - 1U;
@@ -75,7 +75,7 @@ bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64
     struct hrt_node *node = hrt_slab_node(queue, token);
     if (node == NULL) return false;
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place >= HRT_WHEEL_PLACES)) {
+    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place > HRT_NOWHERE)) {
         return hrt_rare_arm(queue, token.slot + 1, key, tolerance_ns);
     }
     return arm_filed(queue, token.slot, node, key);
@@ -96,7 +96,7 @@ int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBL
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_of(queue, slot);
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(node->place >= HRT_WHEEL_PLACES)) {
+    if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) {
         hrt_rare_arm_exact(queue, slot + 1, key);
     } else {
         arm_filed(queue, slot, node, key);

@@ -33,7 +33,7 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
             require(is_marked, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
-            require(node->place == (HRT_IN_WHEEL | lane_bit | place),
+            require(node->place == (lane_bit | place),
                     "a node knows its bucket and lane", index);
             require(!hrt_node_is_armed(node) || lane->earliest[place] <= node->key,
                     "no armed key in a bucket is before its earliest", index);
@@ -86,6 +86,7 @@ static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lan
             check_bucket(queue, lane, level, number, lane_bit, census);
         }
     }
+    require(lane->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, lane, lane_bit, census);
 }
 
@@ -93,12 +94,12 @@ static void check_node(const struct hrt_queue *queue, uint32_t index, struct cen
     const struct hrt_node *node = hrt_node_at(queue, index);
     const struct hrt_lane *lane = hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
     census->live++;
-    census->places += hrt_node_kind(node) != HRT_IN_NONE;
+    census->places += hrt_node_is_filed(node);
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
     require(lane->is_bound_stale || lane->bound <= node->key,
             "no armed key is before the bound", index);
-    require(hrt_node_kind(node) != HRT_IN_NONE || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
+    require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
     if (hrt_node_lane(node) != 0) {
         const struct hrt_queue *ends = queue->windows->ends;
         uint32_t end = queue->windows->end_slots[index];

@@ -5,6 +5,12 @@
 
 static size_t heap_bytes(uint32_t blocks) { return (size_t)blocks * HRT_BLOCK_NODES * sizeof(uint32_t); }
 
+void hrt_lane_init(struct hrt_lane *lane, uint64_t tick) {
+    lane->tick = tick;
+    lane->bound = HRT_KEY_NEVER;
+    lane->earliest[HRT_NOWHERE] = HRT_KEY_NEVER;
+}
+
 // Room in the heap for the nodes of so many blocks. It is not touched until it is used. 0 or -ENOMEM.
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks) {
     if (blocks <= lane->heap_blocks) return 0;
@@ -23,7 +29,7 @@ size_t hrt_lane_heap_bytes(const struct hrt_lane *lane) {
 
 void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    assert(hrt_node_kind(node) == HRT_IN_NONE);
+    assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
     if (node->key >> HRT_TICK_BITS <= lane->tick) {
         hrt_near_file(queue, lane, index);
@@ -33,10 +39,11 @@ void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
 }
 
 void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
-    switch (hrt_node_kind(hrt_node_at(queue, index))) {
-        case HRT_IN_NONE: break;
-        case HRT_IN_WHEEL: hrt_wheel_unlink(queue, lane, index); break;
-        default: hrt_near_unfile(queue, lane, index); break;
+    const struct hrt_node *node = hrt_node_at(queue, index);
+    if (hrt_node_is_near(node)) {
+        hrt_near_unfile(queue, lane, index);
+    } else if (hrt_node_is_filed(node)) {
+        hrt_wheel_unlink(queue, lane, index);
     }
 }
 
@@ -48,7 +55,8 @@ void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t in
 // Files the node anew unless it is in a bucket that is looked at in time.
 void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     const struct hrt_node *node = hrt_node_at(queue, index);
-    if (hrt_node_kind(node) == HRT_IN_WHEEL && hrt_wheel_looks_by(lane, hrt_node_index(node), node->key)) {
+    bool is_in_wheel = hrt_node_is_filed(node) && !hrt_node_is_near(node);
+    if (is_in_wheel && hrt_wheel_looks_by(lane, hrt_node_index(node), node->key)) {
         uint64_t *earliest = &lane->earliest[hrt_node_index(node)];
         if (node->key < *earliest) *earliest = node->key;
     } else {

@@ -12,7 +12,7 @@ static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
 
 static void heap_put(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
     lane->heap[place] = index;
-    hrt_node_set_place(hrt_node_at(queue, index), HRT_IN_HEAP, place);
+    hrt_node_set_place(hrt_node_at(queue, index), HRT_IN_HEAP | place);
 }
 
 static void heap_rise(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
@@ -62,7 +62,7 @@ static void run_insert_after(struct hrt_queue *queue, struct hrt_lane *lane, uin
     } else {
         lane->run_last = index;
     }
-    hrt_node_set_place(node, HRT_IN_RUN, 0);
+    hrt_node_set_place(node, HRT_IN_RUN);
 }
 
 static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const struct hrt_node *node) {
@@ -92,12 +92,12 @@ void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
 
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    if (hrt_node_kind(node) == HRT_IN_RUN) {
+    if (hrt_node_is_in_run(node)) {
         run_remove(queue, lane, node);
     } else {
         heap_remove(queue, lane, hrt_node_index(node));
     }
-    hrt_node_set_place(node, HRT_IN_NONE, 0);
+    hrt_node_set_place(node, HRT_NOWHERE);
 }
 
 uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {

@@ -53,12 +53,13 @@ struct hrt_node {
 static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");
 
 // `place`: bits 31 and 30 the kind, bit 29 the lane (see hrt_queue_parts.h), the rest an index. A place in the wheel of
-// the first lane, the common one, is thus a plain number of a bucket, and one comparison tells it.
+// the first lane, the common one, is thus a plain number of a bucket. The number after the last bucket is for a node
+// that is not filed. No filing is as late as none: such a node is to be filed like one that is filed too late, so that
+// one comparison tells both from all that is rare.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_LANE (UINT32_C(1) << 29)
 #define HRT_PLACE_INDEX (HRT_PLACE_LANE - 1)
-#define HRT_IN_WHEEL UINT32_C(0)
-#define HRT_IN_NONE (UINT32_C(1) << 30)
+#define HRT_NOWHERE UINT32_C(5120)
 #define HRT_IN_RUN (UINT32_C(2) << 30)
 #define HRT_IN_HEAP (UINT32_C(3) << 30)
 #define HRT_IS_NEAR (UINT32_C(1) << 31)  // in the run or in the heap
@@ -67,12 +68,19 @@ static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and 
 #define HRT_RETIRED (UINT32_MAX - 1)
 
 static inline bool hrt_node_is_armed(const struct hrt_node *node) { return (node->arming & HRT_ARMED) != 0; }
-static inline uint32_t hrt_node_kind(const struct hrt_node *node) { return node->place & HRT_PLACE_KIND; }
+static inline bool hrt_node_is_near(const struct hrt_node *node) { return (node->place & HRT_IS_NEAR) != 0; }
+static inline bool hrt_node_is_filed(const struct hrt_node *node) {
+    return (node->place & ~HRT_PLACE_LANE) != HRT_NOWHERE;
+}
+static inline bool hrt_node_is_in_run(const struct hrt_node *node) {
+    return (node->place & HRT_PLACE_KIND) == HRT_IN_RUN;
+}
 static inline uint32_t hrt_node_index(const struct hrt_node *node) { return node->place & HRT_PLACE_INDEX; }
 static inline uint32_t hrt_node_lane(const struct hrt_node *node) { return node->place & HRT_PLACE_LANE; }
 
-static inline void hrt_node_set_place(struct hrt_node *node, uint32_t kind, uint32_t index) {
-    node->place = kind | hrt_node_lane(node) | index;
+// A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The lane stays.
+static inline void hrt_node_set_place(struct hrt_node *node, uint32_t place) {
+    node->place = hrt_node_lane(node) | place;
 }
 
 static inline bool hrt_node_is_before(const struct hrt_node *a, const struct hrt_node *b) {

@@ -18,6 +18,7 @@ enum {
     HRT_BLOCKS = 1 << (29 - HRT_BLOCK_BITS),
 };
 #define HRT_NO_BLOCK UINT32_MAX
+static_assert(HRT_NOWHERE == HRT_WHEEL_PLACES, "nowhere is the place after the last bucket");
 static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
 
 // First in, first out, so that timers armed in order of deadline come out in order.
@@ -55,8 +56,8 @@ struct hrt_lane {
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket begins. Apart from the
     // chains, so that those of a minute's buckets are a few cache lines: whoever arms looks here, and mostly here
-    // alone.
-    uint64_t earliest[HRT_WHEEL_PLACES];
+    // alone. Nowhere, the last place, it is HRT_KEY_NEVER.
+    uint64_t earliest[HRT_WHEEL_PLACES + 1];
     struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
 };
 
@@ -185,6 +186,7 @@ void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
 void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_lane_init(struct hrt_lane *lane, uint64_t tick);
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
 void hrt_lane_release(struct hrt_lane *lane);
 size_t hrt_lane_heap_bytes(const struct hrt_lane *lane);
@@ -197,7 +199,7 @@ static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
     if (lane->bound <= now_key) lane->is_bound_stale = true;
 }
 
-// A node filed in the wheel is armed for the key: its filing serves, or it is to be filed anew. True if the list of
+// A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed anew. True if the list of
 // those must now be worked off.
 //
 // Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost
@@ -215,7 +217,7 @@ static HRT_ON_PATH bool hrt_lane_armed(struct hrt_lane *lane, uint32_t slot, uin
 static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
                                      struct hrt_node *node) {
     if (node->key == lane->bound) lane->is_bound_stale = true;
-    if ((node->place & HRT_IS_NEAR) != 0) hrt_near_unfile(queue, lane, index);
+    if (hrt_node_is_near(node)) hrt_near_unfile(queue, lane, index);
 }
 
 // Windows (hrt_queue_windows.c)

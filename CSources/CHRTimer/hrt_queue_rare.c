@@ -15,7 +15,7 @@ bool hrt_rare_arm_exact(struct hrt_queue *queue, uint32_t index, uint64_t key) H
     if (hrt_node_lane(node) != 0) {
         if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
         hrt_lane_unfile(queue, lane, index);
-        node->place = HRT_IN_NONE;
+        node->place = HRT_NOWHERE;
     }
     hrt_node_set_armed(queue, node, key);
     file_armed(queue, &queue->lane, index, key);

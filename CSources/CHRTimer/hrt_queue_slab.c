@@ -102,7 +102,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
         struct hrt_node *node = hrt_node_at(queue, index);
         node->generation = block->generation_floor;
-        node->place = HRT_IN_NONE;
+        node->place = HRT_NOWHERE;
         bool is_full = block->used == HRT_BLOCK_NODES;
         if (is_full) madvise(start_of(queue, queue->room_block), BLOCK_BYTES, MADV_HUGEPAGE);
     }

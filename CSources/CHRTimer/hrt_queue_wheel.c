@@ -67,7 +67,7 @@ static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, 
     *(last != 0 ? &hrt_node_at(queue, last)->next : &chain->first) = index;
     node->next = 0;
     node->previous = last;
-    hrt_node_set_place(node, HRT_IN_WHEEL, place);
+    hrt_node_set_place(node, place);
 }
 
 static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
@@ -89,7 +89,7 @@ void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
 void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     unlink(queue, lane, index, node);
-    hrt_node_set_place(node, HRT_IN_NONE, 0);
+    hrt_node_set_place(node, HRT_NOWHERE);
 }
 
 // Some of the nodes listed were disarmed since, moved later again, or went to the near tier or the other lane; some are
@@ -100,7 +100,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_N
     for (uint32_t i = 0; i < lane->to_file_count; i++) {
         uint32_t index = lane->to_file[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
-        if (node->place >= HRT_WHEEL_PLACES || !hrt_node_is_armed(node)) continue;
+        if (node->place > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
         if (node->key >= lane->earliest[node->place]) continue;
         if (node->key >> HRT_TICK_BITS <= lane->tick) {
             hrt_lane_refile(queue, lane, index);
@@ -117,7 +117,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_N
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = lane->to_file[i] + 1;
         struct hrt_node *node = hrt_node_at(queue, index);
-        unlink(queue, lane, index, node);
+        if (hrt_node_is_filed(node)) unlink(queue, lane, index, node);
         link_at(queue, lane, index, node, places[i]);
     }
 }
@@ -217,7 +217,7 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lan
         link_at(queue, lane, index, node, place_for(lane, node->key));
         return;
     }
-    hrt_node_set_place(node, HRT_IN_NONE, 0);
+    hrt_node_set_place(node, HRT_NOWHERE);
     if (hrt_node_is_armed(node)) hrt_lane_file(queue, lane, index);
 }
 

@@ -13,8 +13,7 @@ static struct hrt_windows *windows_of(struct hrt_queue *queue) {
         hrt_pages_unmap(windows, sizeof *windows);
         return NULL;
     }
-    windows->lane.bound = HRT_KEY_NEVER;
-    windows->lane.tick = queue->lane.tick;
+    hrt_lane_init(&windows->lane, queue->lane.tick);
     windows->ends->lane.tick = queue->lane.tick;
     queue->windows = windows;
     if (hrt_windows_reserve(queue, queue->blocks_used) != 0) {
@@ -51,7 +50,7 @@ bool hrt_windows_open(struct hrt_queue *queue, uint32_t index, uint64_t end) {
     }
     if (hrt_node_lane(node) == 0) {
         hrt_lane_unfile(queue, &queue->lane, index);
-        node->place = HRT_IN_NONE | HRT_PLACE_LANE;
+        node->place = HRT_NOWHERE | HRT_PLACE_LANE;
     }
     hrt_queue_arm_slot(windows->ends, windows->end_slots[index], hrt_key_ns(end));
     return true;
