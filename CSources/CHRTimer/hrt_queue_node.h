@@ -26,10 +26,9 @@
 #define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)
 
 // Among many timers each operation waits for a cache line, and the processor works at as many operations at once as it
-// can hold the instructions of. So the common path is short and in one piece, and what is rare is kept apart, where it
-// saves the registers that the common path need not.
+// can hold the instructions of. So the common path is short and in one piece, does not branch on what it waits for, and
+// ends in a jump to what is rare (hrt_queue_rare.c).
 #define HRT_ON_PATH inline __attribute__((always_inline))
-#define HRT_APART __attribute__((noinline))
 
 // Instants are kept as keys: biased, so that their unsigned order is that of the signed instants, and shifts are
 // defined.

@@ -47,7 +47,7 @@ struct hrt_lane {
     bool is_bound_stale; // the bound can be raised: time went on, or the timer it came from is no longer there
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
     uint32_t to_file_count;
-    uint32_t to_file[HRT_TO_FILE];  // slots whose nodes are in the wheel, and that may be filed too late: see hrt_lane_armed
+    uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see hrt_lane_armed
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
@@ -71,19 +71,19 @@ struct hrt_block {
 struct hrt_windows;
 
 struct hrt_queue {
-    struct hrt_node *nodes;  // one array, in blocks that come and go: a node is found by adding
-    uint32_t slots;          // those of the blocks below blocks_used
-    uint64_t armings;      // with HRT_ARMED, as a node has it
-    uint32_t taken;        // timers, and spare nodes
+    struct hrt_node *nodes;     // one array, in blocks that come and go: a node is found by adding
+    uint32_t slots;             // those of the blocks below blocks_used
+    uint64_t armings;           // with HRT_ARMED, as a node has it
+    uint32_t taken;             // timers, and spare nodes
     uint32_t armed_count;
-    uint32_t blocks_used;  // blocks at and above this index have no memory
-    uint32_t spare_count;  // free nodes that were not yet returned to their blocks
-    uint32_t spares[HRT_SPARES];  // slots
-    uint32_t trim_block;   // the block that is being emptied of filings, and how far
+    uint32_t blocks_used;       // blocks at and above this index have no memory
+    uint32_t spare_count;       // free nodes that were not yet returned to their blocks
+    uint32_t spares[HRT_SPARES];  // their slots
+    uint32_t trim_block;        // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_windows *windows;
-    uint32_t room_block;   // the lowest allocated block with a free node, or HRT_NO_BLOCK
-    uint32_t blocks_reserved;  // how many blocks fit where the nodes are now
+    uint32_t room_block;        // the lowest block that has memory and a free node, or HRT_NO_BLOCK
+    uint32_t blocks_reserved;   // how many blocks there are addresses for
     struct hrt_block blocks[HRT_BLOCKS];
     struct hrt_lane lane;
 };
@@ -199,8 +199,8 @@ static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
     if (lane->bound <= now_key) lane->is_bound_stale = true;
 }
 
-// A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed anew. True if the list of
-// those must now be worked off.
+// A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed anew. True if the list
+// of those must now be worked off.
 //
 // Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache: a branch would cost
 // a misprediction every other time, and with it all that the processor began meanwhile. So nothing branches on it. The

@@ -4,6 +4,8 @@
 // How many nodes a search for the next deadline looks at to make its answer exact, before it settles for a bound.
 enum { SETTLE_NODES = 32 };
 
+// How many buckets ahead of the one that is opened the nodes are asked for: a miss of the cache lasts about as long as
+// it takes to file what two of them hold.
 enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
@@ -240,7 +242,7 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
     return left != 0;
 }
 
-// Asks for the first nodes of a bucket that is opened soon: one with a few nodes is over before the first has come.
+// Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which is there.
 static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
     for (unsigned i = 0; i < HRT_CHAINS; i++) __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }

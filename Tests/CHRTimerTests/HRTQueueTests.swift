@@ -163,6 +163,35 @@ struct HRTQueueTests {
         #expect(timers.takeDue(at: second).map(\.token) == again)
     }
 
+    @Test("Growing keeps every timer, its token and its order, and goes on where memory was given back")
+    func grows() {
+        let timers = TimerQueue()
+        let neighbour = TimerQueue()  // grows in turn, so that neither finds the addresses behind it free
+        _ = timers.takeDue(at: 0)
+        var tokens: [hrt_token] = []
+        for number in 0..<300_000 {
+            tokens.append(timers.schedule(at: second + Int64(number % 1000)))
+            _ = neighbour.add()
+        }
+        // The second block and the third are empty, the rest is full.
+        let gap = 65_535..<196_607
+        for token in tokens[gap] { hrt_queue_remove(timers.queue, token) }
+        while hrt_queue_trim(timers.queue) {}
+        hrt_queue_check(timers.queue)
+        #expect(tokens[gap].allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
+        let kept = tokens.enumerated().filter { !gap.contains($0.offset) }
+        #expect(kept.allSatisfy { hrt_queue_is_live(timers.queue, $0.element) })
+
+        var all = kept.map { (deadline: second + Int64($0.offset % 1000), token: $0.element) }
+        for _ in 0..<200_000 { all.append((second, timers.schedule(at: second))) }
+        hrt_queue_check(timers.queue)
+        let due = timers.takeDue(at: second + 1000)
+        #expect(due.map(\.deadline_ns) == all.map(\.deadline).sorted())
+        // Equal deadlines come in order of arming: the kept ones, then the new ones.
+        let first = all.filter { $0.deadline == second }.map(\.token)
+        #expect(Array(due.prefix(first.count)).map(\.token) == first)
+    }
+
     @Test("Iterating visits each armed timer once")
     func iterating() {
         let timers = TimerQueue()
