@@ -231,16 +231,19 @@ import Testing
         let engine = try TimerEngine(.init(name: "contract", precision: .precise))
         let calledAfterCancel = Count()
         let cancelledInTime = Count()
+        let calls = Count()
         for _ in 0..<300 {
             let wasCancelled = Flag()
             let ended = DispatchSemaphore(value: 0)
             let deadline = engine.now.advanced(by: .microseconds(400))
             let late = engine.schedule(at: deadline) { _ in
+                _ = calls.add()
                 if wasCancelled.isSet { _ = calledAfterCancel.add() }
             }
             // The thread is awake some microseconds before the deadline.
             while engine.now.duration(to: deadline) > .microseconds(8) {}
             engine.schedule(at: .distantPast) { _ in
+                _ = calls.add()
                 if engine.cancel(late) {
                     wasCancelled.set(true)
                     _ = cancelledInTime.add()
@@ -252,6 +255,7 @@ import Testing
         engine.shutdown()
         #expect(cancelledInTime.current > 0)
         #expect(calledAfterCancel.current == 0)
+        #expect(engine.statistics.fires == UInt64(calls.current), "what was called off is no fire")
     }
 
     @Test("A precise timer that waits, spinning, is not called if the handler of an earlier one shuts the engine down")

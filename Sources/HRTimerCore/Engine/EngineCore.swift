@@ -264,15 +264,17 @@ extension EngineCore {
         guard let call = state.withLock({ $0.begin(token, due.deadline_ns, woke_ns) }) else { return }
         var now_ns = woke_ns
         var spun_ns: Int64 = 0
+        let isCalled: Bool
         switch call.action {
         case .call(let handler):
-            if due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns) {
+            isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns)
+            if isCalled {
                 let fire = note(token, due.deadline_ns, now_ns, call.missedTicks)
                 handler(fire)
             }
         case .staged(let staged):
             let handler = staged.prepare(max(now_ns, due.deadline_ns))
-            let isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns)
+            isCalled = due.deadline_ns <= now_ns || waitFor(token, due.deadline_ns, &now_ns, &spun_ns)
             // Moved since it was taken: there is nothing to call, and nothing was late.
             if isCalled, let handler {
                 handler()
@@ -282,6 +284,8 @@ extension EngineCore {
         }
         let ended = state.withLock { state in
             defer { state.runningWaiters = [] }
+            // Counted when the call was made up, and called off since.
+            if !isCalled { state.statistics.fires -= 1 }
             if spun_ns > 0 { state.statistics.spinTime += .nanoseconds(spun_ns) }
             return Ended(action: state.finish(token, time.now_ns), waiters: state.runningWaiters)
         }
