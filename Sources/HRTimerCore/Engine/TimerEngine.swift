@@ -62,11 +62,13 @@ public final class TimerEngine: Sendable {
     }
 
     /// Calls a handler for every fire that is late by more than a bound: a handler before it took too long, or the machine
-    /// stalled.
+    /// stalled. Lateness counts up to when the engine woke for the deadline: what handlers of the same wake-up took is not in
+    /// it.
     public struct LatenessWatch: Sendable {
         /// Fires later than this are told.
         public var bound: Duration
-        /// Called on the engine's thread, before the late timer's own handler.
+        /// Called on the engine's thread, before the late timer's own handler; for a `TimerSource` right after it, or after the
+        /// call was submitted to its queue.
         public var handler: @Sendable (TimerFire) -> Void
 
         /// A watch for fires later than `bound`.
@@ -191,7 +193,8 @@ public final class TimerEngine: Sendable {
     public var grants: [SettingGrant] { core.grants }
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
-    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
+    /// it is called by a handler, or while another thread is ending the engine, whom it does not wait for. What was not called
+    /// by then is not called any more. Idempotent.
     public func shutdown() {
         core.shutdown()
     }
