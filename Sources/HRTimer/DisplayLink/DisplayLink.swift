@@ -33,6 +33,8 @@ public final class DisplayLink: Sendable {
         var timestamp_ns: Int64?
         var target_ns: Int64?
         var droppedFrames = 0
+        /// How often what decides about the next call was changed.
+        var changes: UInt = 0
         weak var loop: TimerLoop?
         var timer: LoopTimer?
     }
@@ -197,14 +199,12 @@ extension DisplayLink {
         }
         handler?(self)
         let after_ns = self.now_ns
-        let (timer, next_ns) = state.withLock { state -> (LoopTimer?, Int64) in
-            guard let grid = state.grid else { return (nil, .max) }
+        rearm(after_ns) { state in
+            guard let grid = state.grid, !state.isPaused else { return }
             // What passed during the call has no call.
             let next = grid.next(after: after_ns, divisor: state.divisor)
-            if !state.isPaused { state.droppedFrames += Int(clamping: max(0, (next - state.due) / state.divisor)) }
-            return (state.timer, Self.aim(&state, after_ns))
+            state.droppedFrames += Int(clamping: max(0, (next - state.due) / state.divisor))
         }
-        timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
     }
 
     /// Sets which refresh is due next, and gives its instant.
@@ -216,11 +216,22 @@ extension DisplayLink {
 
     /// Changes what decides about the next call.
     private func rearm(_ change: (inout State) -> Void) {
-        let now_ns = now_ns
-        let (timer, next_ns) = state.withLock { state -> (LoopTimer?, Int64) in
+        rearm(now_ns, change)
+    }
+
+    private func rearm(_ now_ns: Int64, _ change: (inout State) -> Void) {
+        var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             change(&state)
-            return (state.timer, Self.aim(&state, now_ns))
+            state.changes &+= 1
+            return (state.timer, Self.aim(&state, now_ns), state.changes)
         }
-        timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
+        while true {
+            // Without the lock: the loop may end with this.
+            timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
+            if state.withLock({ $0.changes == changes }) { return }
+            // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
+            let now_ns = self.now_ns
+            (timer, next_ns, changes) = state.withLock { ($0.timer, Self.aim(&$0, now_ns), $0.changes) }
+        }
     }
 }

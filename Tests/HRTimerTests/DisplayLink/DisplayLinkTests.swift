@@ -1,3 +1,4 @@
+import Dispatch
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -90,6 +91,24 @@ import Testing
         loop.run(until: at(0.07))
         #expect(frames.all == [1, 2, 6, 7])
         #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("Paused and resumed by two threads at once, a link that is not paused in the end goes on")
+    func pausedByTwo() {
+        let link = link(100)
+        for round in 0..<2000 {
+            DispatchQueue.concurrentPerform(iterations: 2) { thread in
+                for step in 0..<40 { link.isPaused = (thread + step) % 2 == 0 }
+            }
+            let before = frames.count
+            let isPaused = link.isPaused
+            loop.run(until: time.now.advanced(by: .milliseconds(20)))
+            if (frames.count > before) == isPaused {
+                Issue.record("in round \(round), \(isPaused ? "paused" : "not paused"): \(frames.count - before) calls")
+                break
+            }
+        }
         link.invalidate()
     }
 
