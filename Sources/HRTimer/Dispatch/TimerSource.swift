@@ -11,8 +11,8 @@
 ///
 /// Every order of calls is safe, from any thread and from the handlers. What GCD answers with a crash has a meaning here:
 /// a surplus `resume()` does nothing, and the last reference may go in any state; the source then stops quietly and its
-/// cancel handler is not called. The reference keeps the source alive: a handler that mentions it keeps it for ever,
-/// unless `cancel()` frees the handlers.
+/// cancel handler is not called, unless `cancel()` was called before. The reference keeps the source alive: a handler that
+/// mentions it keeps it for ever, unless `cancel()` frees the handlers.
 ///
 /// Deadlines are on `CLOCK_MONOTONIC`, which stands still while the system is suspended.
 public final class TimerSource: Sendable {
@@ -52,7 +52,8 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
     }
 
-    /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call.
+    /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
+    /// made up: a precise engine does that some microseconds before the deadline.
     ///
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
     public func setEventHandler(_ handler: (@Sendable () -> Void)?) {
