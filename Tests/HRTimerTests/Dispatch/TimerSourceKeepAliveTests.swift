@@ -54,7 +54,8 @@ import Testing
             #expect(calls.count == 0, "after \(tenths)")
         }
         #expect(engine.statistics.fires == 0)
-        #expect(engine.statistics.wakeups - before <= 1000 + 100 + 1, "an advance looks once itself")
+        // Within 100 s: one for the first deadline, and one each 0.9 s or more, when the deadline known then has come.
+        #expect(engine.statistics.wakeups - before <= 1 + 112)
     }
 
     @Test("Moved later and then earlier, it fires at the earlier deadline")
