@@ -5,7 +5,7 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
-QUEUE = CSources/CHRTimer/hrt_queue*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
+QUEUE = CSources/CHRTimer/queue/*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
@@ -49,8 +49,8 @@ sanitize-realtime:
 	@clang -fsanitize=realtime -x c -fsyntax-only /dev/null || \
 	    { echo "this clang has no RealtimeSanitizer: put clang 20 or newer first in PATH"; exit 1; }
 	mkdir -p .build && clang -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
-	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/hrt_queue*.c CSources/CHRTimer/hrt_margin.c \
-	    CSources/CHRTimer/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
+	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_margin.c \
+	    CSources/CHRTimer/histogram/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
 	.build/fire_path
 
 # 10^7 fires on frozen time, 10^5 on the real clocks with and without a storm of signals, and what a fire allocates: the

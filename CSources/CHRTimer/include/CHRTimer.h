@@ -17,6 +17,7 @@
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"
 #include "hrt_queue.h"
+#include "hrt_signal.h"
 #include "hrt_thread.h"
 #include "hrt_wait.h"
 

@@ -110,17 +110,4 @@ int hrt_loop_watch(
 // Frees the watch. What it found in the last wait stays listed.
 void hrt_loop_unwatch(hrt_loop *_Nonnull loop, hrt_watch *_Nonnull watch);
 
-// Signals of the process as counts in an eventfd, one for each signal, to be watched by a loop. Any thread.
-
-// Takes the place of the process's handler for the signal, with SA_RESTART. Writes the descriptor, readable while there
-// are signals to take; it stays ours. 0, -EINVAL (no signal, SIGKILL, SIGSTOP), -EBUSY (open already), -EMFILE,
-// -ENFILE.
-int hrt_signal_open(int signal, int *_Nonnull out_fd);
-
-// How many came since the last call. 0 if the signal is not open.
-uint64_t hrt_signal_take(int signal);
-
-// Puts the former handler back and closes the descriptor. Not from a signal handler.
-void hrt_signal_close(int signal);
-
 #endif

@@ -1,4 +1,4 @@
-#include "include/hrt_thread.h"
+#include "../include/hrt_thread.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "hrt_status.h"
-#include "include/hrt_loop.h"
+#include "../hrt_status.h"
+#include "../include/hrt_signal.h"
 
 enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
 

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hrt_status.h"
+#include "../hrt_status.h"
 #include "hrt_wait_parts.h"
 
 // What the thread sleeps until, where the handler can reach it. A signal that comes before the system call is entered

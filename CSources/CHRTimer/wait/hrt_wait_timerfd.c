@@ -5,7 +5,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "hrt_status.h"
+#include "../hrt_status.h"
 #include "hrt_wait_parts.h"
 
 // Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither need be read.

@@ -1,4 +1,4 @@
-#include "include/hrt_loop.h"
+#include "../include/hrt_loop.h"
 
 #include <event2/event.h>
 #include <fcntl.h>
@@ -12,9 +12,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "hrt_status.h"
-#include "include/hrt_thread.h"
-#include "hrt_wait_parts.h"
+#include "../clock/hrt_futex.h"
+#include "../clock/hrt_spin.h"
+#include "../hrt_status.h"
+#include "../include/hrt_thread.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
@@ -296,7 +297,7 @@ int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
     int64_t spun_ns = 0;
     int64_t now_ns = hrt_clock_now_ns(loop->clock);
-    now_ns = hrt_wait_spin(&loop->woken, loop->clock, deadline_ns, now_ns, INT64_MAX, &spun_ns);
+    now_ns = hrt_spin(&loop->woken, loop->clock, deadline_ns, now_ns, INT64_MAX, &spun_ns);
     hrt_margin_record_spin(margin, spun_ns);
     return now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }

@@ -1,4 +1,4 @@
-#include "include/hrt_histogram.h"
+#include "../include/hrt_histogram.h"
 
 #include <errno.h>
 #include <math.h>

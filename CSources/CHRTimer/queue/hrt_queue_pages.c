@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "hrt_queue_parts.h"
-#include "hrt_status.h"
+#include "../hrt_status.h"
 
 enum { PAGE_BYTES = 4096, PAGES_PER_LOOK = 1024 };
 

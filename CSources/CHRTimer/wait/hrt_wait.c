@@ -1,4 +1,4 @@
-#include "include/hrt_wait.h"
+#include "../include/hrt_wait.h"
 
 #include <errno.h>
 #include <stdlib.h>

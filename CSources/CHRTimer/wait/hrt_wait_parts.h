@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "include/hrt_loop.h"
-#include "include/hrt_wait.h"
+#include "../include/hrt_loop.h"
+#include "../include/hrt_wait.h"
 
 struct hrt_wait {
     // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits and needless wakes.
@@ -32,11 +32,6 @@ static inline int hrt_wait_consume_wake(hrt_wait *wait) {
     return atomic_exchange(&wait->woken, 0) ? HRT_WAIT_WOKEN : HRT_WAIT_TIMED_OUT;
 }
 
-// Sleeps while the word is 0, until the deadline on the clock, which is not HRT_CLOCK_BOOT, comes (true), the word is
-// woken, or for no reason (false).
-bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
-void hrt_futex_wake(_Atomic uint32_t *word);
-
 // One file each: hrt_wait_futex.c, hrt_wait_timerfd.c, hrt_wait_nanosleep.c. `open` gives 0 or a negative errno.
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_futex_wake(hrt_wait *wait);
@@ -51,11 +46,5 @@ int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_nanosleep_wake(hrt_wait *wait);
 
 int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns);
-
-// Reads the clock from now_ns on until the deadline, until *woken is not 0, which it leaves so, or if more than
-// longest_ns is left: the clock was set back. Gives the last reading; adds the time that it took of the processor to
-// *spun_ns.
-int64_t hrt_wait_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns, int64_t now_ns,
-                      int64_t longest_ns, int64_t *spun_ns);
 
 #endif

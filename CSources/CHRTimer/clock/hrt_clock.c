@@ -1,6 +1,6 @@
-#include "include/hrt_clock.h"
+#include "../include/hrt_clock.h"
 
-#include "hrt_status.h"
+#include "../hrt_status.h"
 
 void hrt_clock_sleep_until(hrt_clock clock, int64_t deadline_ns) {
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);

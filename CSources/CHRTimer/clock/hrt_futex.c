@@ -1,10 +1,11 @@
+#include "hrt_futex.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hrt_status.h"
-#include "hrt_wait_parts.h"
+#include "../hrt_status.h"
 
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
     // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
@@ -24,13 +25,3 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
 }
 
 void hrt_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
-
-int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
-    for (;;) {
-        bool is_over = hrt_futex_sleep(&wait->woken, wait->clock, deadline_ns);
-        if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
-        if (is_over) return HRT_WAIT_TIMED_OUT;
-    }
-}
-
-void hrt_wait_futex_wake(hrt_wait *wait) { hrt_futex_wake(&wait->woken); }

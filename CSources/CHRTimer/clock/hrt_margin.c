@@ -1,8 +1,8 @@
-#include "include/hrt_margin.h"
+#include "../include/hrt_margin.h"
 
 #include <string.h>
 
-#include "include/hrt_clock.h"
+#include "../include/hrt_clock.h"
 
 enum {
     LOWEST_OCTAVE = 8,  // 2^8 ns = 256 ns, less than any wake takes

@@ -1,0 +1,16 @@
+#ifndef HRT_FUTEX_H
+#define HRT_FUTEX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "../include/hrt_clock.h"
+
+// Sleeps while the word is 0, until the deadline on the clock, which is not HRT_CLOCK_BOOT, comes (true), the word is
+// woken, or for no reason (false). futex(2), FUTEX_WAIT_BITSET.
+bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
+
+// Wakes one thread that sleeps on the word; the caller has set it. Any thread; async-signal-safe.
+void hrt_futex_wake(_Atomic uint32_t *word);
+
+#endif
