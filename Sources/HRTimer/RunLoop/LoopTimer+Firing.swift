@@ -34,18 +34,17 @@ extension LoopTimer {
         state.withLock { state -> Call? in
             // The loop holds a deadline of no timer that is firing; moved ones are armed when the handler has returned.
             guard let handler = state.handler, !state.isFiring, state.isIn(loop) else { return nil }
-            let tick = state.repetition.tick(deadline_ns: state.deadline_ns, now_ns: now_ns)
-            guard tick.isCalled else {
-                state.uncountedTicks += tick.missed
-                if let next_ns = tick.next_ns { Self.arm(at: next_ns, &state, loop) }
+            var ticks = TickCount(deadline_ns: state.deadline_ns, untold: state.uncountedTicks)
+            guard let told = state.repetition.begin(&ticks, now_ns: now_ns) else {
+                state.uncountedTicks = ticks.untold
+                Self.arm(at: ticks.deadline_ns, &state, loop)
                 return nil
             }
             state.isFiring = true
             state.isMoved = false
             state.lastFired_ns = state.deadline_ns
-            state.missedTicks = state.uncountedTicks + tick.missed
-            // Those were in this call; what passes during the call is counted at its end.
-            state.uncountedTicks = -tick.missed
+            state.missedTicks = told
+            state.ticksAfter = ticks
             return Call(handler: handler)
         }
     }
@@ -63,27 +62,13 @@ extension LoopTimer {
             if state.isMoved {
                 state.uncountedTicks = 0
             } else {
-                state.deadline_ns = Self.next(after: &state, now_ns: loop.time.now_ns)
+                state.repetition.end(&state.ticksAfter, now_ns: loop.time.now_ns)
+                state.deadline_ns = state.ticksAfter.deadline_ns
+                state.uncountedTicks = state.ticksAfter.untold
             }
             guard state.isIn(loop) else { return .elsewhere }
             Self.arm(at: state.deadline_ns, &state, loop)
             return .armed
-        }
-    }
-
-    /// The deadline after the one just fired. One computation, however many ticks were missed.
-    private static func next(after state: inout State, now_ns: Int64) -> Int64 {
-        switch state.repetition.policy {
-        case .delay:
-            state.uncountedTicks = 0
-            return now_ns.addingSaturating(state.repetition.interval_ns)
-        case .burst:
-            state.uncountedTicks = 0
-            return state.deadline_ns.addingSaturating(state.repetition.interval_ns)
-        case .merge, .skip:
-            let (missed, next_ns) = state.repetition.onGrid(after: state.deadline_ns, now_ns: now_ns)
-            state.uncountedTicks += missed
-            return next_ns
         }
     }
 

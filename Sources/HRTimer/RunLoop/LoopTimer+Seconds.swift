@@ -7,7 +7,7 @@ extension LoopTimer {
     public convenience init(
         timeInterval: Double,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {
@@ -24,7 +24,7 @@ extension LoopTimer {
     public static func scheduled(
         timeInterval: Double,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {

@@ -42,6 +42,8 @@ public final class LoopTimer: Sendable {
         /// Ticks without a call since the last call, and as the handler sees them.
         var uncountedTicks = 0
         var missedTicks = 0
+        /// What follows the call that runs, unless it is moved.
+        var ticksAfter = TickCount(deadline_ns: .max)
         /// The date in seconds that was given for a deadline.
         var givenDate: (deadline_ns: Int64, seconds: Double)?
 
@@ -105,7 +107,7 @@ public final class LoopTimer: Sendable {
     public convenience init(
         timeInterval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {
@@ -125,7 +127,7 @@ public final class LoopTimer: Sendable {
         fireAt instant: MonotonicInstant,
         interval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {
@@ -144,7 +146,7 @@ public final class LoopTimer: Sendable {
     public static func scheduled(
         timeInterval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {
