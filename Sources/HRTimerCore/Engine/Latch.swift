@@ -1,4 +1,4 @@
-package import CHRTimer
+import CHRTimer
 
 /// Something that comes once, for which any number of threads wait: `hrt_latch`, a futex and no descriptor.
 ///
