@@ -15,6 +15,7 @@
 #include "hrt_fork.h"
 #include "hrt_histogram.h"
 #include "hrt_latch.h"
+#include "hrt_lock.h"
 #include "hrt_loop.h"
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"

@@ -1,11 +1,11 @@
 import CHRTimer
 import Glibc
-import HRTimerCore
+import HRTimer
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A latch") struct LatchTests {
+@Suite("A latch") struct LatchContractTests {
     /// What several threads write, and read after the latch has come.
     private final class Shared: Sendable {
         let latch = Latch()
@@ -37,7 +37,7 @@ import Testing
             usleep(useconds_t(round * 5))
             shared.written.store(1, ordering: .relaxed)
             shared.latch.open()
-            for thread in threads { pthread_join(thread, nil) }
+            for thread in threads { join(thread) }
             #expect(shared.early.load(ordering: .relaxed) == 0)
         }
     }
