@@ -268,7 +268,9 @@ extension EngineState {
     private mutating func begin(_ due: hrt_due, _ now_ns: Int64) -> Call? {
         let token = schedule.token(due)
         let call_ns = max(now_ns, due.deadline_ns)
-        if timers[token.slot].isOwned { return beginOwned(due, token, now_ns) }
+        if timers[token.slot].isOwned, case .staged(let owner) = timers[token.slot].action {
+            return begin(owner, due, token, now_ns)
+        }
         var ticks = TickCount(deadline_ns: due.deadline_ns, untold: timers[token.slot].untold)
         let repetition = timers[token.slot].repetition
         guard let told = repetition.begin(&ticks, now_ns: call_ns) else {
@@ -282,8 +284,12 @@ extension EngineState {
         return makeUp(due, token, told, ticks, nil, now_ns)
     }
 
-    private mutating func beginOwned(_ due: hrt_due, _ token: TimerToken, _ now_ns: Int64) -> Call? {
-        guard case .staged(let owner) = timers[token.slot].action else { return nil }
+    private mutating func begin(
+        _ owner: any StagedHandler,
+        _ due: hrt_due,
+        _ token: TimerToken,
+        _ now_ns: Int64
+    ) -> Call? {
         if let later_ns = owner.laterDeadline() {
             schedule.armPlain(token, later_ns)
             return nil
