@@ -51,6 +51,11 @@ bool cbench_block_fire(cbench_block *block, int64_t woke_ns) {
 
 bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     if (block->count == block->capacity) return false;
+    if (block->settling > 0) {
+        block->settling--;
+        block->next_deadline_ns += deadlines * block->interval_ns;
+        return true;
+    }
     block->fires[block->count] = (cbench_fire){.deadline_ns = block->next_deadline_ns, .woke_ns = woke_ns};
     block->next_deadline_ns += deadlines * block->interval_ns;
     block->count += 1;

@@ -51,6 +51,20 @@ const void *cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer,
     return old;
 }
 
+const void *cbench_locked_heap_cancel(cbench_locked_heap *locked, size_t timer) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.cancel(locked->heap, timer);
+    const void *old = locked->handlers[timer];
+    pthread_mutex_unlock(&locked->mutex);
+    return old;
+}
+
+void cbench_locked_heap_move(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.move(locked->heap, timer, deadline_ns);
+    pthread_mutex_unlock(&locked->mutex);
+}
+
 const void *cbench_locked_heap_handler(const cbench_locked_heap *locked, size_t timer) {
     return locked->handlers[timer];
 }

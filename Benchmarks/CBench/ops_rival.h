@@ -35,6 +35,7 @@ struct cbench_queue_ops {
     // Fires what is due, or a part of it: false once nothing more is. NULL if the rival has no time.
     bool (*take_due)(void *queue, int64_t now_ns, struct cbench_fired *fired);
     size_t (*memory_bytes)(void *queue);
+    void (*cancel)(void *queue, size_t timer);  // its number may be added again; NULL if nobody asks
     bool takes_all_at_once;  // its clock cannot be told the time; all that is armed in the past fires in one call
 };
 

@@ -143,8 +143,12 @@ static void add(void *opaque, size_t timer, int64_t deadline_ns) {
     heap_arm(heap, heap->tokens[timer], deadline_ns);
 }
 
-static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+static void cancel(void *opaque, size_t timer) {
     heap_remove(opaque, ((struct heap *)opaque)->tokens[timer]);
+}
+
+static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    cancel(opaque, timer);
     add(opaque, timer, deadline_ns);
 }
 
@@ -170,5 +174,5 @@ static size_t memory_bytes(void *opaque) {
 
 const struct cbench_queue_ops cbench_rival_binary_heap = {
     .id = "heap.binary", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes, .cancel = cancel,
 };

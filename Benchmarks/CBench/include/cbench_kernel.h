@@ -31,6 +31,7 @@ typedef struct {
     int64_t first_deadline_ns;
     int64_t interval_ns;
     int64_t next_deadline_ns;
+    size_t settling;  // so many fires more are left out: what fires is still learning
     // Taken right after the first and the last stamp: what is between them is the steady state, without setting up.
     cbench_usage at_first;
     cbench_usage at_last;
@@ -90,8 +91,18 @@ void cbench_locked_heap_add(cbench_locked_heap *_Nonnull heap, size_t timer, int
                             const void *_Nonnull handler);
 const void *_Nonnull cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns,
                                                 const void *_Nonnull handler);
+// The same in two, for who holds them against something that is asked twice: takes the timer out,
+// gives back what it called, and leaves its number to be added again.
+const void *_Nonnull cbench_locked_heap_cancel(cbench_locked_heap *_Nonnull heap, size_t timer);
+// Another deadline for the same timer.
+void cbench_locked_heap_move(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
 // What the timer calls.
 const void *_Nonnull cbench_locked_heap_handler(const cbench_locked_heap *_Nonnull heap, size_t timer);
+
+// How many mutexes the calling thread has locked by pthread_mutex_lock(3) while counting was on. Any
+// thread turns it on and off, for all. False where nothing can be counted (under sanitizers).
+bool cbench_count_locks(bool is_on);
+uint64_t cbench_thread_locks(void);
 
 // How many blocks of memory the calling thread has allocated; 0 where that is not counted (under sanitizers).
 uint64_t cbench_thread_allocations(void);
