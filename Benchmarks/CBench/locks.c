@@ -1,7 +1,7 @@
-// Counts the mutexes that each thread locks: pthread_mutex_lock(3) in place of glibc's own, to which
-// it goes on. An executable's symbols come before those of its libraries (ld.so(8)), so that what
-// the Swift runtime and Dispatch lock by it counts too. Sanitizers replace it themselves: there
-// nothing is counted. Without a call that turns it on, it costs one branch.
+// Counts the mutexes that each thread locks: pthread_mutex_lock(3) in place of glibc's own, to
+// which it goes on. An executable's symbols come before those of its libraries (ld.so(8)), so that
+// what the Swift runtime and Dispatch lock by it counts too. Sanitizers replace it themselves:
+// there nothing is counted. Without a call that turns it on, it costs one branch.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
