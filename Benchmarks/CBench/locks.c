@@ -43,7 +43,15 @@ bool cbench_count_locks(bool is_on) {
     atomic_store_explicit(&counts_locks, is_on, memory_order_relaxed);
     return true;
 }
-uint64_t cbench_thread_locks(void) { return locks; }
+
+// A lock of the library's own counts by itself, where the library has one and is built so that it
+// counts: weak, so that it may be missing.
+extern uint64_t hrt_lock_taken_by_thread(void) __attribute__((weak));
+
+uint64_t cbench_thread_locks(void) {
+    bool is_on = atomic_load_explicit(&counts_locks, memory_order_relaxed);
+    return locks + (is_on && hrt_lock_taken_by_thread != NULL ? hrt_lock_taken_by_thread() : 0);
+}
 
 #else
 

@@ -106,8 +106,10 @@ void cbench_locked_heap_move(cbench_locked_heap *_Nonnull heap, size_t timer, in
 const void *_Nonnull cbench_locked_heap_handler(const cbench_locked_heap *_Nonnull heap,
                                                 size_t timer);
 
-// How many mutexes the calling thread has locked by pthread_mutex_lock(3) while counting was on.
-// Any thread turns it on and off, for all. False where nothing can be counted (under sanitizers).
+// How many mutexes the calling thread has locked by pthread_mutex_lock(3) while counting was on,
+// and while it is on, how many locks of the library's own it has taken so far. Differences say
+// something if it was on at both. Any thread turns it on and off, for all. False where nothing can
+// be counted (under sanitizers).
 bool cbench_count_locks(bool is_on);
 uint64_t cbench_thread_locks(void);
 

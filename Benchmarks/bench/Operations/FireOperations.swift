@@ -54,11 +54,12 @@ enum FireOperations {
         }
         // Known where all were called by one thread.
         let isOneThread = first.usage.thread_id == last.usage.thread_id
-        let locks = canCountLocks && isOneThread && timers > 1 ? last.locks - first.locks : nil
+        let locks = canCountLocks && isOneThread && timers > 1 ? last.locks - first.locks : 0
         return OperationSample(
             nsPerOp: Double(last.now_ns - due_ns) / Double(timers),
             cpuPerOp_ns: Double(last.usage.process_cpu_ns - before.process_cpu_ns) / Double(timers),
-            locksPerOp: locks.map { Double($0) / Double(timers - 1) },
+            // Nobody fires without one: none means that they are not counted in this build.
+            locksPerOp: locks > 0 ? Double(locks) / Double(timers - 1) : nil,
             early: first.now_ns < due_ns ? 1 : 0
         )
     }

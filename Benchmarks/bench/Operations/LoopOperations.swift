@@ -91,7 +91,8 @@ extension PublicOperations {
                 }
             }
         }
-        if canCountLocks { sample.locksPerOp = Double(cbench_thread_locks() - locks) / Double(timers) }
+        let taken = cbench_thread_locks() - locks
+        if canCountLocks, taken > 0 { sample.locksPerOp = Double(taken) / Double(timers) }
         return sample
     }
 
