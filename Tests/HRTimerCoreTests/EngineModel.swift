@@ -6,8 +6,12 @@ import HRTimerCore
 /// * Time goes to the earliest wake of all engines; of equal ones to that of the engine that was made first. An engine whose
 ///   handler runs has none.
 /// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
-/// * An engine that is awake calls whatever is due, by the clock as it reads before each call, in the order of (deadline,
-///   arming). What a handler arms for the deadline that is being fired, or an earlier one, waits until nothing else is due.
+/// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
+///   (deadline, arming). What a handler arms for the deadline that is being fired, or an earlier one, waits until nothing
+///   else is due.
+/// * Lateness and missed ticks are judged by the clock as it reads before each call.
+/// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
+///   instant that they have reached by the end of that, and nothing more.
 /// * A repeating timer is armed anew when its handler returns, unless that has moved it.
 final class EngineModel: EngineWorld {
     private struct Timer {
@@ -81,11 +85,16 @@ final class EngineModel: EngineWorld {
     }
 
     func advance(to instant_ns: Int64) {
-        while let (engine, wake_ns) = nextWake(), wake_ns <= max(instant_ns, now_ns) {
+        fire(upTo: instant_ns)
+        now_ns = max(now_ns, instant_ns)
+        if now_ns > instant_ns { fire(upTo: now_ns) }
+    }
+
+    private func fire(upTo limit_ns: Int64) {
+        while let (engine, wake_ns) = nextWake(), wake_ns <= limit_ns {
             now_ns = max(now_ns, wake_ns)
             run(engine)
         }
-        now_ns = max(now_ns, instant_ns)
     }
 
     private func nextWake() -> (engine: Int, wake_ns: Int64)? {
@@ -107,24 +116,25 @@ final class EngineModel: EngineWorld {
     }
 
     private func run(_ engine: Int) {
-        while let timer = nextDue(engine) {
+        let limit_ns = now_ns
+        while let timer = nextDue(engine, limit_ns) {
             fire(timer, engine)
         }
         engines[engine].fired_ns = nil
     }
 
     /// Those that were put off have their turn when nothing else is due.
-    private func nextDue(_ engine: Int) -> Int? {
-        if let next = earliest(engine) { return next }
+    private func nextDue(_ engine: Int, _ limit_ns: Int64) -> Int? {
+        if let next = earliest(engine, limit_ns) { return next }
         engines[engine].fired_ns = nil
         for timer in timers.indices where timers[timer].plan.engine == engine { timers[timer].isPutOff = false }
-        return earliest(engine)
+        return earliest(engine, limit_ns)
     }
 
-    private func earliest(_ engine: Int) -> Int? {
+    private func earliest(_ engine: Int, _ limit_ns: Int64) -> Int? {
         var next: (deadline_ns: Int64, arming: Int, timer: Int)?
         for (number, timer) in timers.enumerated() where timer.isLive && timer.plan.engine == engine {
-            guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, deadline_ns <= now_ns, !timer.isPutOff
+            guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, deadline_ns <= limit_ns, !timer.isPutOff
             else { continue }
             if let found = next, (found.deadline_ns, found.arming) < (deadline_ns, timer.arming) { continue }
             next = (deadline_ns, timer.arming, number)
