@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import Glibc
 import HRTimer
 import TestSupport
@@ -100,5 +101,40 @@ import Testing
             }
             _ = try Waiter(.timerfd)
         }
+    }
+
+    @Test("A loop's wait is exact whatever the thread's slack: the timerfd, which has none, waits for the last of it")
+    func slack() async {
+        // In a process of its own: a loop that is woken arms its timerfd too.
+        await #expect(processExitsWith: .success) {
+            let slack_ns: Int64 = 50_000_000
+            #expect(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)) == 0)
+            var created: OpaquePointer?
+            #expect(hrt_loop_create(&created) == 0)
+            let loop = created!
+            var trace: OpaquePointer?
+            try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
+            var best_ns = Int64.max
+            // Less than the slack, and more.
+            for delay_ns in [20_000_000, 70_000_000, 20_000_000, 70_000_000] as [Int64] {
+                let before = Self.settimes(trace!)
+                let deadline_ns = MonotonicInstant.now.nanoseconds + delay_ns
+                #expect(hrt_loop_wait(loop, deadline_ns) == 0)
+                let late_ns = MonotonicInstant.now.nanoseconds - deadline_ns
+                #expect(late_ns >= 0)
+                best_ns = min(best_ns, late_ns)
+                // Woken by an interrupt within the slack; on a machine so busy that it came late there is nothing left.
+                if late_ns < slack_ns, delay_ns < slack_ns { #expect(Self.settimes(trace!) == before + 1) }
+            }
+            ctest_trace_end(trace!)
+            hrt_loop_destroy(loop)
+            #expect(best_ns < slack_ns / 2)
+        }
+    }
+
+    private static func settimes(_ trace: OpaquePointer) -> UInt32 {
+        var counts = [UInt32](repeating: 0, count: Int(CTEST_SYSCALLS))
+        ctest_trace_counts(trace, &counts)
+        return counts[Int(CTEST_TIMERFD_SETTIME)]
     }
 }
