@@ -209,6 +209,30 @@ import Testing
         #expect(spun_ns / 1000 < 3000)
     }
 
+    @Test("At the rates of frames it covers one wake of twelve that is a little later; at 1 kHz not")
+    func generosityAtFrames() {
+        for (sleep_ns, isCovered) in [(16_666_667, true), (1_000_000, false)] as [(Int64, Bool)] {
+            var margin = make(budget: 0.0125)
+            var used_ns: Int64 = 0
+            for index in 0..<240 {
+                used_ns = hrt_margin_ns(&margin, sleep_ns, Int64(index) * sleep_ns)
+                // The last one of the twelve was eleven wakes ago.
+                let latency_ns: Int64 = index % 12 == 0 ? 60_000 : 50_000
+                hrt_margin_record_wake(&margin, sleep_ns, latency_ns)
+            }
+            #expect((used_ns >= 60_000) == isCovered)
+        }
+    }
+
+    @Test("A spin of less than nothing adds nothing to what may be spun")
+    func negativeSpin() {
+        var margin = make(budget: 0.5)
+        hrt_margin_record_spin(&margin, 1000)
+        let allowance_ns = margin.allowance_ns
+        hrt_margin_record_spin(&margin, -1000)
+        #expect(margin.allowance_ns == allowance_ns)
+    }
+
     @Test("Five wakes teach it, whatever it expected", arguments: [5000, 30_000, 60_000, 120_000, 250_000])
     func learns(latency_ns: Int64) {
         let frame_ns: Int64 = 16_666_667
