@@ -1,5 +1,4 @@
 import CHRTimer
-import CTestSupport
 import Glibc
 import HRTimer
 import Synchronization
@@ -9,32 +8,6 @@ import Testing
 /// What holds in a child of fork(2), where the forking thread is the only one. Each test is a process of its own, and forks
 /// under load: the threads that the child has lost are in the middle of something.
 @Suite(.serialized) struct ForkTests {
-    /// Says a word to the parent.
-    private typealias Say = @Sendable (String) -> Void
-
-    private final class Body {
-        let run: (@escaping Say) -> Void
-        init(_ run: @escaping (@escaping Say) -> Void) { self.run = run }
-    }
-
-    /// What a child says that calls `body`, one line a word; it has 10 s for each.
-    private static func inChild(_ body: @escaping (@escaping Say) -> Void) -> [String] {
-        var text = [CChar](repeating: 0, count: 4096)
-        let boxed = Body(body)
-        let outcome = ctest_in_child(
-            { context, fd in
-                Unmanaged<Body>.fromOpaque(context!).takeUnretainedValue().run { ctest_say(fd, $0) }
-            },
-            Unmanaged.passUnretained(boxed).toOpaque(),
-            10_000,
-            &text,
-            text.count
-        )
-        withExtendedLifetime(boxed) {}
-        let said = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        return said.split(separator: "\n").map(String.init) + (outcome == 0 ? [] : ["failed: \(outcome)"])
-    }
-
     /// Threads that call `work` again and again until it ends.
     private final class Load: Sendable {
         private let isOver = Atomic(false)
@@ -61,9 +34,9 @@ import Testing
     func generation() async {
         await #expect(processExitsWith: .success) {
             let before = hrt_fork_generation()
-            let words = Self.inChild { say in
+            let words = inChild { say in
                 say("\(hrt_fork_generation() - before)")
-                for word in Self.inChild({ say in say("\(hrt_fork_generation() - before)") }) { say(word) }
+                for word in inChild({ say in say("\(hrt_fork_generation() - before)") }) { say(word) }
             }
             #expect(words == ["1", "2"])
             #expect(hrt_fork_generation() == before)
@@ -102,7 +75,7 @@ import Testing
             pause(.milliseconds(20))
             let isAbandoned = guarded.value.isAbandoned
             #expect(!isAbandoned)
-            let words = Self.inChild { say in
+            let words = inChild { say in
                 say("\(guarded.value.isAbandoned)")
                 say("\(guarded.value.withLock { $0 })")
                 say("\(guarded.value.isAbandoned)")
@@ -141,7 +114,7 @@ import Testing
                 held.value.unlock()
             }
             Self.wait(for: isHeld)
-            let words = Self.inChild { say in
+            let words = inChild { say in
                 box.removeAll()
                 say("\(canaries.count)")
             }
@@ -165,7 +138,7 @@ import Testing
             let latch = Latch()
             let load = try Load(threads: 3) { for one in guarded { one.value.withLock { $0 += 1 } } }
             for _ in 0..<200 {
-                let words = Self.inChild { say in
+                let words = inChild { say in
                     for one in guarded { one.value.withLock { $0 += 1 } }
                     Self.wait(for: latch)
                     say("\(latch.isOpen)")
@@ -196,7 +169,7 @@ import Testing
             }
             let pending = engine.schedule(at: .now.advanced(by: .seconds(3600))) { _ in }
             for _ in 0..<100 {
-                let words = Self.inChild { say in
+                let words = inChild { say in
                     say("\(engine.cancel(pending)) \(engine.cancelAndWait(pending)) \(engine.liveTimers)")
                     say("\(engine.reschedule(pending, at: .now))")
                     say("\(engine.schedule(at: .now) { _ in } == .stale)")
@@ -239,7 +212,7 @@ import Testing
                 source.cancelAndWait()
             }
             for _ in 0..<100 {
-                let words = Self.inChild { say in
+                let words = inChild { say in
                     source.suspend()
                     source.resume()
                     source.schedule(deadline: .now.advanced(by: .seconds(1)))
@@ -271,7 +244,7 @@ import Testing
                 timer.invalidate()
             }
             for _ in 0..<100 {
-                let words = Self.inChild { say in
+                let words = inChild { say in
                     worker.loop.perform { say("performed") }
                     worker.loop.wakeUp()
                     worker.loop.stop()

@@ -1,19 +1,27 @@
 // Drepper's mutex ("Futexes Are Tricky", 2011) with a generation in its word.
 #include "../include/hrt_lock.h"
 
-#include "../clock/hrt_futex.h"
-#include "../clock/hrt_spin.h"
+#include "hrt_futex.h"
+#include "hrt_spin.h"
 #include "../include/hrt_fork.h"
 
 // The word: 0, or the generation above two bits.
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
-// A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes 10 to 50 ns.
+// A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
+// 10 to 50 ns.
 enum { LOOKS_BEFORE_SLEEP = 40 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
 
-static inline uint32_t held_now(void) { return hrt_fork_generation() << GENERATION_SHIFT | IS_HELD; }
+static inline uint32_t held_now(void) {
+    return hrt_fork_generation() << GENERATION_SHIFT | IS_HELD;
+}
+
+static inline bool exchange(_Atomic uint32_t *word, uint32_t *seen, uint32_t wanted) {
+    return atomic_compare_exchange_strong_explicit(word, seen, wanted, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
 
 static inline bool is_of_another_process(uint32_t word, uint32_t held) {
     return word != 0 && (word | HAS_WAITERS) != (held | HAS_WAITERS);
@@ -22,7 +30,7 @@ static inline bool is_of_another_process(uint32_t word, uint32_t held) {
 // Succeeds if it is free, or held by nobody of this process.
 static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, uint32_t wanted) {
     if (*seen != 0 && !is_of_another_process(*seen, held)) return false;
-    return atomic_compare_exchange_strong_explicit(word, seen, wanted, memory_order_acquire, memory_order_relaxed);
+    return exchange(word, seen, wanted);
 }
 
 __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint32_t held) {
@@ -36,9 +44,7 @@ __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint3
     // With the bit set, as there may be others that sleep: one wake too many at most.
     while (!try(word, &seen, held, held | HAS_WAITERS)) {
         if (seen == 0 || is_of_another_process(seen, held)) continue;  // it changed in between
-        if ((seen & HAS_WAITERS) != 0 ||
-            atomic_compare_exchange_strong_explicit(word, &seen, held | HAS_WAITERS, memory_order_relaxed,
-                                                    memory_order_relaxed)) {
+        if ((seen & HAS_WAITERS) != 0 || exchange(word, &seen, held | HAS_WAITERS)) {
             hrt_futex_wait(word, held | HAS_WAITERS);
             seen = atomic_load_explicit(word, memory_order_relaxed);
         }
@@ -47,10 +53,7 @@ __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint3
 
 void hrt_lock_acquire(hrt_lock *lock) {
     uint32_t free = 0, held = held_now();
-    if (!atomic_compare_exchange_strong_explicit(word_of(lock), &free, held, memory_order_acquire,
-                                                 memory_order_relaxed)) {
-        acquire_late(word_of(lock), held);
-    }
+    if (!exchange(word_of(lock), &free, held)) acquire_late(word_of(lock), held);
 }
 
 void hrt_lock_release(hrt_lock *lock) {
@@ -59,5 +62,6 @@ void hrt_lock_release(hrt_lock *lock) {
 }
 
 bool hrt_lock_is_abandoned(const hrt_lock *lock) {
-    return is_of_another_process(atomic_load_explicit(word_of((hrt_lock *)lock), memory_order_relaxed), held_now());
+    uint32_t word = atomic_load_explicit(word_of((hrt_lock *)lock), memory_order_relaxed);
+    return is_of_another_process(word, held_now());
 }
