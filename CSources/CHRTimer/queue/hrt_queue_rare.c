@@ -45,10 +45,7 @@ bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t
     struct hrt_lane *lane = hrt_lane_make(queue, HRT_TOLERANT);
     if (lane == NULL) return hrt_rare_arm_ordinary(queue, index, key);
     leave(queue, index);
-    uint64_t end;
-    if (__builtin_add_overflow(key, (uint64_t)tolerance_ns, &end)) end = HRT_KEY_NEVER;
-    lane->windows->of[index].end = end;
-    if (end < lane->windows->wake) lane->windows->wake = end;
+    hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
     return arm_in(queue, lane, index, key);
 }
 
@@ -56,9 +53,7 @@ void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key, ui
     struct hrt_node *node = hrt_node_at(queue, index);
     struct hrt_lane *lane = hrt_lane_of(queue, node);
     uint64_t last = queue->armings;
-    if (lane->windows != NULL && lane->windows->of[index].end < lane->windows->wake) {
-        lane->windows->wake = lane->windows->of[index].end;
-    }
+    if (lane->windows != NULL) hrt_windows_open(lane->windows, index, lane->windows->end_of.keys[index]);
     queue->armings = (arming | HRT_ARMED) - 1;
     arm_in(queue, lane, index, key);
     queue->armings = last;
