@@ -367,7 +367,7 @@ static inline hrt_due hrt_node_due(uint32_t index, const struct hrt_node *node) 
 
 // Apart from the common paths (hrt_queue_rare.c). Each returns what the path that ends in it does.
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token);
-int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key);
+int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue);
 bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
 bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
