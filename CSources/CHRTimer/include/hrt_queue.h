@@ -129,10 +129,19 @@ bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out
 // Disarms every timer; all stay live. O(timers).
 void hrt_queue_clear(hrt_queue *queue);
 
-// Gives memory back that removed timers no longer need, a bounded piece of work a call. True if there is more to do.
-// Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed. Slots are handed out
-// lowest block first, so that the high ones empty after a peak.
+// Gives memory back that removed timers no longer need, a bounded piece of work a call: about 1,024 timers, or one block
+// given to the system. True if there is more to do. After a peak of n timers it takes about n / 1,024 calls.
+//
+// Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed; of the first block
+// all beyond the last timer in it. Slots are handed out lowest block first, so that the high ones empty after a peak.
+// At the end what lies beside the timers follows: the heaps, the ends of windows, and levels of the wheel in which no
+// timer is filed.
 bool hrt_queue_trim(hrt_queue *queue);
+
+// Whether trimming is worth while: there were at least 4,096 timers, and three quarters of the most there ever were
+// since the last trimming was done are removed. O(1): ask before every sleep, and trim then until nothing is left to do
+// or something else is.
+bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Timers that exist, and timers that are armed.
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;

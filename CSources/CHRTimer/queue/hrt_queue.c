@@ -43,14 +43,16 @@ int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
 }
 
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
-    if (HRT_UNLIKELY(queue->spare_count == 0 || tolerance_ns > 0)) {
+    if (HRT_UNLIKELY(queue->spare_count == 0)) {
         return hrt_rare_schedule(queue, deadline_ns, tolerance_ns, out_token);
     }
     uint32_t slot = hrt_slab_take_spare(queue);
     struct hrt_node *node = hrt_node_of(queue, slot);
     *out_token = (hrt_token){.slot = slot, .generation = node->generation};
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) return hrt_rare_arm_new(queue, slot + 1, key);
+    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place > HRT_NOWHERE)) {
+        return hrt_rare_arm_new(queue, slot + 1, key, tolerance_ns);
+    }
     queue->armed_count++;
     node->arming = ++queue->armings;
     node->key = key;

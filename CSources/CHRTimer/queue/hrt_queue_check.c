@@ -65,9 +65,9 @@ static void check_near_node(const struct hrt_queue *queue, const struct hrt_lane
     found->near++;
     if (lane->windows == NULL) return;
     const struct hrt_windows *windows = lane->windows;
-    uint32_t entry = windows->of[index].entry;
-    require(entry < windows->count && windows->ends[entry].index == index &&
-                windows->ends[entry].end == windows->of[index].end,
+    uint32_t entry = windows->entry_of.indices[index];
+    require(entry < windows->count && windows->heap.ends[entry].index == index &&
+                windows->heap.ends[entry].end == windows->end_of.keys[index],
             "the end of the window of a node that is near stands in the heap of ends", index);
 }
 
@@ -84,10 +84,10 @@ static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lan
     }
     require(lane->run_last == previous, "the run ends at its last node", previous);
     for (uint32_t place = 0; place < lane->heap_count; place++) {
-        uint32_t index = lane->heap[place];
+        uint32_t index = lane->heap.indices[place];
         const struct hrt_node *node = hrt_node_at(queue, index);
         require(node->place == (HRT_IN_HEAP | lane->base | place), "a node of the heap knows its place", index);
-        require(place == 0 || hrt_node_is_before(hrt_node_at(queue, lane->heap[(place - 1) / 4]), node),
+        require(place == 0 || hrt_node_is_before(hrt_node_at(queue, lane->heap.indices[(place - 1) / 4]), node),
                 "no node of the heap is before its parent", index);
         check_near_node(queue, lane, index, &found);
     }
@@ -98,9 +98,9 @@ static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lan
 
 static void check_ends(const struct hrt_windows *windows) {
     for (uint32_t place = 0; place < windows->count; place++) {
-        uint32_t index = windows->ends[place].index;
-        require(windows->of[index].entry == place, "a node has one place in the heap of ends", index);
-        require(place == 0 || windows->ends[(place - 1) / 4].end <= windows->ends[place].end,
+        uint32_t index = windows->heap.ends[place].index;
+        require(windows->entry_of.indices[index] == place, "a node has one place in the heap of ends", index);
+        require(place == 0 || windows->heap.ends[(place - 1) / 4].end <= windows->heap.ends[place].end,
                 "no end is before its parent in the heap", index);
     }
 }
@@ -138,7 +138,7 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     struct earliest *of_lane = &earliest[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
     if (node->key < of_lane->key) of_lane->key = node->key;
     if (lane->windows == NULL) return;
-    uint64_t end = lane->windows->of[index].end;
+    uint64_t end = lane->windows->end_of.keys[index];
     require(end >= node->key, "a window ends after it begins", index);
     if (end < of_lane->end) of_lane->end = end;
 }

@@ -6,8 +6,6 @@
 // How many nodes a question may look at to answer exactly, before it gives a bound.
 enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
 
-static size_t heap_bytes(uint32_t blocks) { return (size_t)blocks * HRT_BLOCK_NODES * sizeof(uint32_t); }
-
 void hrt_lane_init(struct hrt_lane *lane, enum hrt_lane_number number, uint64_t tick) {
     lane->tick = tick;
     lane->look_tick = UINT64_MAX;
@@ -33,25 +31,26 @@ struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number num
     return lane;
 }
 
-// Room for the nodes of so many blocks. It is not touched until it is used. 0 or -ENOMEM.
+// Room for the nodes of so many blocks. 0 or -ENOMEM.
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks) {
     if (lane->windows != NULL && hrt_windows_reserve(lane->windows, blocks) != 0) return -ENOMEM;
-    if (blocks <= lane->heap_blocks) return 0;
-    uint32_t *heap = hrt_pages_resize(lane->heap, heap_bytes(lane->heap_blocks), heap_bytes(blocks));
-    if (heap == NULL) return -ENOMEM;
-    lane->heap = heap;
-    lane->heap_blocks = blocks;
-    return 0;
+    return hrt_room_reserve(&lane->heap, blocks, sizeof(uint32_t));
 }
 
 void hrt_lane_release(struct hrt_lane *lane) {
     hrt_windows_destroy(lane->windows);
-    hrt_pages_unmap(lane->heap, heap_bytes(lane->heap_blocks));
+    hrt_room_release(&lane->heap, sizeof(uint32_t));
+}
+
+// Gives back the room of the heap that is not used, and the levels of the wheel in which nothing is filed.
+void hrt_lane_trim(struct hrt_lane *lane) {
+    hrt_room_give_back(&lane->heap, sizeof(uint32_t), lane->heap_count, lane->heap.blocks * HRT_BLOCK_NODES);
+    hrt_wheel_trim(lane);
 }
 
 // Without the lane itself.
 size_t hrt_lane_bytes(const struct hrt_lane *lane) {
-    return hrt_pages_resident(lane->heap, heap_bytes(lane->heap_blocks)) +
+    return hrt_room_bytes(&lane->heap, sizeof(uint32_t)) +
            (lane->windows == NULL ? 0 : hrt_windows_bytes(lane->windows));
 }
 
@@ -82,7 +81,7 @@ bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_
         if (*moves_left < 0) return false;
         if (first.key >= limit || (lane->windows == NULL && first.is_exact)) {
             lane->bound = near < first.key ? near : first.key;
-            if (lane->windows != NULL) lane->windows->wake = limit;
+            if (lane->windows != NULL) hrt_windows_settled(lane->windows, limit);
             lane->certainty = HRT_EXACT;
             return true;
         }

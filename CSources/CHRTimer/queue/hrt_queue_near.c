@@ -12,15 +12,15 @@ static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
 }
 
 static void heap_put(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
-    lane->heap[place] = index;
+    lane->heap.indices[place] = index;
     hrt_node_set_place(hrt_node_at(queue, index), HRT_IN_HEAP | place);
 }
 
 static void heap_rise(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
     while (place > 0) {
         uint32_t parent = (place - 1) / FAN;
-        if (!is_before(queue, index, lane->heap[parent])) break;
-        heap_put(queue, lane, place, lane->heap[parent]);
+        if (!is_before(queue, index, lane->heap.indices[parent])) break;
+        heap_put(queue, lane, place, lane->heap.indices[parent]);
         place = parent;
     }
     heap_put(queue, lane, place, index);
@@ -33,19 +33,19 @@ static void heap_sink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t p
         uint32_t end = child + FAN < lane->heap_count ? child + FAN : lane->heap_count;
         uint32_t least = child;
         for (child++; child < end; child++) {
-            if (is_before(queue, lane->heap[child], lane->heap[least])) least = child;
+            if (is_before(queue, lane->heap.indices[child], lane->heap.indices[least])) least = child;
         }
-        if (!is_before(queue, lane->heap[least], index)) break;
-        heap_put(queue, lane, place, lane->heap[least]);
+        if (!is_before(queue, lane->heap.indices[least], index)) break;
+        heap_put(queue, lane, place, lane->heap.indices[least]);
         place = least;
     }
     heap_put(queue, lane, place, index);
 }
 
 static void heap_remove(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place) {
-    uint32_t last = lane->heap[--lane->heap_count];
+    uint32_t last = lane->heap.indices[--lane->heap_count];
     if (place == lane->heap_count) return;
-    if (place > 0 && is_before(queue, last, lane->heap[(place - 1) / FAN])) {
+    if (place > 0 && is_before(queue, last, lane->heap.indices[(place - 1) / FAN])) {
         heap_rise(queue, lane, place, last);
     } else {
         heap_sink(queue, lane, place, last);
@@ -79,6 +79,13 @@ static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const str
     }
 }
 
+// Into the heap: a node so far ahead that in the run it would be in the way of all that come before it.
+void hrt_near_file_far(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    lane->near_count++;
+    if (lane->windows != NULL) hrt_windows_put(lane->windows, index);
+    heap_rise(queue, lane, lane->heap_count++, index);
+}
+
 void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     lane->near_count++;
     if (lane->windows != NULL) hrt_windows_put(lane->windows, index);
@@ -106,7 +113,7 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t in
 
 uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {
     if (lane->heap_count == 0) return lane->run_first;
-    if (lane->run_first == 0 || is_before(queue, lane->heap[0], lane->run_first)) return lane->heap[0];
+    if (lane->run_first == 0 || is_before(queue, lane->heap.indices[0], lane->run_first)) return lane->heap.indices[0];
     return lane->run_first;
 }
 

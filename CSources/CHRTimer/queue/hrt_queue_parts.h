@@ -58,6 +58,17 @@ enum hrt_certainty {
 
 struct hrt_windows;
 
+// An array with a place for every node of the slab, so that filing never allocates. Not touched until it is used.
+struct hrt_room {
+    union {
+        void *start;
+        uint32_t *indices;
+        uint64_t *keys;
+        struct hrt_window_end *ends;
+    };
+    uint32_t blocks;  // of nodes
+};
+
 // Nodes filed by deadline: a wheel, a run and a heap.
 struct hrt_lane {
     uint64_t tick;       // the present, in ticks: all buckets up to this one are opened, or being opened
@@ -73,8 +84,7 @@ struct hrt_lane {
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
-    uint32_t *heap;      // room for every node of the slab, so that filing never allocates
-    uint32_t heap_blocks;  // that room, in blocks of nodes
+    struct hrt_room heap;         // `indices`
     struct hrt_windows *windows;  // NULL but in the lane of timers with tolerance
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket begins. Apart from the
@@ -101,6 +111,7 @@ struct hrt_queue {
     uint32_t blocks_used;       // blocks at and above this index have no memory
     uint32_t spare_count;       // free nodes that were not yet returned to their blocks
     uint32_t spares[HRT_SPARES];  // their slots
+    uint32_t peak;              // the most timers since the queue was trimmed to the end
     uint32_t trim_block;        // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_lane *lanes[HRT_LANES];  // the first is `lane`; the others are NULL until they are needed
@@ -129,11 +140,28 @@ void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes);
 void hrt_pages_unmap(void *start, size_t bytes);
 size_t hrt_pages_resident(const void *start, size_t bytes);
 
+// The pages that lie within start ... end wholly: what was there reads as zeroes.
+void hrt_pages_give_back_within(void *start, void *end);
+
+// Rooms. 0 or -ENOMEM; what was there stays.
+int hrt_room_reserve(struct hrt_room *room, uint32_t blocks, size_t bytes_per_node);
+void hrt_room_release(struct hrt_room *room, size_t bytes_per_node);
+size_t hrt_room_bytes(const struct hrt_room *room, size_t bytes_per_node);
+// What belongs to the nodes first ... before end.
+void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first, uint32_t end);
+
 // Slab (hrt_queue_slab.c)
 int hrt_slab_refill(struct hrt_queue *queue);
 void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING;
 void hrt_slab_free(struct hrt_queue *queue);
 size_t hrt_slab_bytes(const struct hrt_queue *queue);
+
+// For hrt_queue_trim: the lowest block but the first that has memory and no timer; 0 if there is none.
+uint32_t hrt_slab_empty_block(const struct hrt_queue *queue);
+bool hrt_slab_is_empty_block(const struct hrt_queue *queue, uint32_t block);
+void hrt_slab_give_back(struct hrt_queue *queue, uint32_t block);
+// The nodes at the end of the first block, from `first` on, are free and not filed.
+void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first);
 
 // There must be one: the node given back last, which is in the cache.
 static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
@@ -177,6 +205,7 @@ static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue,
 // Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next
 // timer of all that are not in the wheel.
 void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_near_file_far(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 
 // The first node of the run or the heap, 0 if there is none; and its key, HRT_KEY_NEVER if there is none.
@@ -184,27 +213,24 @@ uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *la
 uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
 
 // Windows (hrt_queue_windows.c)
-struct hrt_window {
-    uint64_t end;    // of the node's last arming with tolerance
-    uint32_t entry;  // where it stands in `ends`, if it stands there
-};
-
 struct hrt_window_end {
     uint64_t end;
     uint32_t index;
 };
 
 struct hrt_windows {
-    uint64_t wake;  // no window in which a timer is armed ends before; of the same certainty as the lane's bound
-    struct hrt_window *of;        // by node
-    struct hrt_window_end *ends;  // a heap: of every node that is near, and of some that no longer are
+    uint64_t wake;        // no window in which a timer is armed ends before; of the same certainty as the lane's bound
+    uint32_t wake_index;  // the node it came from
     uint32_t count;
-    uint32_t blocks;              // room in both, in blocks of nodes
+    struct hrt_room end_of;    // `keys` by node: the end of its last arming with tolerance
+    struct hrt_room entry_of;  // `indices` by node: where it stands in `heap`, if it stands there
+    struct hrt_room heap;      // `ends`: of every node that is near, and of some that no longer are
 };
 struct hrt_windows *hrt_windows_create(void);
 void hrt_windows_destroy(struct hrt_windows *windows);
 int hrt_windows_reserve(struct hrt_windows *windows, uint32_t blocks);
 size_t hrt_windows_bytes(const struct hrt_windows *windows);
+void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t first, uint32_t end);
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING;
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
 
@@ -217,6 +243,8 @@ struct hrt_wheel_first {
     bool is_exact;   // one has it
 };
 
+// Clears the marks of empty buckets, and gives back the memory of levels without others.
+void hrt_wheel_trim(struct hrt_lane *lane);
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
@@ -260,6 +288,7 @@ struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number num
 void hrt_lane_init(struct hrt_lane *lane, enum hrt_lane_number number, uint64_t tick);
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
 void hrt_lane_release(struct hrt_lane *lane);
+void hrt_lane_trim(struct hrt_lane *lane);
 size_t hrt_lane_bytes(const struct hrt_lane *lane);
 uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 uint64_t hrt_lane_wake(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
@@ -285,7 +314,27 @@ static HRT_ON_PATH bool hrt_lane_armed(struct hrt_lane *lane, uint32_t slot, uin
 // The timer, which was armed, is armed no longer, or is about to be armed anew.
 static inline void hrt_lane_leaves(struct hrt_lane *lane, uint32_t index, const struct hrt_node *node) {
     if (node->key == lane->bound) lane->certainty = HRT_STALE;
-    if (lane->windows != NULL && lane->windows->of[index].end == lane->windows->wake) lane->certainty = HRT_STALE;
+    if (lane->windows != NULL && index == lane->windows->wake_index) lane->certainty = HRT_STALE;
+}
+
+// The node is armed in the lane of timers with tolerance, or is about to be.
+static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index, uint64_t end) {
+    windows->end_of.keys[index] = end;
+    if (HRT_UNLIKELY(end < windows->wake)) {
+        windows->wake = end;
+        windows->wake_index = index;
+    }
+}
+
+// `wake` is known exactly: the end that stands first, or none.
+static inline void hrt_windows_settled(struct hrt_windows *windows, uint64_t wake) {
+    windows->wake = wake;
+    windows->wake_index = windows->count == 0 ? 0 : windows->heap.ends[0].index;
+}
+
+static inline uint64_t hrt_window_end(uint64_t key, int64_t tolerance_ns) {
+    uint64_t end;
+    return __builtin_add_overflow(key, (uint64_t)tolerance_ns, &end) ? HRT_KEY_NEVER : end;
 }
 
 static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
@@ -318,7 +367,7 @@ static inline hrt_due hrt_node_due(uint32_t index, const struct hrt_node *node) 
 
 // Apart from the common paths (hrt_queue_rare.c). Each returns what the path that ends in it does.
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token);
-int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key);
+int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue);
 bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
 bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;

@@ -223,7 +223,7 @@ struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt
     }
     if (first.place != HRT_NOWHERE) {
         const struct hrt_node *owner = hrt_node_at(queue, lane->owners[first.place]);
-        first.is_exact = hrt_node_is_armed(owner) && owner->key == first.key && hrt_node_lane(owner) == lane->base;
+        first.is_exact = lane->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) && owner->key == first.key && hrt_node_lane(owner) == lane->base;
     }
     return first;
 }
@@ -315,9 +315,13 @@ static void file_from_crowd(struct hrt_queue *queue, struct hrt_lane *lane, uint
                     place_for(lane, node->key) != lane->crowd;
     if (is_apart) {
         file_seen(queue, lane, index, node);
-    } else {
-        hrt_node_set_place(node, HRT_NOWHERE);
+        return;
+    }
+    hrt_node_set_place(node, HRT_NOWHERE);
+    if (lane->crowd < HRT_BUCKETS) {
         hrt_near_file(queue, lane, index);
+    } else {
+        hrt_near_file_far(queue, lane, index);
     }
 }
 
@@ -353,5 +357,19 @@ void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_l
         } while (take_round(queue, lane, bucket_at(lane, number, level_tick), moves_left));
         unmark(&lane->levels[number], level_tick & (HRT_BUCKETS - 1));
         lane->opening &= (uint8_t)~(1U << number);
+    }
+}
+
+void hrt_wheel_trim(struct hrt_lane *lane) {
+    for (unsigned number = 0; number < HRT_LEVELS; number++) {
+        struct hrt_level *level = &lane->levels[number];
+        uint32_t first = number * HRT_BUCKETS;
+        for (uint32_t bucket = 0; bucket < HRT_BUCKETS; bucket++) {
+            if (is_marked(level, bucket) && is_empty(&lane->buckets[first + bucket])) unmark(level, bucket);
+        }
+        if (level->marked_words != 0) continue;
+        hrt_pages_give_back_within(lane->earliest + first, lane->earliest + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(lane->owners + first, lane->owners + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(lane->buckets + first, lane->buckets + first + HRT_BUCKETS);
     }
 }
