@@ -115,6 +115,7 @@ static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lan
             check_bucket(queue, lane, level, number, census);
         }
     }
+    require(lane->opening == 0 || lane->look_tick == lane->tick, "time does not pass a bucket that is being opened", 0);
     require(lane->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, lane, census);
     if (lane->windows != NULL) check_ends(lane->windows);

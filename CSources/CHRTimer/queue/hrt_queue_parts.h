@@ -72,7 +72,7 @@ struct hrt_room {
 // Nodes filed by deadline: a wheel, a run and a heap.
 struct hrt_lane {
     uint64_t tick;       // the present, in ticks: all buckets up to this one are opened, or being opened
-    uint64_t look_tick;  // no marked bucket beyond the present begins before
+    uint64_t look_tick;  // no marked bucket beyond the present begins before; while one is opened it is the present
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
     uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
@@ -254,11 +254,10 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
 
 // Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it from where it is
-// filed, if it is. Does the one after the other; and does so only if it is not looked at in time.
+// filed, if it is. Does the one after the other.
 void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_wheel_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 
 // Whether the look promised by a filing in the bucket comes no later than the key.
 static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t bucket, uint64_t key) {
@@ -279,7 +278,7 @@ static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t buck
 // Moves time on, and is done, if nothing can be due by then and no bucket begins.
 static inline bool hrt_lane_passes(struct hrt_lane *lane, uint64_t now_key) {
     uint64_t now_tick = now_key >> HRT_TICK_BITS;
-    if (now_key >= lane->bound || now_tick >= lane->look_tick || lane->opening != 0) return false;
+    if (now_key >= lane->bound || now_tick >= lane->look_tick) return false;
     if (now_tick > lane->tick) lane->tick = now_tick;
     return true;
 }

@@ -22,7 +22,7 @@ static bool arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
     uint32_t place = node->place - lane->base;
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
         if (key < lane->bound) lane->bound = key;
-        hrt_wheel_file_sooner(queue, lane, index);
+        hrt_wheel_refile(queue, lane, index);
     } else if (HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key))) {
         hrt_wheel_file_listed(queue, lane);
     }

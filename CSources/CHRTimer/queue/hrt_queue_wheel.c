@@ -117,17 +117,6 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t i
     hrt_wheel_file(queue, lane, index);
 }
 
-void hrt_wheel_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
-    const struct hrt_node *node = hrt_node_at(queue, index);
-    bool is_in_wheel = hrt_node_is_filed(node) && !hrt_node_is_near(node);
-    uint32_t place = hrt_node_index(node);
-    if (is_in_wheel && hrt_wheel_looks_by(lane, place, node->key)) {
-        if (node->key < lane->earliest[place]) set_earliest(lane, place, index, node->key);
-    } else {
-        hrt_wheel_refile(queue, lane, index);
-    }
-}
-
 // Some of the nodes listed were disarmed since, moved later again, or went to the near tier or another lane; some are
 // listed twice. The first turn asks for every line that the second will write.
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
