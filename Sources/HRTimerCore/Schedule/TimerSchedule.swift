@@ -294,7 +294,7 @@ extension TimerSchedule {
         nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: Turn.size)
         var first = 0
         var count = 0
-        /// The latest deadline that was called, and the last arming before the turn began.
+        /// The latest deadline that was called, and the last arming before the first call for it.
         var called_ns = Int64.min
         var lastArming: UInt64 = 0
         /// Armed by handlers of this turn for a deadline that it had passed already: they come in the next turn, lest they
@@ -334,11 +334,13 @@ extension TimerSchedule {
             let due = turn.batch[turn.first]
             turn.first += 1
             guard isTaken(due.token) else { continue }
-            if due.deadline_ns <= turn.called_ns, due.arming > turn.lastArming {
+            if due.deadline_ns > turn.called_ns {
+                turn.called_ns = due.deadline_ns
+                turn.lastArming = hrt_queue_last_arming(queue)
+            } else if due.deadline_ns < turn.called_ns || due.arming > turn.lastArming {
                 turn.putOff.append(due)
                 continue
             }
-            turn.called_ns = due.deadline_ns
             slots[due.token.slot].phase = .firing
             return .due(due)
         }
@@ -402,7 +404,7 @@ extension TimerSchedule {
 // Memory.
 extension TimerSchedule {
     /// Whether `trim()` would be worth its while. O(1).
-    package var wantsTrim: Bool { false }
+    package var wantsTrim: Bool { hrt_queue_wants_trim(queue) }
 
     /// Gives memory back that no timer needs any more: a bounded piece of work a call. True if there is more to do. The
     /// owner trims what it keeps by slot afterwards.
