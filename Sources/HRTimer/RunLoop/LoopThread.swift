@@ -74,7 +74,7 @@ extension TimerLoop {
     private var canRun: Bool {
         state.withLock { state in
             guard let index = state.modes.known(.default) else { return false }
-            return !state.isEnded && state.hasWork(in: state.modes.served(in: index))
+            return !state.isEnded && state.hasWork(in: index)
         }
     }
 

@@ -3,94 +3,55 @@ import HRTimerCore
 extension LoopTimer {
     /// Calls the handler now, on the calling thread, whatever the mode, in or out of a loop.
     ///
-    /// The schedule of a repeating timer stays as it is. One that does not repeat is invalid afterwards, even though its
-    /// deadline has not come. Does nothing on an invalid timer. Not guarded against a handler that calls `fire()`.
+    /// The schedule of a repeating timer stays as it is, and no tick counts as missed by this call. One that does not repeat is
+    /// invalid afterwards, even though its deadline has not come. Does nothing on an invalid timer. Not guarded against a
+    /// handler that calls `fire()`.
     public func fire() {
-        let (handler, repeats) = state.withLock { state -> (Handler?, Bool) in
-            if state.handler != nil { state.lastFired_ns = state.deadline_ns }
-            return (state.handler, state.repetition.repeats)
-        }
-        guard let handler else { return }
-        handler(self)
-        if !repeats { invalidate() }
-    }
-
-    /// The loop's call for a timer it took as due at `now_ns`.
-    func fireDue(_ now_ns: Int64, on loop: TimerLoop) {
-        guard let call = beginFiring(now_ns, loop) else { return }
-        call.handler(self)
-        switch endFiring(loop) {
-        case .armed: break
-        case .fired: invalidate()
-        // The handler took it out of the loop and put it into another, which left it alone until now.
-        case .elsewhere: rearm()
-        }
-    }
-
-    private enum AfterFiring { case armed, fired, elsewhere }
-
-    /// Nil if there is nothing to call: invalid, or a tick that the policy leaves out.
-    private func beginFiring(_ now_ns: Int64, _ loop: TimerLoop) -> Call? {
-        state.withLock { state -> Call? in
-            // The loop holds a deadline of no timer that is firing; moved ones are armed when the handler has returned.
-            guard let handler = state.handler, !state.isFiring, state.isIn(loop) else { return nil }
-            let tick = state.repetition.tick(deadline_ns: state.deadline_ns, now_ns: now_ns)
-            guard tick.isCalled else {
-                state.uncountedTicks += tick.missed
-                if let next_ns = tick.next_ns { Self.arm(at: next_ns, &state, loop) }
-                return nil
-            }
-            state.isFiring = true
-            state.isMoved = false
+        let call = withState { state -> Call? in
+            guard let handler = state.handler else { return nil }
             state.lastFired_ns = state.deadline_ns
-            state.missedTicks = state.uncountedTicks + tick.missed
-            // Those were in this call; what passes during the call is counted at its end.
-            state.uncountedTicks = -tick.missed
-            return Call(handler: handler)
+            state.missedTicks = 0
+            return Call(handler: handler, repeats: state.repetition.repeats)
         }
+        guard let call else { return }
+        call.handler(self)
+        if !call.repeats { invalidate() }
     }
 
-    /// A struct for the reason of `Freed`.
+    /// A struct for the reason of `TimerCall`.
     private struct Call {
         let handler: Handler
+        let repeats: Bool
     }
+}
 
-    private func endFiring(_ loop: TimerLoop) -> AfterFiring {
-        state.withLock { state in
-            state.isFiring = false
-            guard state.handler != nil else { return .armed }
-            guard state.repetition.repeats else { return .fired }
-            if state.isMoved {
-                state.uncountedTicks = 0
-            } else {
-                state.deadline_ns = Self.next(after: &state, now_ns: loop.time.now_ns)
+// The calls of a pass.
+extension TimerLoop {
+    /// Fires what the pass took, beginning with a call that has begun already.
+    ///
+    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
+    func fireDueTimers(_ first: consuming TimerCall?) {
+        var next = first
+        while let call = next.take() {
+            call.handler(call.timer)
+            let now_ns = time.now_ns
+            let after = core.state.withLock { loop -> AfterCallAndNext in
+                let after = loop.finish(call, now_ns: now_ns)
+                return AfterCallAndNext(after: after, next: loop.nextCall(now_ns: now_ns))
             }
-            guard state.isIn(loop) else { return .elsewhere }
-            Self.arm(at: state.deadline_ns, &state, loop)
-            return .armed
+            switch after.after {
+            case .armed: break
+            case .ended(let released):
+                call.timer.leave(core, call.token)
+                withExtendedLifetime(released) {}
+            case .elsewhere: call.timer.endCallElsewhere(now_ns: now_ns)
+            }
+            next = after.next
         }
     }
 
-    /// The deadline after the one just fired. One computation, however many ticks were missed.
-    private static func next(after state: inout State, now_ns: Int64) -> Int64 {
-        switch state.repetition.policy {
-        case .delay:
-            state.uncountedTicks = 0
-            return now_ns.addingSaturating(state.repetition.interval_ns)
-        case .burst:
-            state.uncountedTicks = 0
-            return state.deadline_ns.addingSaturating(state.repetition.interval_ns)
-        case .merge, .skip:
-            let (missed, next_ns) = state.repetition.onGrid(after: state.deadline_ns, now_ns: now_ns)
-            state.uncountedTicks += missed
-            return next_ns
-        }
-    }
-
-    private static func arm(at deadline_ns: Int64, _ state: inout State, _ loop: TimerLoop) {
-        state.deadline_ns = deadline_ns
-        guard let token = state.token else { return }
-        // The loop is awake: this is its thread.
-        _ = loop.arm(token, state.arming)
+    private struct AfterCallAndNext {
+        let after: LoopState.AfterCall
+        let next: TimerCall?
     }
 }

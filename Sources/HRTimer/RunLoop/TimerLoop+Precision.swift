@@ -13,18 +13,18 @@ extension TimerLoop {
     /// Never early in any. In a loop that a host drives (`process`, an `event_base`) the host waits, and `.precise` counts as
     /// `.normal`. On a virtual time all are exact.
     public var precision: TimerPrecision {
-        get { state.withLock { $0.precision } }
-        set { change { $0.precision = newValue } }
+        get { state.withLock { $0.schedule.precision } }
+        set { change { $0.schedule.precision = newValue } }
     }
 
     /// Processor time that the loop may spin away for precise deadlines, as a fraction of one core: 0 ... 1, clamped, NaN
     /// counts as 0. Where it does not suffice the margins shrink, down to `.normal`. 0.02 at first, 20 µs a fire of a 1 kHz
     /// timer. Any thread.
     public var spinBudget: Double {
-        get { state.withLock { $0.spinBudget } }
+        get { state.withLock { $0.schedule.spinBudget } }
         set {
             let budget = newValue > 0 ? min(newValue, 1) : 0
-            change { $0.spinBudget = budget }
+            change { $0.schedule.spinBudget = budget }
         }
     }
 
