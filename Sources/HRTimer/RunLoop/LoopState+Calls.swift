@@ -47,7 +47,8 @@ extension LoopState {
         }
     }
 
-    /// Begins a pass of the innermost run: it fires what is due now, and nothing that is armed during it.
+    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when their turn comes, and
+    /// nothing that is armed during it.
     mutating func beginPass(now_ns: Int64) {
         collectDue(now_ns: now_ns)
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }

@@ -65,6 +65,7 @@ struct OverdueTimers: Sendable {
     mutating func remove(_ entry: Entry, _ modes: ModeTable.SetID) {
         guard let place = lists.firstIndex(where: { $0.modes == modes }) else { return }
         let position = lists[place].position(of: entry)
+        assert(lists[place].entries[position].token == entry.token, "the timer is in another place")
         lists[place].remove(at: position)
     }
 

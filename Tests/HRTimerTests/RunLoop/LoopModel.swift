@@ -27,8 +27,8 @@ final class LoopModel {
     private struct Run {
         let mode: String
         let limit: Int64
-        /// What the pass found due, in order, and not looked at yet; nil before the first pass.
-        var due: [(name: Int, arming: Int)]?
+        /// The time and the last arming when its pass began; nil before the first.
+        var pass: (now: Int64, arming: Int)?
     }
 
     var now: Int64 = 0
@@ -66,7 +66,7 @@ final class LoopModel {
     }
 
     func makeCommon(_ mode: String) {
-        commonModes.insert(mode)
+        guard commonModes.insert(mode).inserted else { return }
         for name in timers.keys where timers[name]!.modes.contains("common") { timers[name]!.modes.insert(mode) }
     }
 
@@ -98,30 +98,33 @@ final class LoopModel {
     /// The next call of the innermost run, or nil when that has ended.
     func next() -> Call? {
         while let run = runs.last {
-            if var due = run.due, !due.isEmpty {
-                let first = due.removeFirst()
-                runs[runs.count - 1].due = due
-                guard let timer = timers[first.name], timer.arming == first.arming, timer.modes.contains(run.mode) else {
-                    continue
-                }
-                if let call = fire(first.name, timer) { return call }
+            if let pass = run.pass, let (name, timer) = first(run.mode, pass) {
+                if let call = fire(name, timer) { return call }
                 continue
             }
-            if run.due != nil, run.limit <= now || !hasTimers(run.mode) { break }
+            if run.pass != nil, run.limit <= now || !hasTimers(run.mode) { break }
             beginPass(run)
         }
         runs.removeLast()
         return nil
     }
 
-    /// Sleeps until the first deadline of the mode, then finds what is due.
+    private func pending(_ mode: String) -> [Int: Timer] {
+        timers.filter { $0.value.arming != nil && $0.value.modes.contains(mode) }
+    }
+
+    /// Of what was due and armed when the pass began the first in order of (deadline, arming), of those in the mode now.
+    private func first(_ mode: String, _ pass: (now: Int64, arming: Int)) -> (Int, Timer)? {
+        pending(mode).filter { $0.value.deadline <= pass.now && $0.value.arming! <= pass.arming }
+            .min { ($0.value.deadline, $0.value.arming!) < ($1.value.deadline, $1.value.arming!) }
+            .map { ($0.key, $0.value) }
+    }
+
+    /// Sleeps until the first deadline of the mode.
     private func beginPass(_ run: Run) {
-        let pending = timers.filter { $0.value.arming != nil && $0.value.modes.contains(run.mode) }
-        let wake = pending.values.map(\.deadline).min() ?? .max
+        let wake = pending(run.mode).values.map(\.deadline).min() ?? .max
         now = max(now, min(wake, run.limit))
-        runs[runs.count - 1].due = pending.filter { $0.value.deadline <= now }
-            .sorted { ($0.value.deadline, $0.value.arming!) < ($1.value.deadline, $1.value.arming!) }
-            .map { ($0.key, $0.value.arming!) }
+        runs[runs.count - 1].pass = (now, armings)
     }
 
     private func fire(_ name: Int, _ timer: Timer) -> Call? {
