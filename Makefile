@@ -9,13 +9,19 @@ QUEUE = CSources/CHRTimer/queue/*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model fuzz never-early clock-steps time-namespace
+    model model-short fuzz never-early clock-steps time-namespace steady
 
 build:
 	$(SWIFT) build
 
 test:
 	$(SWIFT) test --disable-xctest
+
+# The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
+RUNS ?= 50
+steady:
+	$(SWIFT) build --build-tests
+	SWIFT="$(SWIFT)" Tests/steady $(RUNS) $(ARGS)
 
 # Each small program in Snippets/, to its end.
 snippets: build
@@ -79,6 +85,13 @@ format:
 model:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 1000000000
+
+# 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.
+model-short:
+	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
+	.build/queue_random 10000000
+	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
+	    --disable-xctest --scratch-path .build-release --filter 'EngineModelTests'
 
 # Bytes as scripts of operations and steps of time, for a minute. Few moves a call, so that bounded work is seen at small sizes.
 fuzz:

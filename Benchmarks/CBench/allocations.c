@@ -1,14 +1,16 @@
-// Counts the allocations of each thread: malloc(3) and its kin, in place of glibc's own, to which they go on. What they
-// give is glibc's and is freed by glibc. An executable's symbols come before those of its libraries (ld.so(8)), so that
-// the Swift runtime's allocations count too; glibc supports it ("Replacing malloc" in its manual). Sanitizers replace
-// them themselves: there nothing is counted.
+// Counts the allocations of each thread: malloc(3) and its kin, in place of glibc's own, to which
+// they go on. What they give is glibc's and is freed by glibc. An executable's symbols come before
+// those of its libraries (ld.so(8)), so that the Swift runtime's allocations count too; glibc
+// supports it ("Replacing malloc" in its manual). Sanitizers replace them themselves: there nothing
+// is counted.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cbench_kernel.h"
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define CBENCH_SANITIZED 1
 #endif
 #endif

@@ -14,8 +14,8 @@ static void request_stop(int signal) {
 }
 
 int cbench_stop_on_interrupt(void) {
-    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second one takes its default
-    // course.
+    // SA_RESTART: the rivals' own waits should not see the signal. SA_RESETHAND: the second one
+    // takes its default course.
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART | SA_RESETHAND};
     return sigaction(SIGINT, &action, NULL) == 0 ? 0 : -errno;
 }
@@ -51,7 +51,13 @@ bool cbench_block_fire(cbench_block *block, int64_t woke_ns) {
 
 bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     if (block->count == block->capacity) return false;
-    block->fires[block->count] = (cbench_fire){.deadline_ns = block->next_deadline_ns, .woke_ns = woke_ns};
+    if (block->settling > 0) {
+        block->settling--;
+        block->next_deadline_ns += deadlines * block->interval_ns;
+        return true;
+    }
+    block->fires[block->count] =
+        (cbench_fire){.deadline_ns = block->next_deadline_ns, .woke_ns = woke_ns};
     block->next_deadline_ns += deadlines * block->interval_ns;
     block->count += 1;
     if (cbench_stop_requested()) block->capacity = block->count;

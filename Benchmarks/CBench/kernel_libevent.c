@@ -1,6 +1,7 @@
-// libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding is done outside of
-// the loop, where libevent reads its clock for it: within callbacks it counts from the time at which the turn began
-// (event_base_gettimeofday_cached in event2/event.h), which is earlier.
+// libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding
+// is done outside of the loop, where libevent reads its clock for it: within callbacks it counts
+// from the time at which the turn began (event_base_gettimeofday_cached in event2/event.h), which
+// is earlier.
 #include <errno.h>
 #include <event2/event.h>
 #include <sys/timerfd.h>
@@ -22,7 +23,8 @@ static void on_event(evutil_socket_t descriptor, short what, void *opaque) {
     struct waiter *waiter = opaque;
     if (descriptor >= 0) {
         uint64_t expirations;
-        if (read(descriptor, &expirations, sizeof expirations) < 0) return;  // EAGAIN: armed anew meanwhile
+        // EAGAIN: armed anew meanwhile.
+        if (read(descriptor, &expirations, sizeof expirations) < 0) return;
     }
     waiter->woke_ns = woke_ns;
     waiter->has_fired = true;
@@ -56,7 +58,8 @@ static int fill(cbench_block *block, struct waiter *waiter) {
 static struct event_base *base_with(int flags) {
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
-    struct event_base *base = event_config_set_flag(config, flags) == 0 ? event_base_new_with_config(config) : NULL;
+    struct event_base *base =
+        event_config_set_flag(config, flags) == 0 ? event_base_new_with_config(config) : NULL;
     event_config_free(config);
     return base;
 }

@@ -1,4 +1,5 @@
-// Load for the machine, in processes of its own, so that their processor time is not counted as the bench's.
+// Load for the machine, in processes of its own, so that their processor time is not counted as the
+// bench's.
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,11 +1,13 @@
-// The plain way to share timers between threads: one mutex around a binary heap and an array of handlers. There is no
-// thread that waits for the next deadline, and none to wake: a lower bound for all that have one.
+// The plain way to share timers between threads: one mutex around a binary heap and an array of
+// handlers. There is no thread that waits for the next deadline, and none to wake: a lower bound
+// for all that have one.
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "cbench_kernel.h"
 
-// Both headers have a cbench_fire: the type of a measured fire there, a function of the rivals here.
+// Both headers have a cbench_fire: the type of a measured fire there, a function of the rivals
+// here.
 #define cbench_fire cbench_rival_fire
 #include "ops_rival.h"
 #undef cbench_fire
@@ -34,21 +36,36 @@ void cbench_locked_heap_destroy(cbench_locked_heap *locked) {
     free(locked);
 }
 
-void cbench_locked_heap_add(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns, const void *handler) {
+void cbench_locked_heap_add(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns,
+                            const void *handler) {
     pthread_mutex_lock(&locked->mutex);
     cbench_rival_binary_heap.add(locked->heap, timer, deadline_ns);
     locked->handlers[timer] = handler;
     pthread_mutex_unlock(&locked->mutex);
 }
 
-const void *cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns,
-                                       const void *handler) {
+const void *cbench_locked_heap_replace(cbench_locked_heap *locked, size_t timer,
+                                       int64_t deadline_ns, const void *handler) {
     pthread_mutex_lock(&locked->mutex);
     cbench_rival_binary_heap.replace(locked->heap, timer, deadline_ns);
     const void *old = locked->handlers[timer];
     locked->handlers[timer] = handler;
     pthread_mutex_unlock(&locked->mutex);
     return old;
+}
+
+const void *cbench_locked_heap_cancel(cbench_locked_heap *locked, size_t timer) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.cancel(locked->heap, timer);
+    const void *old = locked->handlers[timer];
+    pthread_mutex_unlock(&locked->mutex);
+    return old;
+}
+
+void cbench_locked_heap_move(cbench_locked_heap *locked, size_t timer, int64_t deadline_ns) {
+    pthread_mutex_lock(&locked->mutex);
+    cbench_rival_binary_heap.move(locked->heap, timer, deadline_ns);
+    pthread_mutex_unlock(&locked->mutex);
 }
 
 const void *cbench_locked_heap_handler(const cbench_locked_heap *locked, size_t timer) {

@@ -6,11 +6,12 @@
 #include "cbench_kernel.h"
 
 #ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441  // the same number on every architecture, as for all system calls since 424
+// The same number on every architecture, as for all system calls since 424.
+#define SYS_epoll_pwait2 441
 #endif
 
-// Timeouts of the poll family are relative, and end late by up to 0.1 % besides the thread's slack (fs/select.c,
-// select_estimate_accuracy). All wait on a set with nothing in it.
+// Timeouts of the poll family are relative, and end late by up to 0.1 % besides the thread's slack
+// (fs/select.c, select_estimate_accuracy). All wait on a set with nothing in it.
 typedef int wait_for_timeout(int epoll_fd, int64_t remaining_ns);
 
 static int wait_in_ms(int epoll_fd, int64_t remaining_ns) {

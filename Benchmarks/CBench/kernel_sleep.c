@@ -26,8 +26,8 @@ int cbench_futex_abs(cbench_block *block) {
         struct timespec deadline = hrt_timespec_from_ns(block->next_deadline_ns);
         // FUTEX_WAIT takes a relative timeout; FUTEX_WAIT_BITSET an absolute one (futex(2)).
         do {
-            long status = syscall(SYS_futex, &never_woken, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline, NULL,
-                                  FUTEX_BITSET_MATCH_ANY);
+            long status = syscall(SYS_futex, &never_woken, FUTEX_WAIT_BITSET_PRIVATE, 0, &deadline,
+                                  NULL, FUTEX_BITSET_MATCH_ANY);
             woke_ns = cbench_now_ns();
             if (status < 0 && errno != ETIMEDOUT && errno != EINTR) return -errno;
             if (status < 0 && errno == ETIMEDOUT) break;
@@ -36,8 +36,9 @@ int cbench_futex_abs(cbench_block *block) {
     return 0;
 }
 
-// What many programs do by hand: sleep until a fixed margin before the deadline, and spin the rest. The margin covers
-// the default timer slack of 50 us and little else: a wake-up that is later still makes the fire late.
+// What many programs do by hand: sleep until a fixed margin before the deadline, and spin the rest.
+// The margin covers the default timer slack of 50 us and little else: a wake-up that is later still
+// makes the fire late.
 int cbench_hybrid(cbench_block *block) {
     enum { MARGIN_NS = 60000 };
     int64_t woke_ns;

@@ -1,5 +1,5 @@
-// What a thread can do that must not sleep any more: read the clock, or the processor's counter in its place, or stand
-// still in the processor until the counter has come far enough.
+// What a thread can do that must not sleep any more: read the clock, or the processor's counter in
+// its place, or stand still in the processor until the counter has come far enough.
 #include <errno.h>
 
 #include "cbench_kernel.h"
@@ -50,7 +50,8 @@ static void spin_until(uint64_t ticks) {
     while (__rdtsc() < ticks) {}
 }
 
-// CPUID must allow it, and the system may bound it: IA32_UMWAIT_CONTROL. Nobody writes the line that is watched.
+// CPUID must allow it, and the system may bound it: IA32_UMWAIT_CONTROL. Nobody writes the line
+// that is watched.
 __attribute__((target("waitpkg"))) static void stand_still_until(uint64_t ticks) {
     static char watched __attribute__((aligned(64)));
     while (__rdtsc() < ticks) {

@@ -27,11 +27,14 @@ const char *cbench_ops_rival_id(cbench_ops_rival rival) {
     return (size_t)rival < CBENCH_OPS_RIVALS ? rivals[rival]->id : NULL;
 }
 
-static size_t whole_huge_pages(size_t bytes) { return (bytes + HUGE_PAGE_BYTES - 1) & ~(size_t)(HUGE_PAGE_BYTES - 1); }
+static size_t whole_huge_pages(size_t bytes) {
+    return (bytes + HUGE_PAGE_BYTES - 1) & ~(size_t)(HUGE_PAGE_BYTES - 1);
+}
 
 void *cbench_map(size_t bytes) {
     size_t length = whole_huge_pages(bytes);
-    char *start = mmap(NULL, length + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *start = mmap(NULL, length + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) return NULL;
     size_t before = -(uintptr_t)start & (HUGE_PAGE_BYTES - 1);
     if (before > 0) munmap(start, before);
@@ -66,7 +69,8 @@ static inline uint64_t below(uint64_t random, uint64_t limit) {
 }
 
 static inline int64_t deadline_within(struct run *run, int64_t least_ns, int64_t most_ns) {
-    return run->now_ns + least_ns + (int64_t)below(next_random(run), (uint64_t)(most_ns - least_ns));
+    return run->now_ns + least_ns +
+           (int64_t)below(next_random(run), (uint64_t)(most_ns - least_ns));
 }
 
 static void take_due(struct run *run) {
@@ -91,7 +95,8 @@ static void churn(struct run *run, uint64_t operations, bool asks_next) {
     __asm__ volatile("" : : "r"(sum_ns));
 }
 
-// A timer that fires is armed anew the next time its number comes up; with 60 s to go for each, few do.
+// A timer that fires is armed anew the next time its number comes up; with 60 s to go for each, few
+// do.
 static void churn_running(struct run *run, uint64_t operations, bool only_later) {
     for (uint64_t i = 0; i < operations; i++) {
         size_t timer = below(next_random(run), run->timers);
@@ -125,7 +130,8 @@ static bool can_run(const struct cbench_queue_ops *ops, cbench_ops_workload work
 }
 
 static void expire_all(struct run *run, cbench_ops_workload workload) {
-    // What cannot be told the time has its deadlines in the past, as far from each other as those of the rest.
+    // What cannot be told the time has its deadlines in the past, as far from each other as those
+    // of the rest.
     int64_t end_ns = run->ops->takes_all_at_once ? 0 : 10 * SECOND;
     if (workload == CBENCH_OPS_EXPIRE) {
         expire(run, run->ops->takes_all_at_once ? 10 * SECOND : MS, end_ns + MS);
@@ -145,8 +151,8 @@ static void arm_for(struct run *run, cbench_ops_workload workload) {
     }
 }
 
-int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers, uint64_t seed,
-                   cbench_ops_result *out_result) {
+int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                   uint64_t seed, cbench_ops_result *out_result) {
     const struct cbench_queue_ops *ops = rivals[rival];
     if (!can_run(ops, workload)) return -ENOTSUP;
     struct run run = {.ops = ops, .timers = timers, .random = seed * 2 + 1};

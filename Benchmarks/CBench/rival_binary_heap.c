@@ -1,5 +1,5 @@
-// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the heap, behind the same
-// tokens as our queue.
+// A binary heap of slots ordered by (deadline, arming order), each node knowing its place in the
+// heap, behind the same tokens as our queue.
 #include <stdlib.h>
 
 #include "hrt_clock.h"
@@ -11,8 +11,9 @@ enum { NOT_ARMED = UINT32_MAX, NO_SLOT = UINT32_MAX };
 struct node {
     int64_t deadline_ns;
     uint64_t armed_as;    // counts armings: the order of equal deadlines
-    uint32_t generation;  // odd while the slot is taken, so that a token of a free slot never matches
-    uint32_t place;       // index in the heap, or NOT_ARMED; the next free slot while the slot is free
+    // Odd while the slot is taken, so that a token of a free slot never matches.
+    uint32_t generation;
+    uint32_t place;  // index in the heap, or NOT_ARMED; the next free slot while the slot is free
 };
 
 struct heap {
@@ -143,8 +144,12 @@ static void add(void *opaque, size_t timer, int64_t deadline_ns) {
     heap_arm(heap, heap->tokens[timer], deadline_ns);
 }
 
-static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+static void cancel(void *opaque, size_t timer) {
     heap_remove(opaque, ((struct heap *)opaque)->tokens[timer]);
+}
+
+static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    cancel(opaque, timer);
     add(opaque, timer, deadline_ns);
 }
 
@@ -169,6 +174,7 @@ static size_t memory_bytes(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_binary_heap = {
-    .id = "heap.binary", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "heap.binary", .create = create, .destroy = destroy, .add = add, .replace = replace,
+    .move = move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .cancel = cancel,
 };

@@ -1,6 +1,6 @@
-// libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so that deadlines
-// become relative to the workload's zero, and expiring is done with deadlines that already lie in the past, in one turn
-// of its loop.
+// libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so
+// that deadlines become relative to the workload's zero, and expiring is done with deadlines that
+// already lie in the past, in one turn of its loop.
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>
@@ -39,8 +39,9 @@ static void destroy(void *opaque) {
     free(rival);
 }
 
-// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could put it in huge
-// pages, but is for the whole process: what others had from malloc before would be freed by our functions.
+// libevent's heap, an array of pointers, stays where malloc puts it. event_set_mem_functions could
+// put it in huge pages, but is for the whole process: what others had from malloc before would be
+// freed by our functions.
 static void *create(size_t timers) {
     struct rival *rival = calloc(1, sizeof *rival);
     if (rival == NULL) return NULL;
@@ -60,7 +61,8 @@ static void move(void *opaque, size_t number, int64_t deadline_ns) {
     struct timer *timer = &((struct rival *)opaque)->timers[number];
     timer->deadline_ns = deadline_ns;
     int64_t seconds = deadline_ns / 1000000000 - (deadline_ns % 1000000000 < 0);
-    struct timeval after = {.tv_sec = seconds, .tv_usec = (deadline_ns - seconds * 1000000000) / 1000};
+    struct timeval after = {.tv_sec = seconds,
+                            .tv_usec = (deadline_ns - seconds * 1000000000) / 1000};
     event_add(&timer->event, &after);
 }
 
@@ -85,6 +87,6 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
 }
 
 const struct cbench_queue_ops cbench_rival_libevent = {
-    .id = "libevent.timer", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .take_due = take_due, .takes_all_at_once = true,
+    .id = "libevent.timer", .create = create, .destroy = destroy, .add = add, .replace = replace,
+    .move = move, .take_due = take_due, .takes_all_at_once = true,
 };

@@ -1,5 +1,6 @@
-// The ends of what a queue can cost: nothing at all; one access to a random cache line of as much memory as our queue
-// has; and the same where a token, in an array of its own, must be read first to know the line.
+// The ends of what a queue can cost: nothing at all; one access to a random cache line of as much
+// memory as our queue has; and the same where a token, in an array of its own, must be read first
+// to know the line.
 #include <stdlib.h>
 
 #include "hrt_queue.h"
@@ -62,7 +63,8 @@ static void replace_token(void *opaque, size_t timer, int64_t deadline_ns) {
 static void move_token(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_token token = rival->tokens[timer];
-    if (rival->nodes[token.slot].generation == token.generation) rival->nodes[token.slot].deadline_ns = deadline_ns;
+    if (rival->nodes[token.slot].generation == token.generation)
+        rival->nodes[token.slot].deadline_ns = deadline_ns;
 }
 
 static int64_t never(void *opaque) {
@@ -71,16 +73,16 @@ static int64_t never(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_null = {
-    .id = "limit.loop", .create = create, .destroy = destroy, .add = nothing, .replace = nothing, .move = nothing,
-    .next_ns = never,
+    .id = "limit.loop", .create = create, .destroy = destroy, .add = nothing, .replace = nothing,
+    .move = nothing, .next_ns = never,
 };
 
 const struct cbench_queue_ops cbench_rival_touch = {
-    .id = "limit.cache-line", .create = create, .destroy = destroy, .add = touch, .replace = touch, .move = touch,
-    .next_ns = never,
+    .id = "limit.cache-line", .create = create, .destroy = destroy, .add = touch, .replace = touch,
+    .move = touch, .next_ns = never,
 };
 
 const struct cbench_queue_ops cbench_rival_touch_token = {
-    .id = "limit.token", .create = create, .destroy = destroy, .add = add_token, .replace = replace_token,
-    .move = move_token, .next_ns = never,
+    .id = "limit.token", .create = create, .destroy = destroy, .add = add_token,
+    .replace = replace_token, .move = move_token, .next_ns = never,
 };

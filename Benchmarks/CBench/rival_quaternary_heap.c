@@ -1,6 +1,6 @@
-// A heap with four children to a node, deadlines cached in its array so that a comparison does not leave it; the layout
-// of libev's. A 32-bit count of armings keeps equal deadlines in order. Once behind the same tokens as our queue, and
-// once by slots, for an owner.
+// A heap with four children to a node, deadlines cached in its array so that a comparison does not
+// leave it; the layout of libev's. A 32-bit count of armings keeps equal deadlines in order. Once
+// behind the same tokens as our queue, and once by slots, for an owner.
 #include <stdlib.h>
 
 #include "hrt_queue.h"
@@ -15,8 +15,10 @@ struct entry {
 };
 
 struct slot {
-    uint32_t place;       // index of the timer's entry, or NOT_ARMED; the next free slot while the slot is free
-    uint32_t generation;  // odd while the slot is taken, so that a token of a free slot never matches
+    // Index of the timer's entry, or NOT_ARMED; the next free slot while the slot is free.
+    uint32_t place;
+    // Odd while the slot is taken, so that a token of a free slot never matches.
+    uint32_t generation;
 };
 
 struct heap {
@@ -135,7 +137,8 @@ static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
     hrt_token token = heap->tokens[timer];
     if (is_live(heap, token)) {
         disarm(heap, token.slot);
-        heap->slots[token.slot] = (struct slot){.place = heap->first_free, .generation = token.generation + 1};
+        heap->slots[token.slot] =
+            (struct slot){.place = heap->first_free, .generation = token.generation + 1};
         heap->first_free = token.slot;
     }
     add(heap, timer, deadline_ns);
@@ -152,7 +155,9 @@ static void owner_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     arm(opaque, (uint32_t)timer, deadline_ns);
 }
 
-static void owner_move(void *opaque, size_t timer, int64_t deadline_ns) { arm(opaque, (uint32_t)timer, deadline_ns); }
+static void owner_move(void *opaque, size_t timer, int64_t deadline_ns) {
+    arm(opaque, (uint32_t)timer, deadline_ns);
+}
 
 static int64_t next_ns(void *opaque) {
     const struct heap *heap = opaque;
@@ -174,11 +179,12 @@ static size_t memory_bytes(void *opaque) {
 }
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap = {
-    .id = "heap.quaternary", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "heap.quaternary", .create = create, .destroy = destroy, .add = add, .replace = replace,
+    .move = move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_quaternary_heap_owner = {
-    .id = "heap.quaternary-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
-    .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "heap.quaternary-owner", .create = create, .destroy = destroy, .add = add,
+    .replace = owner_replace, .move = owner_move, .next_ns = next_ns, .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };

@@ -82,13 +82,17 @@ public final class ManualTime: Sendable {
         MonotonicInstant(nanoseconds: earliest()?.deadline_ns ?? .max)
     }
 
-    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing.
+    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing. What two threads ask for adds
+    /// up.
     public func advance(by duration: Duration) {
-        advance(to: now.advanced(by: duration))
+        moving.withLock { advance(to: now.advanced(by: duration)) }
     }
 
     /// Moves the clock to `instant`, firing what falls due, each at its own deadline; timers that handlers add on the way
     /// included. An instant in the past only fires what is already due.
+    ///
+    /// Where handlers themselves move the clock further, what fell due by the instant they had reached at the end still fires,
+    /// and nothing more: it returns also if a handler always takes longer than its interval.
     public func advance(to instant: MonotonicInstant) {
         moving.withLock {
             _ = move(to: instant.nanoseconds, isStopped: { false })
@@ -112,15 +116,20 @@ public final class ManualTime: Sendable {
 
     /// False if it stopped early.
     private func move(to target_ns: Int64, isStopped: () -> Bool) -> Bool {
-        // A handler may have moved the clock beyond the target.
-        while let next = earliest(), next.deadline_ns <= max(target_ns, now_ns), next.deadline_ns < .max {
+        guard fire(upTo: target_ns, isStopped) else { return false }
+        set(target_ns)
+        // Handlers may have moved the clock beyond the target.
+        let now_ns = now_ns
+        return now_ns <= target_ns || fire(upTo: now_ns, isStopped)
+    }
+
+    private func fire(upTo target_ns: Int64, _ isStopped: () -> Bool) -> Bool {
+        while let next = earliest(), next.deadline_ns <= target_ns, next.deadline_ns < .max {
             if isStopped() { return false }
             set(next.deadline_ns)
             next.participant.runDue()
         }
-        if isStopped() { return false }
-        set(target_ns)
-        return true
+        return !isStopped()
     }
 
     /// Time never goes back: an instant already passed leaves the clock as it is.

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct BackgroundGraceContractTests {
     private static let untilStopped = """
         n=0; while [ "$(sed 's/.*) //;s/ .*//' /proc/$PPID/stat)" != T ]; do
-            n=$((n + 1)); [ $n -gt 500 ] && kill -CONT $PPID && exit 9; sleep 0.02
+            n=$((n + 1)); [ $n -gt 500 ] && { kill -CONT $PPID; exit 9; }; sleep 0.02
         done
         """
 
@@ -90,6 +90,58 @@ import Testing
             #expect(shell.wait() == 0)
             #expect(stops.count == 5)
             grace.invalidate()
+        }
+    }
+
+    /// Of the calling thread, and of those that it starts.
+    private static func block(_ signals: [Int32]) {
+        var set = sigset_t()
+        sigemptyset(&set)
+        for signal in signals { sigaddset(&set, signal) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    private static func isBlocked(_ signal: Int32) -> Bool {
+        var set = sigset_t()
+        pthread_sigmask(SIG_BLOCK, nil, &set)
+        return sigismember(&set, signal) == 1
+    }
+
+    @Test(
+        "Where both signals came in blocked, in every thread, Ctrl-Z gives time all the same, and the masks stay",
+        // Thread Sanitizer allows no thread in such a child.
+        .disabled(if: isSanitized),
+        .timeLimit(.minutes(1))
+    )
+    func blocked() async {
+        await #expect(processExitsWith: .success) {
+            // The child of fork(2) has one thread, whose mask is as a child of Foundation's `Process` inherits it.
+            let words = inChild { say in
+                Self.block([SIGTSTP, SIGCONT])
+                let loop = TimerLoop()
+                for _ in 0..<2 {
+                    let grace = try? BackgroundGrace(duration: .seconds(1000), loop: loop) { session in
+                        say("background")
+                        session.finish()
+                    } foreground: { away in
+                        say(away >= .milliseconds(150) ? "foreground" : "back after \(away)")
+                        loop.stop()
+                    }
+                    let shell = Shell("kill -TSTP $PPID; \(Self.untilStopped); sleep 0.2; kill -CONT $PPID")
+                    loop.run(until: .now.advanced(by: .seconds(8)))
+                    say("\(shell?.wait() ?? -1)")
+                    grace?.invalidate()
+                    say("\(Self.isBlocked(SIGTSTP)) \(Self.isBlocked(SIGCONT))")
+                }
+                // Nobody lets it in any more: it stays pending, and stops nothing.
+                kill(getpid(), SIGTSTP)
+                say("\(Kernel.threads)")
+            }
+            #expect(
+                words == [
+                    "background", "foreground", "0", "true true", "background", "foreground", "0", "true true", "1",
+                ]
+            )
         }
     }
 }

@@ -29,7 +29,15 @@ import Testing
 
         func wait(until deadline: MonotonicInstant) -> Int32 {
             let found = hrt_loop_wait_until_margin(loop, deadline.nanoseconds, margin)
-            return found != 0 ? found : hrt_loop_spin(loop, deadline.nanoseconds, margin)
+            if found != 0 { return found }
+            let before = MonotonicInstant.now
+            var now_ns: Int64 = 0
+            var spun_ns: Int64 = 0
+            let foundLater = hrt_loop_spin(loop, deadline.nanoseconds, margin, &now_ns, &spun_ns)
+            #expect(now_ns >= before.nanoseconds && now_ns <= MonotonicInstant.now.nanoseconds)
+            #expect(spun_ns >= 0 && spun_ns <= now_ns - before.nanoseconds)
+            if foundLater == 0 { #expect(now_ns >= deadline.nanoseconds) }
+            return foundLater
         }
 
         func poll() -> Int32 { hrt_loop_poll(loop) }

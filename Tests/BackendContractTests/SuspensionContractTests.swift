@@ -106,7 +106,7 @@ import Testing
             let late = fires.all.filter { $0.late >= .milliseconds(20) }
             #expect(fires.all.allSatisfy { $0.late >= .zero })
             switch policy {
-            case .merge:
+            case .merge, .mergeToGrid:
                 #expect(late.contains { $0.missed >= 13 })
             case .burst:
                 #expect(late.count >= 13)

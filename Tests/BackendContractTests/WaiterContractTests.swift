@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import Glibc
 import HRTimer
 import TestSupport
@@ -100,5 +101,68 @@ import Testing
             }
             _ = try Waiter(.timerfd)
         }
+    }
+
+    @Test("A loop's wait is exact whatever the thread's slack: the timerfd, which has none, waits for the last of it")
+    func slack() async {
+        // In a process of its own: a loop that is woken arms its timerfd too.
+        await #expect(processExitsWith: .success) {
+            let slack_ns: Int64 = 50_000_000
+            #expect(hrt_thread_set_timer_slack_ns(UInt64(slack_ns)) == 0)
+            var created: OpaquePointer?
+            #expect(hrt_loop_create(&created) == 0)
+            let loop = created!
+            var trace: OpaquePointer?
+            try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
+            var best_ns = Int64.max
+            // Less than the slack, and more.
+            for delay_ns in [20_000_000, 70_000_000, 20_000_000, 70_000_000, 20_000_000] as [Int64] {
+                let deadline_ns = MonotonicInstant.now.nanoseconds + delay_ns
+                #expect(hrt_loop_wait(loop, deadline_ns) == 0)
+                let late_ns = MonotonicInstant.now.nanoseconds - deadline_ns
+                #expect(late_ns >= 0)
+                best_ns = min(best_ns, late_ns)
+            }
+            // At least once: on a machine so busy that the thread comes late there is nothing left to wait for.
+            #expect(Self.settimes(trace!) > 0)
+            ctest_trace_end(trace!)
+            hrt_loop_destroy(loop)
+            #expect(best_ns < slack_ns / 2)
+        }
+    }
+
+    @Test("A past deadline teaches the margin nothing; what is spun is told, and taken from its allowance")
+    func margin() {
+        var wait: OpaquePointer?
+        var loop: OpaquePointer?
+        #expect(hrt_wait_create(HRT_WAIT_FUTEX, HRT_CLOCK_MONOTONIC, &wait) == 0)
+        #expect(hrt_loop_create(&loop) == 0)
+        var margin = hrt_margin()
+        hrt_margin_init(&margin, 0.9, 1, MonotonicInstant.now.nanoseconds)
+        #expect(hrt_wait_until_margin(wait!, MonotonicInstant.now.nanoseconds - 1000, &margin) == 0)
+        #expect(hrt_loop_wait_until_margin(loop!, MonotonicInstant.now.nanoseconds - 1000, &margin) == 0)
+        #expect(margin.last_latency_ns == -1)
+        for isLoop in [false, true] {
+            let before_ns = margin.allowance_ns
+            let deadline_ns = MonotonicInstant.now.nanoseconds + 2_000_000
+            var now_ns: Int64 = 0
+            var spun_ns: Int64 = 0
+            if isLoop {
+                #expect(hrt_loop_spin(loop!, deadline_ns, &margin, &now_ns, &spun_ns) == 0)
+            } else {
+                #expect(hrt_wait_spin_until(wait!, deadline_ns, &margin, &now_ns, &spun_ns) == 0)
+            }
+            #expect(now_ns >= deadline_ns)
+            #expect(spun_ns > 0)
+            #expect(abs(before_ns - margin.allowance_ns - Double(spun_ns)) < 1)
+        }
+        hrt_loop_destroy(loop!)
+        hrt_wait_destroy(wait!)
+    }
+
+    private static func settimes(_ trace: OpaquePointer) -> UInt32 {
+        var counts = [UInt32](repeating: 0, count: Int(CTEST_SYSCALLS))
+        ctest_trace_counts(trace, &counts)
+        return counts[Int(CTEST_TIMERFD_SETTIME)]
     }
 }

@@ -38,6 +38,8 @@ struct StatisticsTests {
         #expect(Percentile.p50.isSupported(by: 20))
         #expect(!Percentile.p90.isSupported(by: 99))
         #expect(Percentile.p90.isSupported(by: 100))
+        #expect(!Percentile.p95.isSupported(by: 199))
+        #expect(Percentile.p95.isSupported(by: 200))
         #expect(!Percentile.p99.isSupported(by: 999))
         #expect(Percentile.p99.isSupported(by: 1000))
         #expect(!Percentile.p999.isSupported(by: 9999))

@@ -11,23 +11,33 @@ struct OperationTests {
     func queuesKeepOrder(workload: QueueOperations.Workload) throws {
         for rival in QueueOperations.comparison(workload, timers: 100).rivals {
             let sample = try rival.measure(3)
-            #expect(sample.nsPerOp > 0, "\(rival.id)")
+            #expect(try #require(sample.nsPerOp) > 0, "\(rival.id)")
             #expect(sample.early == 0, "\(rival.id)")
             #expect(sample.inversions == 0, "\(rival.id)")
         }
     }
 
     private static let packages =
-        PublicOperations.comparisons(timers: 10) + [ContendedOperations.comparison(timers: 10)]
+        PublicOperations.comparisons(timers: 10) + ContendedOperations.comparisons(timers: 10)
+        + [FireOperations.comparison(timers: 10)] + CoalesceOperations.comparisons(ownTimers: 10)
         + [StatisticsOperations.comparison]
 
-    @Test("of every package run", arguments: Self.packages.map(\.operation))
-    func packagesRun(operation: String) throws {
-        let comparison = try #require(Self.packages.first { $0.operation == operation })
+    @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
+    func packagesRun(name: String) throws {
+        let comparison = try #require(Self.packages.first { "\($0.operation) \($0.baseID)" == name })
         for rival in comparison.rivals where Subject.hasNIO || !rival.id.hasPrefix("nio.") {
             let sample = try rival.measure(3)
-            #expect(sample.nsPerOp > 0, "\(rival.id)")
+            #expect(try #require(sample.compared) > 0, "\(rival.id)")
+            #expect(sample.early == 0, "\(rival.id)")
         }
+    }
+
+    @Test("compare by time, else by processor time, and wake-ups by wake-ups")
+    func comparesBy() {
+        #expect(OperationSample(nsPerOp: 1, cpuPerOp_ns: 2).compared == 1)
+        #expect(OperationSample(nsPerOp: nil, cpuPerOp_ns: 2, wakeupsPerSecond: 3).compared == 2)
+        let wakeups = OperationSample(nsPerOp: nil, cpuPerOp_ns: 2, wakeupsPerSecond: 3, greedyWakeupsPerSecond: 4)
+        #expect(wakeups.compared == 3)
     }
 
     @Test("stop before they take ten seconds")
@@ -66,8 +76,11 @@ struct OperationTests {
         let results = session.comparisons[0].results
         #expect(results.map { $0.samples.keys.sorted() } == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], []])
         // The same seed for both, another in each round.
-        #expect(results[0].samples.values.map(\.nsPerOp).sorted() == results[1].samples.values.map(\.nsPerOp).sorted())
-        #expect(Set(results[0].samples.values.map(\.nsPerOp)).count == 5)
+        #expect(
+            results[0].samples.values.compactMap(\.nsPerOp).sorted()
+                == results[1].samples.values.compactMap(\.nsPerOp).sorted()
+        )
+        #expect(Set(results[0].samples.values.compactMap(\.nsPerOp)).count == 5)
         #expect(results[2].skippedBecause == "not here")
     }
 

@@ -71,6 +71,7 @@ struct RunOptionsTests {
             ["--interval", "0"], ["--interval", "0ms"], ["--interval", "3days"], ["--interval", "2s"],
             ["--interval", "-1ms"], ["--interval", "nan"], ["--interval", "nanms"], ["--interval", "1"],
             ["--interval", "infs"], ["--only", "no.such"], ["--skip", "no.such"], ["--blocks", "0"],
+            ["--settle", "-1"], ["--settle", "1001"], ["--settle", "x"],
             ["--blocks", "many"], ["--seed", "-1"], ["--preset", "eternal"], ["--format", "yaml"], ["--color", "blue"],
             ["--cpu", ""], ["--cpu", "64"], ["--cpu", "1-0"], ["--cpu", "0,,1"], ["--cpu", "-1"], ["--load", "heavy"],
         ]

@@ -97,6 +97,17 @@ struct BlockTests {
         #expect(result(of: recorder).missed == 0)
     }
 
+    @Test("leaves out the fires that come while its subject is learning, and keeps their grid")
+    func settles() throws {
+        let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0, settling: 3)
+        let first = recorder.begin()
+        for tick in [0, 1, 3, 4, 5] as [Int64] { recorder.fire(first + tick * 100 + 7, for: tick == 1 ? 2 : 1) }
+        #expect(recorder.fires.map { $0.deadline_ns - first } == [400, 500])
+        #expect(recorder.fires.map(\.lateness_ns) == [7, 7])
+        #expect(recorder.usage.fires == 1)
+        try recorder.waitUntilFull()
+    }
+
     @Test("takes no fire once it is full")
     func takesNoMoreThanItsRoom() throws {
         let recorder = BlockRecorder(fires: 1, interval_ns: 100, phase_ns: 0)

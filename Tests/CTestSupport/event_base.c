@@ -31,7 +31,9 @@ void ctest_base_stop_after(struct event_base *base, int32_t delay_us) {
     event_base_loopexit(base, &delay);
 }
 
-int ctest_base_event_count(struct event_base *base) { return event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED); }
+int ctest_base_event_count(struct event_base *base) {
+    return event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED);
+}
 
 static void count(evutil_socket_t fd, short events, void *counter) {
     (void)fd, (void)events;

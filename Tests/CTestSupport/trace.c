@@ -29,7 +29,8 @@ static void trace_thread(ctest_trace *trace, pid_t tid) {
     }
     atomic_store(&trace->status, 0);
     long signal = 0;
-    while (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) == 0 && waitpid(tid, &status, __WALL) == tid) {
+    while (ptrace(PTRACE_SYSCALL, tid, NULL, (void *)signal) == 0 &&
+           waitpid(tid, &status, __WALL) == tid) {
         signal = 0;
         if (!WIFSTOPPED(status)) return;
         if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
@@ -46,7 +47,8 @@ static void trace_thread(ctest_trace *trace, pid_t tid) {
 }
 
 int ctest_trace_begin(int32_t tid, ctest_trace **out_trace) {
-    ctest_trace *trace = mmap(NULL, sizeof *trace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ctest_trace *trace =
+        mmap(NULL, sizeof *trace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (trace == MAP_FAILED) return -ENOMEM;
     atomic_store(&trace->status, 1);
     // By way of a variable: the memory is the child's as well.
@@ -62,7 +64,8 @@ int ctest_trace_begin(int32_t tid, ctest_trace **out_trace) {
         return -error;
     }
     trace->tracer = tracer;
-    // Yama lets only ancestors trace, unless the traced one names somebody (Documentation/admin-guide/LSM/Yama.rst).
+    // Yama lets only ancestors trace, unless the traced one names somebody
+    // (Documentation/admin-guide/LSM/Yama.rst).
     prctl(PR_SET_PTRACER, tracer, 0, 0, 0);
     atomic_store(&trace->may_attach, 1);
     int status;
@@ -76,7 +79,8 @@ int ctest_trace_begin(int32_t tid, ctest_trace **out_trace) {
 }
 
 void ctest_trace_counts(const ctest_trace *trace, uint32_t counts[CTEST_SYSCALLS]) {
-    for (int number = 0; number < CTEST_SYSCALLS; number++) counts[number] = atomic_load(&trace->counts[number]);
+    for (int number = 0; number < CTEST_SYSCALLS; number++)
+        counts[number] = atomic_load(&trace->counts[number]);
 }
 
 void ctest_trace_end(ctest_trace *trace) {

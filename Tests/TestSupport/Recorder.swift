@@ -12,6 +12,15 @@ public final class Recorder<Element: Sendable>: Sendable {
         elements.withLock { $0.append(element) }
     }
 
+    /// Forgets everything.
+    public func removeAll() {
+        let gone = elements.withLock { elements in
+            defer { elements = [] }
+            return elements
+        }
+        withExtendedLifetime(gone) {}
+    }
+
     /// Everything so far.
     public var all: [Element] { elements.withLock { $0 } }
 

@@ -7,10 +7,11 @@
 
 #include "hrt_clock.h"
 
-// One measured block: a grid of deadlines, and when each was met. In C so that the stamp is the first thing after the
-// wait returns, in debug builds too. All instants are ns of CLOCK_MONOTONIC.
+// One measured block: a grid of deadlines, and when each was met. In C so that the stamp is the
+// first thing after the wait returns, in debug builds too. All instants are ns of CLOCK_MONOTONIC.
 
-// What the process had spent at some moment: processor time of all its threads, and their context switches.
+// What the process had spent at some moment: processor time of all its threads, and their context
+// switches.
 typedef struct {
     int64_t process_cpu_ns;
     int64_t thread_cpu_ns;  // of the calling thread, which is
@@ -31,12 +32,15 @@ typedef struct {
     int64_t first_deadline_ns;
     int64_t interval_ns;
     int64_t next_deadline_ns;
-    // Taken right after the first and the last stamp: what is between them is the steady state, without setting up.
+    size_t settling;  // so many fires more are left out: what fires is still learning
+    // Taken right after the first and the last stamp: what is between them is the steady state,
+    // without setting up.
     cbench_usage at_first;
     cbench_usage at_last;
 } cbench_block;
 
-// The calling thread's own time, and everything else of the whole process. getrusage(2), clock_gettime(2).
+// The calling thread's own time, and everything else of the whole process. getrusage(2),
+// clock_gettime(2).
 cbench_usage cbench_usage_now(void);
 
 static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
@@ -45,22 +49,24 @@ static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MO
 static inline int64_t cbench_wall_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_WALL); }
 
 // Sets the grid. The block is then empty.
-void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns, int64_t interval_ns);
+void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns,
+                        int64_t interval_ns);
 
-// One fire, for the earliest deadline not met so far. Those that have passed besides are missed: the next fire is held
-// against the first deadline after woke_ns. False if this was the last fire, or if none was left. One thread at a time.
+// One fire, for the earliest deadline not met so far. Those that have passed besides are missed:
+// the next fire is held against the first deadline after woke_ns. False if this was the last fire,
+// or if none was left. One thread at a time.
 bool cbench_block_fire(cbench_block *_Nonnull block, int64_t woke_ns);
 
 // The same for a timer that itself tells how many deadlines this fire stands for, 1 or more.
 bool cbench_block_fire_for(cbench_block *_Nonnull block, int64_t woke_ns, int64_t deadlines);
 
-// After SIGINT, blocks end with the fire going on. A second SIGINT ends the process, as without the handler.
-// Async-signal-safe: one flag. 0 or a negative errno.
+// After SIGINT, blocks end with the fire going on. A second SIGINT ends the process, as without the
+// handler. Async-signal-safe: one flag. 0 or a negative errno.
 int cbench_stop_on_interrupt(void);
 bool cbench_stop_requested(void);
 
-// Each fills a block that was begun, on the calling thread, by waiting for one deadline after the other.
-// 0, or the negative errno of what cannot run here.
+// Each fills a block that was begun, on the calling thread, by waiting for one deadline after the
+// other. 0, or the negative errno of what cannot run here.
 int cbench_clock_nanosleep_abs(cbench_block *_Nonnull block);
 int cbench_futex_abs(cbench_block *_Nonnull block);
 int cbench_timerfd_read(cbench_block *_Nonnull block);
@@ -75,25 +81,40 @@ int cbench_libevent_default(cbench_block *_Nonnull block);
 int cbench_libevent_precise(cbench_block *_Nonnull block);
 int cbench_libevent_timerfd(cbench_block *_Nonnull block);
 
-// Starts a process that keeps a processor busy, and ends it. It also ends with the thread that started it, however that
-// ends. 0 or a negative errno.
+// Starts a process that keeps a processor busy, and ends it. It also ends with the thread that
+// started it, however that ends. 0 or a negative errno.
 int cbench_load_start(int32_t *_Nonnull out_process);
 void cbench_load_stop(int32_t process);
 
-// A binary heap of timers behind one mutex, and what each timer calls; any thread. Timers are numbers below the `timers`
-// of create, each added once before it is replaced, and each used by one thread at a time. `replace` cancels the timer,
-// arms a new one under its number, and gives back what the old one called. NULL without memory.
+// A binary heap of timers behind one mutex, and what each timer calls; any thread. Timers are
+// numbers below the `timers` of create, each added once before it is replaced, and each used by one
+// thread at a time. `replace` cancels the timer, arms a new one under its number, and gives back
+// what the old one called. NULL without memory.
 typedef struct cbench_locked_heap cbench_locked_heap;
 cbench_locked_heap *_Nullable cbench_locked_heap_create(size_t timers);
 void cbench_locked_heap_destroy(cbench_locked_heap *_Nonnull heap);
 void cbench_locked_heap_add(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns,
                             const void *_Nonnull handler);
-const void *_Nonnull cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns,
-                                                const void *_Nonnull handler);
+const void *_Nonnull cbench_locked_heap_replace(cbench_locked_heap *_Nonnull heap, size_t timer,
+                                                int64_t deadline_ns, const void *_Nonnull handler);
+// The same in two, for who holds them against something that is asked twice: takes the timer out,
+// gives back what it called, and leaves its number to be added again.
+const void *_Nonnull cbench_locked_heap_cancel(cbench_locked_heap *_Nonnull heap, size_t timer);
+// Another deadline for the same timer.
+void cbench_locked_heap_move(cbench_locked_heap *_Nonnull heap, size_t timer, int64_t deadline_ns);
 // What the timer calls.
-const void *_Nonnull cbench_locked_heap_handler(const cbench_locked_heap *_Nonnull heap, size_t timer);
+const void *_Nonnull cbench_locked_heap_handler(const cbench_locked_heap *_Nonnull heap,
+                                                size_t timer);
 
-// How many blocks of memory the calling thread has allocated; 0 where that is not counted (under sanitizers).
+// How many mutexes the calling thread has locked by pthread_mutex_lock(3) while counting was on,
+// and while it is on, how many locks of the library's own it has taken so far. Differences say
+// something if it was on at both. Any thread turns it on and off, for all. False where nothing can
+// be counted (under sanitizers).
+bool cbench_count_locks(bool is_on);
+uint64_t cbench_thread_locks(void);
+
+// How many blocks of memory the calling thread has allocated; 0 where that is not counted (under
+// sanitizers).
 uint64_t cbench_thread_allocations(void);
 bool cbench_counts_allocations(void);
 

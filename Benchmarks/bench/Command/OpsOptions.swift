@@ -64,7 +64,7 @@ struct OpsOptions: ParsableArguments {
     @OptionGroup var report: ReportOptions
 
     func validate() throws {
-        let known = Self.comparisons(sizes: [1000])
+        let known = Self.comparisons(sizes: [1000], ownTimers: nil)
         for pattern in only where !known.contains(where: { $0.rivals.contains { $0.matches(pattern) } }) {
             throw ValidationError("--only takes the id of a rival, or a glob; '\(pattern)' matches none")
         }
@@ -79,19 +79,23 @@ struct OpsOptions: ParsableArguments {
 
     /// What was chosen, in the order in which it is measured.
     var comparisons: [OperationComparison] {
-        let all = Self.comparisons(sizes: timers.isEmpty ? preset.sizes : timers)
+        let all = Self.comparisons(sizes: timers.isEmpty ? preset.sizes : timers, ownTimers: timers.first)
         let chosen = all.filter { comparison in
             operation.isEmpty ? !comparison.isExtra : operation.contains(where: comparison.isOperation)
         }
         return chosen.compactMap { $0.only(only) }
     }
 
-    private static func comparisons(sizes: [Int]) -> [OperationComparison] {
+    /// `ownTimers`: the size asked for on the command line, if one was.
+    private static func comparisons(sizes: [Int], ownTimers: Int?) -> [OperationComparison] {
         QueueOperations.workloads.flatMap { workload in
             sizes.map { QueueOperations.comparison(workload, timers: $0) }
         }
             + sizes.filter { $0 <= mostTimersOfPublicAPIs }.flatMap(PublicOperations.comparisons)
-            + sizes.prefix(1).map(ContendedOperations.comparison)
+            + sizes.prefix(1).flatMap {
+                [FireOperations.comparison(timers: $0)] + ContendedOperations.comparisons(timers: $0)
+            }
+            + CoalesceOperations.comparisons(ownTimers: ownTimers)
             + [StatisticsOperations.comparison]
     }
 

@@ -53,6 +53,15 @@ struct RunOptions: ParsableArguments {
     )
     var blocks: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Fires of each block that are left out at first, 0 to 1000, while what fires is learning; by default 0.",
+            valueName: "n"
+        ),
+        transform: parseSettling
+    )
+    var settle: Int = 0
+
     @Flag(help: "Timer slack 1 ns, SCHED_FIFO, locked memory, no deep idle states, as far as they are granted.")
     var tune = false
 
@@ -87,7 +96,8 @@ struct RunOptions: ParsableArguments {
                 blocks: blocks ?? (sweep ? 3 : preset.blocks),
                 block_ns: preset.blockNanoseconds,
                 seed: seed,
-                leastFires: sweep ? 2 : 8
+                leastFires: sweep ? 2 : 8,
+                settling: settle
             )
         }
     }
@@ -138,6 +148,15 @@ func parseBlocks(_ text: String) throws -> Int {
         throw ValidationError("it takes a whole number from 1 to 1000")
     }
     return blocks
+}
+
+/// What `--settle` takes.
+@Sendable
+func parseSettling(_ text: String) throws -> Int {
+    guard let fires = Int(text), (0...1000).contains(fires) else {
+        throw ValidationError("it takes a whole number from 0 to 1000")
+    }
+    return fires
 }
 
 /// What `--cpu` takes: numbers and ranges, which become a mask.

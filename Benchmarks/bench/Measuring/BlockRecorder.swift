@@ -13,6 +13,7 @@ typealias Fire = cbench_fire
 final class BlockRecorder: @unchecked Sendable {
     let interval_ns: Int64
     private let phase_ns: Int64
+    private let settling: Int
     private let block: UnsafeMutablePointer<cbench_block>
     private let room: UnsafeMutablePointer<cbench_fire>
     private let full = DispatchSemaphore(value: 0)
@@ -23,10 +24,12 @@ final class BlockRecorder: @unchecked Sendable {
     /// Time to arm the first deadline in, so that it is not late by setting up.
     private static let lead_ns: Int64 = 2_000_000
 
-    /// Room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than it could.
-    init(fires: Int, interval_ns: Int64, phase_ns: Int64) {
+    /// Room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than it could. `settling` fires more come
+    /// before them, and are left out.
+    init(fires: Int, interval_ns: Int64, phase_ns: Int64, settling: Int = 0) {
         self.interval_ns = interval_ns
         self.phase_ns = phase_ns
+        self.settling = settling
         room = .allocate(capacity: fires)
         // Written, not just allocated: a page that comes in at the first touch would be lateness of ours.
         room.initialize(repeating: cbench_fire(), count: fires)
@@ -39,6 +42,7 @@ final class BlockRecorder: @unchecked Sendable {
                 first_deadline_ns: 0,
                 interval_ns: interval_ns,
                 next_deadline_ns: 0,
+                settling: settling,
                 at_first: cbench_usage(),
                 at_last: cbench_usage()
             )
@@ -95,7 +99,7 @@ final class BlockRecorder: @unchecked Sendable {
 
     /// Blocks until the last fire. Throws if the subject takes far longer than its deadlines allow for.
     func waitUntilFull() throws {
-        let planned_ns = Int64(block.pointee.capacity) * interval_ns
+        let planned_ns = Int64(block.pointee.capacity + settling) * interval_ns
         let limit: DispatchTime = .now() + .nanoseconds(Int(planned_ns * 10 + 10_000_000_000))
         if full.wait(timeout: limit) == .timedOut {
             throw BenchError("stalled: \(block.pointee.count) of \(block.pointee.capacity) fires came")

@@ -4,6 +4,7 @@ import HRTimerCore
 enum Percentile: Int, CaseIterable {
     case p50 = 50_000
     case p90 = 90_000
+    case p95 = 95_000
     case p99 = 99_000
     case p999 = 99_900
 

@@ -3,16 +3,27 @@ struct Plan: Sendable {
     let subjects: [Subject]
     let interval_ns: Int64
     let firesPerBlock: Int
+    /// Fires before them that are left out, while what fires is learning.
+    let settling: Int
     let seed: UInt64
     let schedule: Schedule
 
     /// What is measured twice: the reference, or the first subject where that was not chosen.
     let controlled: Subject
 
-    init(subjects: [Subject], interval: Duration, blocks: Int, block_ns: Int64, seed: UInt64, leastFires: Int64 = 8) {
+    init(
+        subjects: [Subject],
+        interval: Duration,
+        blocks: Int,
+        block_ns: Int64,
+        seed: UInt64,
+        leastFires: Int64 = 8,
+        settling: Int = 0
+    ) {
         precondition(!subjects.isEmpty, "a plan needs a subject")
         self.subjects = subjects
         self.seed = seed
+        self.settling = settling
         interval_ns = Int64(interval / .nanoseconds(1))
         // Never so few that a block says nothing, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
@@ -23,6 +34,8 @@ struct Plan: Sendable {
 
     /// How long the run takes if everything is on time.
     var expected: Duration {
-        .nanoseconds(Int64(schedule.turns.count) * (Int64(firesPerBlock) * interval_ns + interval_ns / 2 + 3_000_000))
+        .nanoseconds(
+            Int64(schedule.turns.count) * (Int64(firesPerBlock + settling) * interval_ns + interval_ns / 2 + 3_000_000)
+        )
     }
 }

@@ -25,8 +25,8 @@ final class Session {
     init(_ plan: Plan, _ tuning: Tuning = Tuning()) {
         self.plan = plan
         self.tuning = tuning
-        results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns) }
-        control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns)
+        results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns, settling: plan.settling) }
+        control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns, settling: plan.settling)
     }
 
     /// Measures until all is done, or until SIGINT.
@@ -47,7 +47,12 @@ final class Session {
 
     private func measure(_ result: SubjectResult, _ turn: Schedule.Turn) {
         guard result.skippedBecause == nil else { return }
-        let recorder = BlockRecorder(fires: plan.firesPerBlock, interval_ns: plan.interval_ns, phase_ns: turn.phase_ns)
+        let recorder = BlockRecorder(
+            fires: plan.firesPerBlock,
+            interval_ns: plan.interval_ns,
+            phase_ns: turn.phase_ns,
+            settling: plan.settling
+        )
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {

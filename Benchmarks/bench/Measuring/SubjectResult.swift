@@ -16,7 +16,11 @@ final class SubjectResult {
     var isExcused = false
     private var squares = SquareSum()
 
-    init(_ subject: Subject, interval_ns: Int64) {
+    /// Fires at the beginning of each block that are not among them.
+    let settling: Int
+
+    init(_ subject: Subject, interval_ns: Int64, settling: Int = 0) {
+        self.settling = settling
         self.subject = subject
         self.interval_ns = interval_ns
     }

@@ -2,56 +2,165 @@ import CBench
 import Glibc
 import HRTimer
 
-/// Several threads that cancel and arm timers of one queue all the time.
+/// Several threads that cancel, arm and move timers of one queue all the time.
 enum ContendedOperations {
     private static let threads = 4
     private static let operationsOfThread = 50_000
 
-    static func comparison(timers: Int) -> OperationComparison {
+    static func comparisons(timers: Int) -> [OperationComparison] {
+        [
+            comparison(
+                "arm-cancel-contended",
+                "cancel and arm one-shot timers with closures",
+                timers,
+                baseID: "hrtimer.engine",
+                [
+                    OperationRival("hrtimer.engine") { try replaceOnEngine(timers, seed: $0) },
+                    OperationRival("heap.binary-locked") { seed in
+                        try onHeap(timers, seed: seed) { heap, timer, deadline_ns in heap.replace(timer, deadline_ns) }
+                    },
+                    // As often asked as the engine.
+                    OperationRival("heap.binary-locked-twice") { seed in
+                        try onHeap(timers, seed: seed) { heap, timer, deadline_ns in
+                            heap.cancel(timer)
+                            heap.add(timer, deadline_ns)
+                        }
+                    },
+                ]
+            ),
+            moving("re-arm-contended", "move long-lived timers, each time later than all others", timers) {
+                $0.later($1)
+            },
+            moving("move-contended", "move long-lived timers to any instant, earlier or later", timers) {
+                deadlines,
+                _ in
+                deadlines.any()
+            },
+        ]
+    }
+
+    private static func moving(
+        _ operation: String,
+        _ explanation: String,
+        _ timers: Int,
+        _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64
+    ) -> OperationComparison {
+        comparison(
+            operation,
+            explanation,
+            timers,
+            baseID: "hrtimer.source",
+            [
+                OperationRival("hrtimer.source") { try moveSources(timers, seed: $0, next) },
+                OperationRival("hrtimer.engine") { try moveOnEngine(timers, seed: $0, next) },
+                OperationRival("heap.binary-locked") { seed in
+                    try onHeap(timers, seed: seed, next) { heap, timer, deadline_ns in heap.move(timer, deadline_ns) }
+                },
+            ]
+        )
+    }
+
+    private static func comparison(
+        _ operation: String,
+        _ explanation: String,
+        _ timers: Int,
+        baseID: String,
+        _ rivals: [OperationRival]
+    ) -> OperationComparison {
         OperationComparison(
-            operation: "arm-cancel-contended",
-            explanation:
-                "\(threads) threads cancel and arm one-shot timers with closures; wall time over all operations",
+            operation: operation,
+            explanation: "\(threads) threads \(explanation); wall time over all operations",
             timers: timers,
-            baseID: "hrtimer.engine",
+            baseID: baseID,
             isPinned: false,
             isExtra: false,
-            rivals: [
-                OperationRival("hrtimer.engine") { try engine(timers, seed: $0) },
-                OperationRival("heap.binary-locked") { try lockedHeap(timers, seed: $0) },
-            ]
+            rivals: rivals
         )
     }
 
     /// Each thread has timers of its own, so that only the queue is shared.
     private static func share(_ timers: Int) -> Int { max(1, timers / threads) }
 
-    private static func engine(_ timers: Int, seed: UInt64) throws -> OperationSample {
-        try PublicOperations.withEngine { engine in
+    private static func replaceOnEngine(_ timers: Int, seed: UInt64) throws -> OperationSample {
+        try onEngine { engine in
             let own = share(timers)
-            var sample = try measure(seed: seed) { (_, deadlines: inout Deadlines) in
+            return try measure(seed: seed) { (_, deadlines: inout Deadlines) in
                 var tokens: [TimerToken] = []
                 for _ in 0..<own { tokens.append(PublicOperations.scheduled(deadlines.any(), on: engine)) }
-                return longestOf(operationsOfThread) {
+                return longestOf(operationsOfThread) { _ in
                     let index = deadlines.timer(below: own)
                     engine.cancel(tokens[index])
                     tokens[index] = PublicOperations.scheduled(deadlines.any(), on: engine)
                 }
             }
-            // With those of arming at first, which are few.
+        }
+    }
+
+    private static func moveOnEngine(
+        _ timers: Int,
+        seed: UInt64,
+        _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64
+    ) throws -> OperationSample {
+        try onEngine { engine in
+            let own = share(timers)
+            return try measure(seed: seed) { (_, deadlines: inout Deadlines) in
+                var tokens: [TimerToken] = []
+                for _ in 0..<own { tokens.append(PublicOperations.scheduled(deadlines.any(), on: engine)) }
+                return longestOf(operationsOfThread) { index in
+                    let deadline = MonotonicInstant(nanoseconds: next(&deadlines, index))
+                    engine.reschedule(tokens[deadlines.timer(below: own)], at: deadline)
+                }
+            }
+        }
+    }
+
+    private static func moveSources(
+        _ timers: Int,
+        seed: UInt64,
+        _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64
+    ) throws -> OperationSample {
+        try onEngine { engine in
+            let own = share(timers)
+            return try measure(seed: seed) { (_, deadlines: inout Deadlines) in
+                let sources = (0..<own).map { _ in
+                    let source = TimerSource(engine: engine)
+                    source.setEventHandler {}
+                    source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
+                    source.activate()
+                    return source
+                }
+                let owned = Owned(sources)
+                return longestOf(operationsOfThread) { index in
+                    let deadline = MonotonicInstant(nanoseconds: next(&deadlines, index))
+                    owned.with(deadlines.timer(below: own)) { $0.schedule(deadline: deadline) }
+                }
+            }
+        }
+    }
+
+    /// Tells also how often the engine's thread was woken, those of arming at first, which are few, included.
+    private static func onEngine(_ body: (TimerEngine) throws -> OperationSample) throws -> OperationSample {
+        try PublicOperations.withEngine { engine in
+            var sample = try body(engine)
             sample.wakesPerOp = Double(engine.statistics.wakesSent) / Double(threads * operationsOfThread)
             return sample
         }
     }
 
-    private static func lockedHeap(_ timers: Int, seed: UInt64) throws -> OperationSample {
+    private static func onHeap(
+        _ timers: Int,
+        seed: UInt64,
+        _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64 = { deadlines, _ in deadlines.any() },
+        _ operation: @escaping @Sendable (LockedHeap, _ timer: Int, _ deadline_ns: Int64) -> Void
+    ) throws -> OperationSample {
         let own = share(timers)
         let heap = try LockedHeap(timers: own * threads)
         return try measure(seed: seed) { (thread, deadlines: inout Deadlines) in
             let first = thread * own
             for timer in first..<first + own { heap.add(timer, deadlines.any()) }
-            return longestOf(operationsOfThread) {
-                heap.replace(first + deadlines.timer(below: own), deadlines.any())
+            return longestOf(operationsOfThread) { index in
+                let deadline_ns = next(&deadlines, index)
+                operation(heap, first + deadlines.timer(below: own), deadline_ns)
             }
         }
     }
@@ -66,13 +175,13 @@ enum ContendedOperations {
 
     /// Times each operation by itself: it is the pauses that are asked for, and a clock reading is short beside a lock that
     /// others want.
-    private static func longestOf(_ operations: Int, _ operation: () -> Void) -> Span {
+    private static func longestOf(_ operations: Int, _ operation: (_ index: Int) -> Void) -> Span {
         let allocations = cbench_thread_allocations()
         let start_ns = cbench_now_ns()
         var before_ns = start_ns
         var longest_ns: Int64 = 0
-        for _ in 0..<operations {
-            operation()
+        for index in 0..<operations {
+            operation(index)
             let after_ns = cbench_now_ns()
             longest_ns = max(longest_ns, after_ns - before_ns)
             before_ns = after_ns
@@ -108,8 +217,8 @@ enum ContendedOperations {
 }
 
 /// A binary heap behind one mutex: kernel_locked_heap.c. Each timer has an object of its own, stored and let go with it, as
-/// the engine's have: a closure over one object is that object and a pointer. To replace a timer takes the lock once, where
-/// the engine is asked twice.
+/// the engine's have: a closure over one object is that object and a pointer. To replace a timer takes the lock once, to
+/// cancel it and add another takes it twice, as often as the engine is asked.
 ///
 /// Unchecked, because every access to what is behind the pointer holds the heap's own mutex.
 private final class LockedHeap: @unchecked Sendable {
@@ -139,6 +248,15 @@ private final class LockedHeap: @unchecked Sendable {
             deadline_ns,
             Unmanaged.passRetained(PublicOperations.Payload()).toOpaque()
         )
+    }
+
+    func cancel(_ timer: Int) {
+        // Let go without the lock.
+        Unmanaged<PublicOperations.Payload>.fromOpaque(cbench_locked_heap_cancel(handle, timer)).release()
+    }
+
+    func move(_ timer: Int, _ deadline_ns: Int64) {
+        cbench_locked_heap_move(handle, timer, deadline_ns)
     }
 
     func replace(_ timer: Int, _ deadline_ns: Int64) {

@@ -79,10 +79,54 @@ extension PublicOperations {
         }
     }
 
-    static func scheduled(_ deadline_ns: Int64, on engine: TimerEngine) -> TimerToken {
+    static func scheduled(
+        _ deadline_ns: Int64,
+        on engine: TimerEngine,
+        tolerance: Duration = .zero
+    ) -> TimerToken {
         let payload = Payload()
-        return engine.schedule(at: MonotonicInstant(nanoseconds: deadline_ns)) { _ in
+        return engine.schedule(at: MonotonicInstant(nanoseconds: deadline_ns), tolerance: tolerance) { _ in
             withExtendedLifetime(payload) {}
+        }
+    }
+
+    /// What a tolerance costs whoever arms.
+    static func toleranceComparison(timers: Int) -> OperationComparison {
+        OperationComparison(
+            operation: "arm-cancel-tolerance",
+            explanation:
+                "cancel a random one-shot timer of an engine and schedule another: a plain engine, a .coalesced one, "
+                + "and there with a tolerance of 10 ms",
+            timers: timers,
+            baseID: "hrtimer.engine",
+            isPinned: false,
+            isExtra: false,
+            rivals: [
+                replaceOnEngine("hrtimer.engine", timers, .normal, .zero),
+                replaceOnEngine("hrtimer.engine.coalesced", timers, .coalesced, .zero),
+                replaceOnEngine("hrtimer.engine.coalesced-tolerance", timers, .coalesced, .milliseconds(10)),
+            ]
+        )
+    }
+
+    private static func replaceOnEngine(
+        _ id: String,
+        _ timers: Int,
+        _ precision: TimerPrecision,
+        _ tolerance: Duration
+    ) -> OperationRival {
+        rival(id) { deadlines in
+            try withEngine(precision) { engine in
+                var tokens: [TimerToken] = []
+                try armPending(timers) { _ in
+                    tokens.append(scheduled(deadlines.any(), on: engine, tolerance: tolerance))
+                }
+                return measure(engine) { _ in
+                    let timer = deadlines.timer(below: timers)
+                    engine.cancel(tokens[timer])
+                    tokens[timer] = scheduled(deadlines.any(), on: engine, tolerance: tolerance)
+                }
+            }
         }
     }
 
@@ -108,8 +152,11 @@ extension PublicOperations {
         return sample
     }
 
-    static func withEngine<Result>(_ body: (TimerEngine) throws -> Result) throws -> Result {
-        let engine = try TimerEngine(.init(name: "bench-ops"))
+    static func withEngine<Result>(
+        _ precision: TimerPrecision = .normal,
+        _ body: (TimerEngine) throws -> Result
+    ) throws -> Result {
+        let engine = try TimerEngine(.init(name: "bench-ops", precision: precision))
         defer { engine.shutdown() }
         return try body(engine)
     }

@@ -2,7 +2,6 @@ import CBench
 import CHRTimer
 import Foundation
 import HRTimer
-import Synchronization
 
 /// Whole crowds of loop timers, from the first to the last: what one costs among so many. Where it grows with the crowd, a
 /// loop searches.
@@ -17,8 +16,8 @@ extension PublicOperations {
                 foundations: { try addAll(timers, &$0, to: FoundationCrowd()) }
             ),
             comparison(
-                "fire",
-                "run a run loop in which so many one-shot timers are due, until all have fired",
+                FireOperations.fire,
+                "\(FireOperations.explanation): run by the caller, deadlines in the 10 ms before",
                 timers,
                 ours: { try fireAll(timers, &$0, of: LoopCrowd()) },
                 foundations: { try fireAll(timers, &$0, of: FoundationCrowd()) }
@@ -54,19 +53,19 @@ extension PublicOperations {
     private static func addAll(
         _ timers: Int,
         _ deadlines: inout Deadlines,
-        to crowd: some Crowd
+        to crowd: some LoopedCrowd
     ) throws -> OperationSample {
         defer { crowd.clear() }
-        return try measureAll(timers) { _ in crowd.add(deadlines.any()) }
+        return try measureAll(timers) { _ in crowd.add(CrowdTimer(first_ns: deadlines.any())) }
     }
 
     private static func invalidateAll(
         _ timers: Int,
         _ deadlines: inout Deadlines,
-        of crowd: some Crowd
+        of crowd: some LoopedCrowd
     ) throws -> OperationSample {
         defer { crowd.clear() }
-        try armPending(timers) { _ in crowd.add(deadlines.any()) }
+        try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: deadlines.any())) }
         // They were added in random order.
         return try measureAll(timers) { crowd.invalidate($0) }
     }
@@ -74,21 +73,27 @@ extension PublicOperations {
     private static func fireAll(
         _ timers: Int,
         _ deadlines: inout Deadlines,
-        of crowd: some Crowd
+        of crowd: some LoopedCrowd
     ) throws -> OperationSample {
         defer { crowd.clear() }
         let last_ns = cbench_now_ns() + 10_000_000
-        try armPending(timers) { _ in crowd.add(last_ns - deadlines.any() % 10_000_000) }
+        try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: last_ns - deadlines.any() % 10_000_000)) }
         hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, last_ns)
         let limit_ns = cbench_now_ns() + 10_000_000_000
-        return try measure(timers) {
-            while crowd.fired < timers {
+        let canCountLocks = cbench_count_locks(true)
+        defer { _ = cbench_count_locks(false) }
+        let locks = cbench_thread_locks()
+        var sample = try measure(timers) {
+            while crowd.count.soFar < timers {
                 crowd.pass()
                 if cbench_now_ns() > limit_ns {
-                    throw BenchError("\(crowd.fired.grouped) of \(timers.grouped) timers fired in 10 seconds")
+                    throw BenchError("\(crowd.count.soFar.grouped) of \(timers.grouped) timers fired in 10 seconds")
                 }
             }
         }
+        let taken = cbench_thread_locks() - locks
+        if canCountLocks, taken > 0 { sample.locksPerOp = Double(taken) / Double(timers) }
+        return sample
     }
 
     private static func measureAll(_ timers: Int, _ operation: (_ index: Int) -> Void) throws -> OperationSample {
@@ -112,54 +117,49 @@ extension PublicOperations {
 }
 
 /// The timers of one run loop, on the thread that made it.
-private protocol Crowd: AnyObject {
-    func add(_ deadline_ns: Int64)
+private protocol LoopedCrowd: Crowd {
     /// In order of adding.
     func invalidate(_ index: Int)
     /// Runs the loop once.
     func pass()
-    var fired: Int { get }
-    func clear()
 }
 
-private final class Fired: Sendable {
-    private let count = Atomic(0)
-    var soFar: Int { count.load(ordering: .relaxed) }
-    func addOne() { count.add(1, ordering: .relaxed) }
-}
-
-private final class LoopCrowd: Crowd {
+private final class LoopCrowd: LoopedCrowd {
+    let count = CrowdCount()
     private let loop = TimerLoop()
     private var timers: [LoopTimer] = []
-    private let count = Fired()
 
-    func add(_ deadline_ns: Int64) {
-        let instant = MonotonicInstant(nanoseconds: deadline_ns)
-        let timer = LoopTimer(fireAt: instant, interval: .zero, repeats: false) { [count] _ in count.addOne() }
+    func add(_ timer: CrowdTimer) {
+        let timer = LoopTimer(
+            fireAt: MonotonicInstant(nanoseconds: timer.first_ns),
+            interval: .nanoseconds(timer.interval_ns ?? 0),
+            repeats: timer.interval_ns != nil
+        ) { [count] _ in count.addOne() }
         loop.add(timer, forMode: .default)
         timers.append(timer)
     }
 
     func invalidate(_ index: Int) { timers[index].invalidate() }
     func pass() { loop.run(until: .distantPast) }
-    var fired: Int { count.soFar }
     func clear() { for timer in timers { timer.invalidate() } }
 }
 
-private final class FoundationCrowd: Crowd {
+private final class FoundationCrowd: LoopedCrowd {
+    let count = CrowdCount()
     private var timers: [Timer] = []
-    private let count = Fired()
 
-    func add(_ deadline_ns: Int64) {
-        let date = Date(timeIntervalSinceNow: Double(deadline_ns - cbench_now_ns()) / 1e9)
-        let timer = Timer(fire: date, interval: 0, repeats: false) { [count] _ in count.addOne() }
+    func add(_ timer: CrowdTimer) {
+        let date = Date(timeIntervalSinceNow: Double(timer.first_ns - cbench_now_ns()) / 1e9)
+        let interval = Double(timer.interval_ns ?? 0) / 1e9
+        let timer = Timer(fire: date, interval: interval, repeats: timer.interval_ns != nil) { [count] _ in
+            count.addOne()
+        }
         RunLoop.current.add(timer, forMode: .default)
         timers.append(timer)
     }
 
     func invalidate(_ index: Int) { timers[index].invalidate() }
     func pass() { _ = RunLoop.current.run(mode: .default, before: .now) }
-    var fired: Int { count.soFar }
 
     /// The earliest first: a run loop searches for the timer from there.
     func clear() {

@@ -14,11 +14,14 @@ final class OperationResult {
         samples[round] = sample
     }
 
-    var nsPerOp: Double? { median(samples.values.map(\.nsPerOp)) }
+    var nsPerOp: Double? { median(samples.values.compactMap(\.nsPerOp)) }
     var cpuPerOp_ns: Double? { median(samples.values.compactMap(\.cpuPerOp_ns)) }
     var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
     var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
     var allocationsPerOp: Double? { median(samples.values.compactMap(\.allocationsPerOp)) }
+    var locksPerOp: Double? { median(samples.values.compactMap(\.locksPerOp)) }
+    var wakeupsPerSecond: Double? { median(samples.values.compactMap(\.wakeupsPerSecond)) }
+    var greedyWakeupsPerSecond: Double? { median(samples.values.compactMap(\.greedyWakeupsPerSecond)) }
     var longestCall_ns: Int64? { samples.values.compactMap(\.longestCall_ns).max() }
     var early: UInt64 { samples.values.reduce(0) { $0 + $1.early } }
     var inversions: UInt64 { samples.values.reduce(0) { $0 + $1.inversions } }
@@ -28,7 +31,10 @@ final class OperationResult {
     func ratio(to base: OperationResult) -> Double? {
         median(
             samples.compactMap { round, sample in
-                base.samples[round].flatMap { $0.nsPerOp > 0 ? sample.nsPerOp / $0.nsPerOp : nil }
+                guard let own = sample.compared, let other = base.samples[round]?.compared, other > 0 else {
+                    return nil
+                }
+                return own / other
             }
         )
     }

@@ -2,7 +2,8 @@ import CBench
 
 /// What one round of one rival gave.
 struct OperationSample: Sendable, Equatable {
-    var nsPerOp: Double
+    /// Nil where time says nothing: what comes at its deadline takes as long as there is time.
+    var nsPerOp: Double?
     /// Processor time of the whole process: what a call leaves to other threads costs too. Nil where there are none.
     var cpuPerOp_ns: Double?
     /// The longest single call that was timed; nil if none was timed by itself.
@@ -13,9 +14,17 @@ struct OperationSample: Sendable, Equatable {
     var wakesPerOp: Double?
     /// Blocks of memory that the thread which operates allocates for each operation; nil where they are not counted.
     var allocationsPerOp: Double?
+    /// Mutexes that the thread which operates locks for each operation; nil where they are not counted.
+    var locksPerOp: Double?
+    /// Times a second that a thread came back from a wait, and the fewest that could serve the same timers.
+    var wakeupsPerSecond: Double?
+    var greedyWakeupsPerSecond: Double?
     /// Fired before the deadline, or after a later one: a rival that does either has no number worth reading.
     var early: UInt64 = 0
     var inversions: UInt64 = 0
+
+    /// What rivals are compared by: time, or processor time, or wake-ups, the first of them that is known.
+    var compared: Double? { nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) }
 }
 
 func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {

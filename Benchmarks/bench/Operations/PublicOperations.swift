@@ -28,6 +28,7 @@ enum PublicOperations {
                     $0(timers)
                 }
             ),
+            toleranceComparison(timers: timers),
         ] + loopComparisons(timers: timers)
     }
 

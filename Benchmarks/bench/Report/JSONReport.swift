@@ -50,6 +50,7 @@ struct JSONReport {
         [
             "id": .string(result.subject.id),
             "interval_ns": JSONValue(result.interval_ns),
+            "settled_fires": JSONValue(result.settling),
             "n": JSONValue(result.lateness.count),
             "early": JSONValue(result.lateness.earlyCount),
             "missed": JSONValue(result.missed),
@@ -72,6 +73,7 @@ struct JSONReport {
             "min": JSONValue(lateness.min_ns),
             "p50": JSONValue(lateness.value_ns(at: .p50)),
             "p90": JSONValue(lateness.value_ns(at: .p90)),
+            "p95": JSONValue(lateness.value_ns(at: .p95)),
             "p99": JSONValue(lateness.value_ns(at: .p99)),
             "p999": JSONValue(lateness.value_ns(at: .p999)),
             "max": JSONValue(lateness.max_ns),

@@ -45,7 +45,7 @@ struct OperationText {
     }
 
     private static let columns = [
-        Column(title: "time", width: 10, isAlwaysShown: true) { $1.nsPerOp.map(operationTimeText) },
+        Column(title: "time", width: 10) { $1.nsPerOp.map(operationTimeText) },
         Column(title: "ratio", width: 9, isAlwaysShown: true) { comparison, result in
             comparison.ratio(result).map { $0.formatted(decimals: 2) }
         },
@@ -53,7 +53,10 @@ struct OperationText {
         Column(title: "longest call", width: 14) { $1.longestCall_ns.map { timeText($0) } },
         Column(title: "bytes/timer", width: 13) { $1.bytesPerTimer.map { $0.formatted(decimals: 0) } },
         Column(title: "allocs/op", width: 11) { $1.allocationsPerOp.map { $0.formatted(decimals: 2) } },
+        Column(title: "locks/op", width: 10) { $1.locksPerOp.map { $0.formatted(decimals: 2) } },
         Column(title: "wakes/op", width: 10) { $1.wakesPerOp.map { $0.formatted(decimals: 4) } },
+        Column(title: "wake-ups/s", width: 12) { $1.wakeupsPerSecond.map { $0.formatted(decimals: 0) } },
+        Column(title: "fewest/s", width: 10) { $1.greedyWakeupsPerSecond.map { $0.formatted(decimals: 0) } },
     ]
 
     /// What spoils a number.
@@ -66,7 +69,10 @@ struct OperationText {
     }
 
     private var notes: [String] {
-        var notes = ["", "CPU is the whole process's, allocs the caller's; – means that it is not known"]
+        var notes = [
+            "",
+            "CPU is the whole process's, allocs and locks those of the thread that operates; – means that it is not known",
+        ]
         if session.comparisons.contains(where: { $0.comparison.operation == "expire" }) {
             notes.append(
                 "expire: each step has two clock readings, most of the time where timers are few; libevent.timer, which "

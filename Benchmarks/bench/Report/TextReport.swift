@@ -62,7 +62,7 @@ struct TextReport {
     }
 
     private static let titles = [
-        "fires", "early", "missed", "min", "p50", "p90", "p99", "p99.9", "max", "CPU/fire", "switches", "drift",
+        "fires", "early", "missed", "min", "p50", "p90", "p95", "p99", "p99.9", "max", "CPU/fire", "switches", "drift",
     ]
 
     private func columnWidth(_ title: String) -> Int {
@@ -83,6 +83,7 @@ struct TextReport {
             time(lateness.min_ns),
             time(lateness.value_ns(at: .p50)),
             time(lateness.value_ns(at: .p90)),
+            time(lateness.value_ns(at: .p95)),
             time(lateness.value_ns(at: .p99)),
             time(lateness.value_ns(at: .p999)),
             time(lateness.max_ns),

@@ -18,9 +18,13 @@ extension Subject {
         },
         Subject(
             "hrtimer.display-link",
-            "DisplayLink on the virtual grid, the interval's rate",
-            measure: measureDisplayLink
-        ),
+            "DisplayLink on the virtual grid, the interval's rate, on a TimerLoop as it comes"
+        ) {
+            measureDisplayLink($0, TimerLoop())
+        },
+        Subject("hrtimer.display-link.precise", "the same on a loop that spins up to each refresh") {
+            measureDisplayLink($0, TimerLoop(precision: .precise))
+        },
         Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline") {
             try measureSleep($0, .normal)
         },
@@ -76,9 +80,7 @@ extension Subject {
     }
 
     /// The link has a grid of its own, which begins where it was added.
-    @Sendable
-    private static func measureDisplayLink(_ recorder: BlockRecorder) {
-        let loop = TimerLoop()
+    private static func measureDisplayLink(_ recorder: BlockRecorder, _ loop: TimerLoop) {
         let link = DisplayLink(framesPerSecond: 1e9 / Double(recorder.interval_ns)) { link in
             let woke_ns = cbench_now_ns()
             if !recorder.fire(woke_ns, at: link.timestamp.nanoseconds) { link.invalidate() }

@@ -1,6 +1,7 @@
 #include "hrt_futex.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,4 +25,16 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
     }
 }
 
-void hrt_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
+void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected) {
+    if (syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0) == 0) return;
+    // Another value than expected, or a signal: the caller looks again.
+    if (errno != EAGAIN && errno != EINTR) hrt_impossible("futex", errno);
+}
+
+static void wake(_Atomic uint32_t *word, int most) {
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
+}
+
+void hrt_futex_wake(_Atomic uint32_t *word) { wake(word, 1); }
+
+void hrt_futex_wake_all(_Atomic uint32_t *word) { wake(word, INT_MAX); }

@@ -6,11 +6,16 @@
 
 #include "../include/hrt_clock.h"
 
-// Sleeps while the word is 0, until the deadline on the clock, which is not HRT_CLOCK_BOOT, comes (true), the word is
-// woken, or for no reason (false). futex(2), FUTEX_WAIT_BITSET.
+// Sleeps while the word is 0, until the deadline on the clock, which is not HRT_CLOCK_BOOT, comes
+// (true), the word is woken, or for no reason (false). futex(2), FUTEX_WAIT_BITSET.
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
 
-// Wakes one thread that sleeps on the word; the caller has set it. Any thread; async-signal-safe.
+// Sleeps while the word is `expected`, until it is woken, or for no reason.
+void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected);
+
+// Wakes one thread, or all, that sleep on the word; the caller has set it. The word is not read: it
+// may be gone. Any thread; async-signal-safe.
 void hrt_futex_wake(_Atomic uint32_t *word);
+void hrt_futex_wake_all(_Atomic uint32_t *word);
 
 #endif

@@ -1,5 +1,6 @@
 #include "../include/hrt_margin.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "../include/hrt_clock.h"
@@ -9,25 +10,38 @@ enum {
     BUCKETS_PER_OCTAVE_LOG2 = 3,
 };
 
-// Each new entry weighs 1 / KEPT of the one before, which is the same as fading the old ones by KEPT.
+// Each new entry weighs 1 / KEPT of the one before, which is the same as fading the old ones by
+// KEPT.
 static const double KEPT = 0.96;
 
 // Weights are scaled back before they leave the comfortable range of a double.
 static const double LARGEST_WEIGHT = 1e100;
 
 // What a wake takes on an ordinary machine with default slack: the guess before anything was seen.
+// So light that after three wakes no quantile below 0.9 depends on it.
 static const int64_t FIRST_GUESS_NS = 60 * 1000;
+static const double GUESS_WEIGHT = 0.25;
 
-// The allowance never adds up to more than what a tenth of a second gives: over any second no more than 110 % of the
-// budget can be spun.
+// The allowance never adds up to more than what a tenth of a second gives: over any second no more
+// than 110 % of the budget can be spun.
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
 
-// A wait may expect to spin this part of the allowance. So where the budget is scarce it settles at as much as comes in
-// between two fires, and every fire has a smaller margin, instead of some having none.
-static const double SHARE_OF_ALLOWANCE = 1.0 / 32;
+// A wait may expect to spin this part of the allowance. So where the budget is scarce it settles at
+// as much as comes in between two fires, and every fire has a smaller margin, instead of some
+// having none. And where it is not, a fire still spins no more than one of a 1 kHz timer may: by
+// default 13 us, a third of what a wake-up costs anyway.
+static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
+
+// What is covered beyond the quantile asked for, where that is expected to spin no more than this
+// part of what the budget gives for the sleep, and no more than the third of a wake-up.
+static const double GENEROUS_QUANTILE = 0.99;
+static const double SHARE_OF_INCOME = 1.0 / 8;
+static const double GENEROUS_NS = 13 * 1000;
 
 static unsigned class_of(int64_t sleep_ns) {
-    return sleep_ns < 200 * 1000 ? 0 : sleep_ns < 10 * 1000 * 1000 ? 1 : 2;
+    if (sleep_ns < 200 * 1000) return 0;
+    if (sleep_ns < 3 * 1000 * 1000) return 1;
+    return sleep_ns < 50 * 1000 * 1000 ? 2 : 3;
 }
 
 static unsigned bucket_of(int64_t latency_ns) {
@@ -58,8 +72,8 @@ void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t
     margin->allowance_as_of_ns = now_ns;
     for (unsigned class = 0; class < HRT_MARGIN_CLASSES; class++) {
         margin->classes[class].next_weight = 1;
-        margin->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = 1;
-        margin->classes[class].total = 1;
+        margin->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = GUESS_WEIGHT;
+        margin->classes[class].total = GUESS_WEIGHT;
     }
 }
 
@@ -73,24 +87,49 @@ static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
     margin->allowance_ns = clamp(allowance_ns, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
 }
 
-// The least margin that the quantile of wakes comes within, or, if less, the largest one that is expected to spin no
-// more than spin_ns: the mean of what is left of the margin after each wake.
-static int64_t margin_within(const hrt_margin *margin, unsigned class, double spin_ns) {
+static bool is_new(const hrt_margin *margin, unsigned class) {
+    return margin->classes[class].next_weight == 1;
+}
+
+// A class without a wake of its own begins with what the nearest one has seen, the shorter of two,
+// in place of the guess.
+static void seed(hrt_margin *margin, unsigned class) {
+    for (unsigned distance = 1; distance < HRT_MARGIN_CLASSES; distance++) {
+        unsigned neighbour = class >= distance ? class - distance : class + distance;
+        if (is_new(margin, neighbour)) neighbour = class + distance;
+        if (neighbour >= HRT_MARGIN_CLASSES || is_new(margin, neighbour)) continue;
+        const double *known = margin->classes[neighbour].weights;
+        double scale = GUESS_WEIGHT / margin->classes[neighbour].total;
+        for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
+            margin->classes[class].weights[bucket] = known[bucket] * scale;
+        }
+        return;
+    }
+}
+
+// The largest margin that is expected to spin no more than spin_ns: the mean of what is left of it
+// after each wake. Up to the least one that the quantile asked for comes within; beyond it, up to
+// the generous one, if that is expected to spin no more than generous_ns.
+static int64_t margin_within(const hrt_margin *margin, unsigned class, double spin_ns,
+                             double generous_ns) {
     const double *weights = margin->classes[class].weights;
     double total = margin->classes[class].total, covered = 0, latencies_ns = 0;
+    double most_ns = spin_ns * total;
     int64_t begin_ns = INT64_C(1) << LOWEST_OCTAVE;
     for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
         int64_t end_ns = bucket_end_ns(bucket);
         double with_this = covered + weights[bucket];
         double with_this_ns = latencies_ns + weights[bucket] * 0.5 * (double)(begin_ns + end_ns);
-        if ((double)end_ns * with_this - with_this_ns > spin_ns * total) {
-            double affordable_ns = covered > 0 ? (spin_ns * total + latencies_ns) / covered : (double)begin_ns;
-            return (int64_t)clamp(affordable_ns, (double)begin_ns, (double)end_ns);
+        if ((double)end_ns * with_this - with_this_ns > most_ns) {
+            if (covered == 0) return begin_ns;
+            return (int64_t)clamp((most_ns + latencies_ns) / covered, (double)begin_ns, (double)end_ns);
         }
         covered = with_this;
         latencies_ns = with_this_ns;
         begin_ns = end_ns;
-        if (covered >= total * margin->quantile) break;
+        if (covered < total * margin->quantile) continue;
+        if (covered >= total * GENEROUS_QUANTILE) break;
+        if (generous_ns < spin_ns) most_ns = generous_ns * total;
     }
     return begin_ns;
 }
@@ -98,7 +137,12 @@ static int64_t margin_within(const hrt_margin *margin, unsigned class, double sp
 int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
     add_up_allowance(margin, now_ns);
     if (margin->allowance_ns <= 0) return 0;
-    int64_t wanted_ns = margin_within(margin, class_of(sleep_ns), margin->allowance_ns * SHARE_OF_ALLOWANCE);
+    unsigned class = class_of(sleep_ns);
+    if (is_new(margin, class)) seed(margin, class);
+    double income_ns = (double)sleep_ns * margin->budget;
+    double generous_ns = clamp(income_ns * SHARE_OF_INCOME, 0, GENEROUS_NS);
+    double spin_ns = margin->allowance_ns * SHARE_OF_ALLOWANCE;
+    int64_t wanted_ns = margin_within(margin, class, spin_ns, generous_ns);
     return (double)wanted_ns < margin->allowance_ns ? wanted_ns : (int64_t)margin->allowance_ns;
 }
 

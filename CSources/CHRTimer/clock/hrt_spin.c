@@ -9,14 +9,6 @@ static const int64_t PAUSE_ABOVE_NS = 500;
 // by the kernel or the host, or the clock was set. That is not spun.
 static const int64_t AWAY_NS = 10 * 1000;
 
-static inline void pause_processor(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 // No sched_yield: to a thread that computes it gives a whole slice, 3 ms, and the deadline with it. An ordinary thread
 // is made to give way by the scheduler, and a spin is short.
 //
@@ -30,7 +22,7 @@ int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadlin
         // Unsigned: the difference may not fit the sign.
         uint64_t left_ns = (uint64_t)deadline_ns - (uint64_t)now_ns;
         if (left_ns > (uint64_t)longest_ns) break;
-        if (left_ns > (uint64_t)PAUSE_ABOVE_NS) pause_processor();
+        if (left_ns > (uint64_t)PAUSE_ABOVE_NS) hrt_pause();
         now_ns = hrt_clock_now_ns(clock);
         uint64_t step_ns = (uint64_t)now_ns - (uint64_t)before_ns;
         if (step_ns < (uint64_t)AWAY_NS) *spun_ns += (int64_t)step_ns;

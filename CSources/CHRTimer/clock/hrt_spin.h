@@ -5,9 +5,18 @@
 
 #include "../include/hrt_clock.h"
 
-// Reads the clock from now_ns on until the deadline, until *woken is not 0, which it leaves so, or if more than
-// longest_ns is left: the clock was set back. Gives the last reading; adds the time that it took of the processor to
-// *spun_ns.
+// Spares the processor while a thread spins.
+static inline void hrt_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// Reads the clock from now_ns on until the deadline, until *woken is not 0, which it leaves so, or
+// if more than longest_ns is left: the clock was set back. Gives the last reading; adds the time
+// that it took of the processor to *spun_ns.
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns, int64_t now_ns,
                  int64_t longest_ns, int64_t *spun_ns);
 

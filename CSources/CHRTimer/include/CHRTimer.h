@@ -12,7 +12,10 @@
 // * What a create function gives is owned by the caller, until the destroy function of the same name takes it.
 // * Nothing here is thread-safe unless its comment says so.
 #include "hrt_clock.h"
+#include "hrt_fork.h"
 #include "hrt_histogram.h"
+#include "hrt_latch.h"
+#include "hrt_lock.h"
 #include "hrt_loop.h"
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"

@@ -70,8 +70,10 @@ int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 int hrt_loop_wait_until_margin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin);
 
 // The second part, if the first found nothing: reads the clock until the deadline (0), or until a wake. Descriptors are
-// not looked at: what becomes ready meanwhile is found by the next wait or poll, unless a wake comes.
-int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin);
+// not looked at: what becomes ready meanwhile is found by the next wait or poll, unless a wake comes. The last reading
+// goes to out_now_ns, and how long was spun to out_spun_ns.
+int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin,
+                  int64_t *_Nonnull out_now_ns, int64_t *_Nonnull out_spun_ns);
 
 // As a wait for a past deadline. No system call if nothing is watched.
 int hrt_loop_poll(hrt_loop *_Nonnull loop);

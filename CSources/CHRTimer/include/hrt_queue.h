@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     int64_t deadline_ns;
     hrt_token token;
+    uint64_t arming;  // which arming of the queue it was, from 1: the order of equal deadlines
 } hrt_due;
 
 // 0 or -ENOMEM.
@@ -39,7 +40,7 @@ int hrt_queue_create(hrt_queue **out_queue);
 void hrt_queue_destroy(hrt_queue *queue);
 
 // A new timer, not armed. Slots are small numbers, dense from 0, used again after removal.
-// 0, -ENOMEM, or -ENOSPC at 2^29 - 2 timers. O(1) amortised.
+// 0, -ENOMEM, or -ENOSPC at 2^28 - 2 timers. O(1) amortised.
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
 // hrt_queue_add and hrt_queue_arm in one. 0, -ENOMEM or -ENOSPC.
@@ -57,6 +58,11 @@ bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 // is short.
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns);
 
+// The same for a timer that its caller waits for more exactly than for others, until it is armed otherwise. It comes in
+// the one order of all; hrt_queue_next_precise_ns tells the earliest of its kind. The first such timer of a queue
+// allocates; it is armed as an ordinary one if memory is short.
+bool hrt_queue_arm_precise(hrt_queue *queue, hrt_token token, int64_t deadline_ns);
+
 // True if the timer was armed. False if it was not, or if the token is stale.
 bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
@@ -68,19 +74,36 @@ int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBL
 // The same for an owner: whoever added the timer and alone removes it knows that the slot is his, so that no generation
 // is compared. The slot must be live. hrt_queue_arm_slot arms without tolerance.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
+void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, int64_t tolerance_ns);
+void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// A lower bound of the earliest armed deadline: exact, or at most one early look before it becomes so. HRT_NEVER if
-// nothing is armed. The early look comes from a timer that was disarmed or moved later and is not yet filed anew:
-// waking then, and calling hrt_queue_take_due, finds nothing due and corrects the bound.
+// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_settle returned false, whatever was
+// armed, disarmed and taken since it was called, except that a timer that was the earliest was disarmed or moved later.
+// Otherwise a lower bound: waking then, and calling hrt_queue_take_due, may find nothing due, and raises it.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// The latest instant to wake at such that no armed timer is given out later than its deadline plus its tolerance:
-// the earliest end of all windows. HRT_NEVER if nothing is armed. A lower bound in the same sense as hrt_queue_next_ns.
+// The latest instant to wake at such that no armed timer is given out later than its deadline plus its tolerance: the
+// earliest end of all windows, those of timers without tolerance ending as they begin. HRT_NEVER if nothing is armed.
+// Exact, or a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
+
+// The earliest deadline armed by hrt_queue_arm_precise; HRT_NEVER if there is none. Exact, or a lower bound, as
+// hrt_queue_next_ns.
+int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
+
+// Does a bounded piece of the work that makes the three answers above exact. True if there is more to do. Whoever is
+// about to sleep calls it until it returns false: then no wake-up is in vain. What timers that were disarmed or moved
+// left behind is taken away here, once for each; so the pieces together are O(1) amortised for each arming. (O(log n)
+// for those of a crowd, more than 32 timers in the bucket of the earliest one that lie too close together for their
+// distance.)
+bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING;
+
+// hrt_queue_settle to its end, then hrt_queue_next_ns.
+int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and writes them to
 // out_due. Returns how many. Every deadline written is <= now_ns, and none that was left is earlier than one written.
@@ -90,6 +113,14 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 // hrt_queue_next_ns(queue) <= now_ns, call again. Once nothing is due, hrt_queue_next_ns is later than now_ns.
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
     HRT_NONBLOCKING;
+
+// Arms a timer again that was just taken, exactly as it was: for the same deadline, under the same number of arming,
+// so that its place among equal deadlines is what it was; with its tolerance, or precisely. Does nothing if the timer
+// was removed or armed since.
+void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING;
+
+// The number of the latest arming; 0 before the first. Putting back is none.
+uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end. Between two calls timers
 // may be armed, disarmed and removed; those already passed by are not visited again.

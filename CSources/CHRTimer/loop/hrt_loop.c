@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../clock/hrt_futex.h"
-#include "../clock/hrt_spin.h"
+#include "../clock/hrt_precise.h"
 #include "../hrt_status.h"
 #include "../include/hrt_thread.h"
 
@@ -282,24 +282,20 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
 }
 
 int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
-    int64_t now_ns = hrt_clock_now_ns(loop->clock);
-    if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) return hrt_loop_wait(loop, deadline_ns);
-    int64_t sleep_ns;
-    if (__builtin_sub_overflow(deadline_ns, now_ns, &sleep_ns)) sleep_ns = HRT_NEVER;
-    int64_t wake_ns = deadline_ns - hrt_margin_ns(margin, sleep_ns, now_ns);
+    hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, margin);
     // Descriptors get one look all the same, lest timers that are never slept for keep them waiting.
-    if (wake_ns <= now_ns) return hrt_loop_poll(loop);
-    int found = hrt_loop_wait(loop, wake_ns);
-    if (found == 0) hrt_margin_record_wake(margin, sleep_ns, hrt_clock_now_ns(loop->clock) - wake_ns);
+    if (early.has_begun) return hrt_loop_poll(loop);
+    int found = hrt_loop_wait(loop, early.wake_ns);
+    if (found == 0) hrt_woken_early(loop->clock, early, margin);
     return found;
 }
 
-int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
-    int64_t spun_ns = 0;
-    int64_t now_ns = hrt_clock_now_ns(loop->clock);
-    now_ns = hrt_spin(&loop->woken, loop->clock, deadline_ns, now_ns, INT64_MAX, &spun_ns);
-    hrt_margin_record_spin(margin, spun_ns);
-    return now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
+int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
+                  int64_t *out_spun_ns) {
+    *out_spun_ns = 0;
+    *out_now_ns = hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, margin,
+                                  out_spun_ns);
+    return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {

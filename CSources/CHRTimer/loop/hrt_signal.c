@@ -1,13 +1,17 @@
 // Signals as counts in an eventfd. The handler may run on any thread of the process.
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../hrt_status.h"
+#include "../include/hrt_latch.h"
 #include "../include/hrt_signal.h"
+#include "../include/hrt_thread.h"
 
 enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
 
@@ -26,6 +30,42 @@ static void on_signal(int signal) {
     if (fd >= 0 && write(fd, &one, sizeof one) < 0) (void)0;
     atomic_fetch_sub(&signal_handlers, 1);
     errno = error;
+}
+
+// A thread that lets one signal in, for a process whose threads may all have it blocked: a mask is inherited from whoever
+// started it (signal(7)), and no other thread's can be changed. Nobody else's mask is touched.
+static struct {
+    bool is_there;
+    pthread_t thread;
+    hrt_latch end;
+} doors[SIGNALS];
+
+static void *stand_open(void *end) {
+    hrt_thread_set_name("hrt-signal");
+    hrt_latch_wait(end);
+    return NULL;
+}
+
+static int open_door(int signal) {
+    sigset_t before, others;
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    if (sigismember(&before, signal) != 1) return 0;
+    sigfillset(&others);
+    sigdelset(&others, signal);
+    doors[signal].end = (hrt_latch){0};
+    // The new thread inherits the mask: in between the signal comes to this one, whose handler is there.
+    pthread_sigmask(SIG_SETMASK, &others, NULL);
+    int error = pthread_create(&doors[signal].thread, NULL, stand_open, &doors[signal].end);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    doors[signal].is_there = error == 0;
+    return -error;
+}
+
+static void close_door(int signal) {
+    if (!doors[signal].is_there) return;
+    hrt_latch_open(&doors[signal].end);
+    pthread_join(doors[signal].thread, NULL);
+    doors[signal].is_there = false;
 }
 
 int hrt_signal_open(int signal, int *out_fd) {
@@ -48,7 +88,9 @@ int hrt_signal_open(int signal, int *out_fd) {
         return -error;
     }
     *out_fd = fd;
-    return 0;
+    int status = open_door(signal);
+    if (status != 0) hrt_signal_close(signal);
+    return status;
 }
 
 uint64_t hrt_signal_take(int signal) {
@@ -61,6 +103,8 @@ uint64_t hrt_signal_take(int signal) {
 void hrt_signal_close(int signal) {
     int fd = atomic_load(&signal_fds[signal]) - 1;
     if (fd < 0) return;
+    // Before the former action is back, to which nobody let the signal in.
+    close_door(signal);
     sigaction(signal, &former_actions[signal], NULL);
     atomic_store(&signal_fds[signal], OPENING);
     while (atomic_load(&signal_handlers) != 0) sched_yield();

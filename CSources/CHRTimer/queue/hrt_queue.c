@@ -1,12 +1,15 @@
-// The queue: tokens and the rules of arming, over the slab, the lanes and the windows.
+// The queue: tokens and the rules of arming, over the slab and the lanes.
 #include <errno.h>
 
 #include "hrt_queue_parts.h"
 
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 int hrt_queue_create(hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
-    hrt_lane_init(&queue->lane, 0);
+    hrt_lane_init(&queue->lane, HRT_ORDINARY, 0);
+    queue->lanes[HRT_ORDINARY] = &queue->lane;
     queue->armings = HRT_ARMED;
     queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
@@ -14,15 +17,19 @@ int hrt_queue_create(hrt_queue **out_queue) {
 }
 
 void hrt_queue_destroy(hrt_queue *queue) {
-    hrt_windows_free(queue);
     hrt_slab_free(queue);
-    hrt_lane_release(&queue->lane);
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        struct hrt_lane *lane = queue->lanes[number];
+        if (lane == NULL) continue;
+        hrt_lane_release(lane);
+        if (lane != &queue->lane) hrt_pages_unmap(lane, sizeof *lane);
+    }
     hrt_pages_unmap(queue, sizeof *queue);
 }
 
 // The node, in the wheel of the first lane or nowhere, is armed without tolerance. True.
 static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node, uint64_t key) {
-    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
+    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
     hrt_node_set_armed(queue, node, key);
     return HRT_UNLIKELY(hrt_lane_armed(&queue->lane, slot, node->place, key)) ? hrt_rare_file_listed(queue) : true;
 }
@@ -60,7 +67,7 @@ static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t slot, stru
         return hrt_rare_remove(queue, slot + 1);
     }
     queue->armed_count += (node->arming < 1) - 1U;
-    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.is_bound_stale = true;
+    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
     node->arming = 0;
     hrt_slab_give_spare(queue, slot, node);
     return true;
@@ -81,6 +88,11 @@ bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64
     return arm_filed(queue, token.slot, node, key);
 }
 
+bool hrt_queue_arm_precise(hrt_queue *queue, hrt_token token, int64_t deadline_ns) {
+    if (hrt_slab_node(queue, token) == NULL) return false;
+    return hrt_rare_arm_precise(queue, token.slot + 1, hrt_key(deadline_ns));
+}
+
 bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     return hrt_slab_node(queue, token) != NULL && hrt_queue_disarm_slot(queue, token.slot);
 }
@@ -97,10 +109,18 @@ void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HR
     struct hrt_node *node = hrt_node_of(queue, slot);
     uint64_t key = hrt_key(deadline_ns);
     if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) {
-        hrt_rare_arm_exact(queue, slot + 1, key);
+        hrt_rare_arm_ordinary(queue, slot + 1, key);
     } else {
         arm_filed(queue, slot, node, key);
     }
+}
+
+void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, int64_t tolerance_ns) {
+    hrt_rare_arm(queue, slot + 1, hrt_key(deadline_ns), tolerance_ns);
+}
+
+void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) {
+    hrt_rare_arm_precise(queue, slot + 1, hrt_key(deadline_ns));
 }
 
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
@@ -122,56 +142,59 @@ int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NO
 
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
-    uint64_t bound = queue->lane.is_bound_stale ? hrt_lane_bound(queue, &queue->lane) : queue->lane.bound;
-    if (HRT_UNLIKELY(queue->windows != NULL)) {
-        uint64_t tolerant = hrt_lane_bound(queue, &queue->windows->lane);
-        if (tolerant < bound) bound = tolerant;
+    uint64_t bound = queue->lane.certainty == HRT_STALE ? hrt_lane_bound(queue, &queue->lane) : queue->lane.bound;
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) bound = earlier(bound, hrt_lane_bound(queue, queue->lanes[number]));
     }
     return hrt_key_ns(bound);
+}
+
+int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
+    struct hrt_lane *lane = queue->lanes[HRT_PRECISE];
+    return lane == NULL ? INT64_MAX : hrt_key_ns(hrt_lane_bound(queue, lane));
 }
 
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
-    uint64_t bound = hrt_lane_bound(queue, &queue->lane);
-    if (queue->windows != NULL) {
-        uint64_t end = hrt_windows_bound(queue);
-        if (end < bound) bound = end;
-        // The end of a window that was closed may linger, but no window ends before the first deadline.
-        uint64_t next = hrt_key(hrt_queue_next_ns(queue));
-        if (bound < next) bound = next;
+    uint64_t wake = HRT_KEY_NEVER;
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) wake = earlier(wake, hrt_lane_wake(queue, queue->lanes[number]));
     }
-    return hrt_key_ns(bound);
+    return hrt_key_ns(wake);
 }
 
-// The first due node of both lanes; 0 if nothing is due, or if either lane ran out of moves before it knew.
-static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left) {
-    uint32_t first;
-    if (!hrt_lane_due(queue, &queue->lane, now_key, moves_left, &first)) return 0;
-    if (queue->windows == NULL) return first;
-    uint32_t tolerant;
-    if (!hrt_lane_due(queue, &queue->windows->lane, now_key, moves_left, &tolerant)) return 0;
-    if (tolerant == 0) return first;
-    if (first == 0 || hrt_node_is_before(hrt_node_at(queue, tolerant), hrt_node_at(queue, first))) return tolerant;
-    return first;
+bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING {
+    int moves_left = HRT_MOVES_PER_CALL;
+    bool is_settled = true;
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        struct hrt_lane *lane = queue->lanes[number];
+        if (lane != NULL && !hrt_lane_settle(queue, lane, &moves_left)) is_settled = false;
+    }
+    return !is_settled;
+}
+
+int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING {
+    while (hrt_queue_settle(queue)) continue;
+    return hrt_queue_next_ns(queue);
 }
 
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
     HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
-    int moves_left = HRT_MOVES_PER_CALL;
-    size_t taken = 0;
-    uint32_t index;
-    while ((index = first_due(queue, now_key, &moves_left)) != 0) {
-        if (taken == capacity) break;
-        struct hrt_node *node = hrt_node_at(queue, index);
-        out_due[taken++] = (hrt_due){
-            .deadline_ns = hrt_key_ns(node->key), .token = {.slot = index - 1, .generation = node->generation}};
-        hrt_node_disarm(queue, index, node);
+    bool passes = hrt_lane_passes(&queue->lane, now_key);
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) passes &= hrt_lane_passes(queue->lanes[number], now_key);
     }
-    hrt_lane_told(&queue->lane, now_key);
-    if (queue->windows != NULL) hrt_windows_told(queue, now_key, &moves_left);
-    return taken;
+    return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
+
+void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_slab_node(queue, due->token);
+    if (node == NULL || hrt_node_is_armed(node)) return;
+    hrt_rare_put_back(queue, due->token.slot + 1, hrt_key(due->deadline_ns), due->arming);
+}
+
+uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armings & ~HRT_ARMED; }
 
 bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out_timer) HRT_NONBLOCKING {
     for (uint32_t index = *cursor + 1; index >> HRT_BLOCK_BITS < queue->blocks_used; index++) {
@@ -182,8 +205,7 @@ bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out
         }
         const struct hrt_node *node = hrt_node_at(queue, index);
         if (!hrt_node_is_armed(node)) continue;
-        *out_timer = (hrt_due){
-            .deadline_ns = hrt_key_ns(node->key), .token = {.slot = index - 1, .generation = node->generation}};
+        *out_timer = hrt_node_due(index, node);
         *cursor = index;
         return true;
     }
@@ -201,6 +223,12 @@ size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->t
 size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armed_count; }
 
 size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
-    return hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue) + hrt_lane_heap_bytes(&queue->lane) +
-           hrt_windows_bytes(queue);
+    size_t bytes = hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue);
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        const struct hrt_lane *lane = queue->lanes[number];
+        if (lane == NULL) continue;
+        bytes += hrt_lane_bytes(lane);
+        if (lane != &queue->lane) bytes += hrt_pages_resident(lane, sizeof *lane);
+    }
+    return bytes;
 }

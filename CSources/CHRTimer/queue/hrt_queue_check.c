@@ -20,11 +20,12 @@ static void require(bool holds, const char *sentence, uint32_t index) {
 }
 
 static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *lane, unsigned level, uint32_t number,
-                         uint32_t lane_bit, struct census *census) {
+                         struct census *census) {
     uint32_t place = level * HRT_BUCKETS + number;
     const struct hrt_bucket *bucket = &lane->buckets[place];
     bool is_marked = (lane->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
     uint64_t present = lane->tick >> (level * HRT_LEVEL_BITS);
+    uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1))) << (level * HRT_LEVEL_BITS);
     bool is_opening = (lane->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
     for (uint32_t chain = 0; chain < HRT_CHAINS; chain++) {
         uint32_t previous = 0;
@@ -33,13 +34,14 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
             require(is_marked, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
-            require(node->place == (lane_bit | place),
-                    "a node knows its bucket and lane", index);
+            require(node->place == (lane->base | place), "a node knows its bucket and lane", index);
             require(!hrt_node_is_armed(node) || lane->earliest[place] <= node->key,
                     "no armed key in a bucket is before its earliest", index);
             require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, place, node->key),
                     "an armed node is looked at no later than it is due", index);
             require(is_opening || (present & (HRT_BUCKETS - 1)) != number, "the bucket of the present is open", index);
+            require(is_opening || begin >= lane->look_tick,
+                    "no bucket that holds a node begins before the next look", index);
             require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick,
                     "no bucket's earliest key is before the present", index);
             previous = index;
@@ -49,63 +51,104 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
     }
 }
 
-static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lane, uint32_t lane_bit,
-                       struct census *census) {
+// What a lane leads to, beside its node.
+struct found {
+    uint64_t earliest_near;
+    uint32_t near;
+};
+
+static void check_near_node(const struct hrt_queue *queue, const struct hrt_lane *lane, uint32_t index,
+                            struct found *found) {
+    const struct hrt_node *node = hrt_node_at(queue, index);
+    require(hrt_node_is_armed(node), "nodes of the near tier are armed", index);
+    if (node->key < found->earliest_near) found->earliest_near = node->key;
+    found->near++;
+    if (lane->windows == NULL) return;
+    const struct hrt_windows *windows = lane->windows;
+    uint32_t entry = windows->of[index].entry;
+    require(entry < windows->count && windows->ends[entry].index == index &&
+                windows->ends[entry].end == windows->of[index].end,
+            "the end of the window of a node that is near stands in the heap of ends", index);
+}
+
+static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lane, struct census *census) {
+    struct found found = {.earliest_near = HRT_KEY_NEVER};
     uint32_t previous = 0;
     for (uint32_t index = lane->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_RUN | lane_bit), "a node of the run knows that it is there", index);
+        require(node->place == (HRT_IN_RUN | lane->base), "a node of the run knows that it is there", index);
         require(node->previous == previous, "links of the run agree in both directions", index);
-        require(hrt_node_is_armed(node), "nodes of the run are armed", index);
-        require(node->key >> HRT_TICK_BITS <= lane->tick, "nodes of the run are due by the end of the tick", index);
         require(previous == 0 || hrt_node_is_before(hrt_node_at(queue, previous), node), "the run is in order", index);
+        check_near_node(queue, lane, index, &found);
         previous = index;
-        census->filed++;
     }
     require(lane->run_last == previous, "the run ends at its last node", previous);
     for (uint32_t place = 0; place < lane->heap_count; place++) {
         uint32_t index = lane->heap[place];
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_HEAP | lane_bit | place), "a node of the heap knows its place", index);
-        require(hrt_node_is_armed(node), "nodes of the heap are armed", index);
-        require(node->key >> HRT_TICK_BITS <= lane->tick, "nodes of the heap are due by the end of the tick", index);
+        require(node->place == (HRT_IN_HEAP | lane->base | place), "a node of the heap knows its place", index);
         require(place == 0 || hrt_node_is_before(hrt_node_at(queue, lane->heap[(place - 1) / 4]), node),
                 "no node of the heap is before its parent", index);
-        census->filed++;
+        check_near_node(queue, lane, index, &found);
+    }
+    require(lane->near_count == found.near, "the count of nodes that are near is right", found.near);
+    require(hrt_near_key(queue, lane) == found.earliest_near, "the earliest node that is near is known", 0);
+    census->filed += found.near;
+}
+
+static void check_ends(const struct hrt_windows *windows) {
+    for (uint32_t place = 0; place < windows->count; place++) {
+        uint32_t index = windows->ends[place].index;
+        require(windows->of[index].entry == place, "a node has one place in the heap of ends", index);
+        require(place == 0 || windows->ends[(place - 1) / 4].end <= windows->ends[place].end,
+                "no end is before its parent in the heap", index);
     }
 }
 
-static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lane, uint32_t lane_bit,
-                       struct census *census) {
+static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lane, struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         for (uint32_t word = 0; word < HRT_MARK_WORDS; word++) {
             require((lane->levels[level].marks[word] != 0) == (lane->levels[level].marked_words >> word & 1),
                     "the summary of marks agrees with them", word);
         }
         for (uint32_t number = 0; number < HRT_BUCKETS; number++) {
-            check_bucket(queue, lane, level, number, lane_bit, census);
+            check_bucket(queue, lane, level, number, census);
         }
     }
     require(lane->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
-    check_near(queue, lane, lane_bit, census);
+    check_near(queue, lane, census);
+    if (lane->windows != NULL) check_ends(lane->windows);
 }
 
-static void check_node(const struct hrt_queue *queue, uint32_t index, struct census *census) {
+// The earliest keys and ends there are, found the long way.
+struct earliest {
+    uint64_t key;
+    uint64_t end;
+};
+
+static void check_node(struct hrt_queue *queue, uint32_t index, struct census *census, struct earliest *earliest) {
     const struct hrt_node *node = hrt_node_at(queue, index);
-    const struct hrt_lane *lane = hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
+    const struct hrt_lane *lane = hrt_lane_of(queue, node);
+    require(lane != NULL, "a node's lane exists", index);
     census->live++;
     census->places += hrt_node_is_filed(node);
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
-    require(lane->is_bound_stale || lane->bound <= node->key,
-            "no armed key is before the bound", index);
     require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
-    if (hrt_node_lane(node) != 0) {
-        const struct hrt_queue *ends = queue->windows->ends;
-        uint32_t end = queue->windows->end_slots[index];
-        require(hrt_queue_is_armed_slot(ends, end), "a timer with tolerance has an end of its window", index);
-        require(hrt_key(hrt_queue_deadline_ns_slot(ends, end)) >= node->key, "a window ends after it begins", index);
-    }
+    struct earliest *of_lane = &earliest[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
+    if (node->key < of_lane->key) of_lane->key = node->key;
+    if (lane->windows == NULL) return;
+    uint64_t end = lane->windows->of[index].end;
+    require(end >= node->key, "a window ends after it begins", index);
+    if (end < of_lane->end) of_lane->end = end;
+}
+
+static void check_bounds(const struct hrt_lane *lane, struct earliest earliest) {
+    require(lane->bound <= earliest.key, "no armed key is before the bound", 0);
+    require(lane->certainty != HRT_EXACT || lane->bound == earliest.key, "an exact bound is the earliest key", 0);
+    if (lane->windows == NULL) return;
+    require(lane->windows->wake <= earliest.end, "no window ends before the bound of ends", 0);
+    require(lane->certainty != HRT_EXACT || lane->windows->wake == earliest.end, "an exact end is the earliest", 0);
 }
 
 static void check_free(const struct hrt_queue *queue, uint32_t index, struct census *census) {
@@ -136,18 +179,23 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
 }
 
 void hrt_queue_check(hrt_queue *queue) {
-    hrt_wheel_file_listed(queue, &queue->lane);
     struct census census = {0};
+    struct earliest earliest[HRT_LANES];
     check_blocks(queue);
-    check_lane(queue, &queue->lane, 0, &census);
-    if (queue->windows != NULL) {
-        check_lane(queue, &queue->windows->lane, HRT_PLACE_LANE, &census);
-        hrt_queue_check(queue->windows->ends);
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        struct hrt_lane *lane = queue->lanes[number];
+        earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
+        if (lane == NULL) continue;
+        hrt_wheel_file_listed(queue, lane);
+        check_lane(queue, lane, &census);
     }
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         for (uint32_t i = block == 0 ? 1 : 0; i < queue->blocks[block].used; i++) {
-            check_node(queue, block * HRT_BLOCK_NODES + i, &census);
+            check_node(queue, block * HRT_BLOCK_NODES + i, &census, earliest);
         }
+    }
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) check_bounds(queue->lanes[number], earliest[number]);
     }
     require(census.filed == census.places, "every node that says it is filed is found, once", 0);
     check_free_nodes(queue, &census);

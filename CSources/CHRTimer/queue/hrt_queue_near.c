@@ -1,5 +1,6 @@
-// The near tier: armed nodes due in the present tick or before it, in exact order. The run is a list in that order,
-// linked through the nodes; the heap has four children to a node, so that a step down reads one cache line of places.
+// The near tier, in exact order: armed nodes due in the present tick or before it, and those of later buckets that were
+// looked into to find the next deadline. The run is a list in that order, linked through the nodes; the heap has four
+// children to a node, so that a step down reads one cache line of places.
 #include "hrt_queue_parts.h"
 
 // How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or many that were
@@ -79,6 +80,8 @@ static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const str
 }
 
 void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    lane->near_count++;
+    if (lane->windows != NULL) hrt_windows_put(lane->windows, index);
     uint32_t previous = lane->run_last;
     for (unsigned steps = 0; previous != 0 && is_before(queue, index, previous); steps++) {
         if (steps == RUN_REACH) {
@@ -98,10 +101,16 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t in
         heap_remove(queue, lane, hrt_node_index(node));
     }
     hrt_node_set_place(node, HRT_NOWHERE);
+    lane->near_count--;
 }
 
 uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {
     if (lane->heap_count == 0) return lane->run_first;
     if (lane->run_first == 0 || is_before(queue, lane->heap[0], lane->run_first)) return lane->heap[0];
     return lane->run_first;
+}
+
+uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {
+    uint32_t first = hrt_near_first(queue, lane);
+    return first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
 }

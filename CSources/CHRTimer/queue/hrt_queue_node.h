@@ -51,13 +51,14 @@ struct hrt_node {
 };
 static_assert(sizeof(struct hrt_node) == 32, "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bit 29 the lane (see hrt_queue_parts.h), the rest an index. A place in the wheel of
-// the first lane, the common one, is thus a plain number of a bucket. The number after the last bucket is for a node
-// that is not filed. No filing is as late as none: such a node is to be filed like one that is filed too late, so that
-// one comparison tells both from all that is rare.
+// `place`: bits 31 and 30 the kind, bits 29 and 28 the lane (see hrt_queue_parts.h), the rest an index. A place in the
+// wheel of the first lane, the common one, is thus a plain number of a bucket. The number after the last bucket is for
+// a node that is not filed. No filing is as late as none: such a node is to be filed like one that is filed too late,
+// so that one comparison tells both from all that is rare.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
-#define HRT_PLACE_LANE (UINT32_C(1) << 29)
-#define HRT_PLACE_INDEX (HRT_PLACE_LANE - 1)
+#define HRT_PLACE_LANE_SHIFT 28
+#define HRT_PLACE_LANE (UINT32_C(3) << HRT_PLACE_LANE_SHIFT)
+#define HRT_PLACE_INDEX ((UINT32_C(1) << HRT_PLACE_LANE_SHIFT) - 1)
 #define HRT_NOWHERE UINT32_C(5120)
 #define HRT_IN_RUN (UINT32_C(2) << 30)
 #define HRT_IN_HEAP (UINT32_C(3) << 30)
@@ -75,6 +76,8 @@ static inline bool hrt_node_is_in_run(const struct hrt_node *node) {
     return (node->place & HRT_PLACE_KIND) == HRT_IN_RUN;
 }
 static inline uint32_t hrt_node_index(const struct hrt_node *node) { return node->place & HRT_PLACE_INDEX; }
+
+// The bits of the lane, in their place.
 static inline uint32_t hrt_node_lane(const struct hrt_node *node) { return node->place & HRT_PLACE_LANE; }
 
 // A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The lane stays.

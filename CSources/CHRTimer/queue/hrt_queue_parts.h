@@ -15,8 +15,18 @@ enum {
     HRT_MARK_WORDS = HRT_BUCKETS / 64,
     HRT_BLOCK_BITS = 16,
     HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
-    HRT_BLOCKS = 1 << (29 - HRT_BLOCK_BITS),
+    HRT_BLOCKS = 1 << (HRT_PLACE_LANE_SHIFT - HRT_BLOCK_BITS),
 };
+
+// A queue has a lane for each kind of deadline, made when the first timer of the kind is armed. A timer belongs to the
+// lane it was armed in last.
+enum hrt_lane_number {
+    HRT_ORDINARY,
+    HRT_PRECISE,
+    HRT_TOLERANT,
+    HRT_LANES,
+};
+
 #define HRT_NO_BLOCK UINT32_MAX
 static_assert(HRT_NOWHERE == HRT_WHEEL_PLACES, "nowhere is the place after the last bucket");
 static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
@@ -39,25 +49,39 @@ struct hrt_level {
     uint32_t marked_words;           // bit per word of marks that is not 0
 };
 
-// Nodes filed by one key: a wheel, a run and a heap. The queue has one lane for timers without tolerance, and, once
-// there are any, one for those with.
+// What is known of the earliest armed key of a lane, `bound`.
+enum hrt_certainty {
+    HRT_EXACT,  // an armed timer has this key
+    HRT_LOWER,  // none has a lesser one, and only a walk over a bucket tells more
+    HRT_STALE,  // time went on, or the timer it came from is no longer there: it can perhaps be raised at once
+};
+
+struct hrt_windows;
+
+// Nodes filed by deadline: a wheel, a run and a heap.
 struct hrt_lane {
     uint64_t tick;       // the present, in ticks: all buckets up to this one are opened, or being opened
+    uint64_t look_tick;  // no marked bucket beyond the present begins before
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
-    bool is_bound_stale; // the bound can be raised: time went on, or the timer it came from is no longer there
+    uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is incomplete until 0
+    uint32_t base;       // the lane's bits in a node's place
+    uint32_t crowd;      // a bucket whose nodes are being filed finer, or HRT_NOWHERE
     uint32_t to_file_count;
     uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see hrt_lane_armed
+    uint32_t near_count;
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
     uint32_t *heap;      // room for every node of the slab, so that filing never allocates
     uint32_t heap_blocks;  // that room, in blocks of nodes
+    struct hrt_windows *windows;  // NULL but in the lane of timers with tolerance
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket begins. Apart from the
     // chains, so that those of a minute's buckets are a few cache lines: whoever arms looks here, and mostly here
     // alone. Nowhere, the last place, it is HRT_KEY_NEVER.
     uint64_t earliest[HRT_WHEEL_PLACES + 1];
+    uint32_t owners[HRT_WHEEL_PLACES + 1];  // the node that `earliest` came from; it may have gone or moved since
     struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
 };
 
@@ -67,8 +91,6 @@ struct hrt_block {
     uint32_t live;              // nodes given out now, spare, or retired
     uint32_t generation_floor;  // even; a node given out for the first time takes the next generation
 };
-
-struct hrt_windows;
 
 struct hrt_queue {
     struct hrt_node *nodes;     // one array, in blocks that come and go: a node is found by adding
@@ -81,11 +103,11 @@ struct hrt_queue {
     uint32_t spares[HRT_SPARES];  // their slots
     uint32_t trim_block;        // the block that is being emptied of filings, and how far
     uint32_t trim_index;
-    struct hrt_windows *windows;
+    struct hrt_lane *lanes[HRT_LANES];  // the first is `lane`; the others are NULL until they are needed
     uint32_t room_block;        // the lowest block that has memory and a free node, or HRT_NO_BLOCK
     uint32_t blocks_reserved;   // how many blocks there are addresses for
     struct hrt_block blocks[HRT_BLOCKS];
-    struct hrt_lane lane;
+    struct hrt_lane lane;       // of timers that are neither precise nor tolerant
 };
 
 // Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
@@ -152,13 +174,63 @@ static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue,
     return node->generation == token.generation ? node : NULL;
 }
 
+// Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next
+// timer of all that are not in the wheel.
+void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+
+// The first node of the run or the heap, 0 if there is none; and its key, HRT_KEY_NEVER if there is none.
+uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
+uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
+
+// Windows (hrt_queue_windows.c)
+struct hrt_window {
+    uint64_t end;    // of the node's last arming with tolerance
+    uint32_t entry;  // where it stands in `ends`, if it stands there
+};
+
+struct hrt_window_end {
+    uint64_t end;
+    uint32_t index;
+};
+
+struct hrt_windows {
+    uint64_t wake;  // no window in which a timer is armed ends before; of the same certainty as the lane's bound
+    struct hrt_window *of;        // by node
+    struct hrt_window_end *ends;  // a heap: of every node that is near, and of some that no longer are
+    uint32_t count;
+    uint32_t blocks;              // room in both, in blocks of nodes
+};
+struct hrt_windows *hrt_windows_create(void);
+void hrt_windows_destroy(struct hrt_windows *windows);
+int hrt_windows_reserve(struct hrt_windows *windows, uint32_t blocks);
+size_t hrt_windows_bytes(const struct hrt_windows *windows);
+void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING;
+uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
+
 // Wheel (hrt_queue_wheel.c)
-void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+
+// A bucket that may hold the earliest node of the wheel.
+struct hrt_wheel_first {
+    uint32_t place;  // HRT_NOWHERE if the wheel is empty
+    uint64_t key;    // no armed timer in the wheel has a lesser one
+    bool is_exact;   // one has it
+};
+
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
-void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING;
-uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle) HRT_NONBLOCKING;
+struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
 void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
+void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint64_t limit,
+                         int *moves_left) HRT_NONBLOCKING;
+void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
+
+// Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it from where it is
+// filed, if it is. Does the one after the other; and does so only if it is not looked at in time.
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
 
 // Whether the look promised by a filing in the bucket comes no later than the key.
 static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t bucket, uint64_t key) {
@@ -168,12 +240,6 @@ static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t buck
     return key >> HRT_TICK_BITS >= lane->tick && (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
 }
 
-// Near tier (hrt_queue_near.c): the run and the heap hold armed nodes only, so that the first of them is the next
-// timer.
-void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING;
-
 // Lane (hrt_queue_lane.c)
 
 // How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so that a few nodes are
@@ -182,22 +248,25 @@ uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *la
 #define HRT_MOVES_PER_CALL 1024
 #endif
 
-void hrt_lane_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_lane_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_lane_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_lane_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_lane_init(struct hrt_lane *lane, uint64_t tick);
+// Moves time on, and is done, if nothing can be due by then and no bucket begins.
+static inline bool hrt_lane_passes(struct hrt_lane *lane, uint64_t now_key) {
+    uint64_t now_tick = now_key >> HRT_TICK_BITS;
+    if (now_key >= lane->bound || now_tick >= lane->look_tick || lane->opening != 0) return false;
+    if (now_tick > lane->tick) lane->tick = now_tick;
+    return true;
+}
+
+struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number number);
+void hrt_lane_init(struct hrt_lane *lane, enum hrt_lane_number number, uint64_t tick);
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
 void hrt_lane_release(struct hrt_lane *lane);
-size_t hrt_lane_heap_bytes(const struct hrt_lane *lane);
+size_t hrt_lane_bytes(const struct hrt_lane *lane);
 uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
+uint64_t hrt_lane_wake(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
+bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING;
 bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
                   uint32_t *out_first) HRT_NONBLOCKING;
-
-// Time has come to now_key: a bound that is not later has had its look.
-static inline void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key) {
-    if (lane->bound <= now_key) lane->is_bound_stale = true;
-}
+void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
 
 // A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed anew. True if the list
 // of those must now be worked off.
@@ -213,30 +282,14 @@ static HRT_ON_PATH bool hrt_lane_armed(struct hrt_lane *lane, uint32_t slot, uin
     return lane->to_file_count == HRT_TO_FILE;
 }
 
-// The timer is no longer armed; in the near tier that ends its filing, in the wheel it does not.
-static inline void hrt_lane_disarmed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
-                                     struct hrt_node *node) {
-    if (node->key == lane->bound) lane->is_bound_stale = true;
-    if (hrt_node_is_near(node)) hrt_near_unfile(queue, lane, index);
+// The timer, which was armed, is armed no longer, or is about to be armed anew.
+static inline void hrt_lane_leaves(struct hrt_lane *lane, uint32_t index, const struct hrt_node *node) {
+    if (node->key == lane->bound) lane->certainty = HRT_STALE;
+    if (lane->windows != NULL && lane->windows->of[index].end == lane->windows->wake) lane->certainty = HRT_STALE;
 }
 
-// Windows (hrt_queue_windows.c)
-struct hrt_windows {
-    struct hrt_lane lane;    // timers with tolerance, by deadline
-    struct hrt_queue *ends;  // for each of them a timer at the end of its window
-    uint32_t *end_slots;     // by node; valid while the timer is armed with tolerance
-    uint32_t blocks;         // room in end_slots, in blocks of nodes
-};
-bool hrt_windows_open(struct hrt_queue *queue, uint32_t index, uint64_t end);
-void hrt_windows_close(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
-uint64_t hrt_windows_bound(struct hrt_queue *queue) HRT_NONBLOCKING;
-void hrt_windows_told(struct hrt_queue *queue, uint64_t now_key, int *moves_left) HRT_NONBLOCKING;
-int hrt_windows_reserve(struct hrt_queue *queue, uint32_t blocks);
-void hrt_windows_free(struct hrt_queue *queue);
-size_t hrt_windows_bytes(const struct hrt_queue *queue);
-
 static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
-    return hrt_node_lane(node) == 0 ? &queue->lane : &queue->windows->lane;
+    return queue->lanes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
 }
 
 // The node is taken: `arming` is 0 unless it is armed.
@@ -246,13 +299,21 @@ static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_n
     node->key = key;
 }
 
+// In the near tier that ends the filing, in the wheel it does not.
 static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (!hrt_node_is_armed(node)) return false;
+    struct hrt_lane *lane = hrt_lane_of(queue, node);
     queue->armed_count--;
-    hrt_lane_disarmed(queue, hrt_lane_of(queue, node), index, node);
-    if (HRT_UNLIKELY(hrt_node_lane(node) != 0)) hrt_windows_close(queue, index);
+    hrt_lane_leaves(lane, index, node);
+    if (hrt_node_is_near(node)) hrt_near_unfile(queue, lane, index);
     node->arming = 0;
     return true;
+}
+
+static inline hrt_due hrt_node_due(uint32_t index, const struct hrt_node *node) {
+    return (hrt_due){.deadline_ns = hrt_key_ns(node->key),
+                     .token = {.slot = index - 1, .generation = node->generation},
+                     .arming = node->arming & ~HRT_ARMED};
 }
 
 // Apart from the common paths (hrt_queue_rare.c). Each returns what the path that ends in it does.
@@ -260,8 +321,11 @@ int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tole
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key);
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue);
 bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
-bool hrt_rare_arm_exact(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
+bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
+bool hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key);
 bool hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING;
 bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
+void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t arming) HRT_NONBLOCKING;
+size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due, size_t capacity) HRT_NONBLOCKING;
 
 #endif

@@ -3,44 +3,69 @@
 // path ends in a jump here: it then needs no stack, and nothing kept over a call.
 #include "hrt_queue_parts.h"
 
-static void file_armed(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
-    if (key < lane->bound) lane->bound = key;
-    hrt_lane_file_sooner(queue, lane, index);
+// Takes the node out of the lane it is filed in, to be filed in another.
+static void change_lane(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+    if (hrt_node_lane(node) == lane->base) return;
+    hrt_wheel_unfile(queue, hrt_lane_of(queue, node), index);
+    node->place = lane->base | HRT_NOWHERE;
 }
 
-bool hrt_rare_arm_exact(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING {
+static void leave(struct hrt_queue *queue, uint32_t index) {
+    const struct hrt_node *node = hrt_node_at(queue, index);
+    if (hrt_node_is_armed(node)) hrt_lane_leaves(hrt_lane_of(queue, node), index, node);
+}
+
+static bool arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
     struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *lane = hrt_lane_of(queue, node);
-    if (node->key == lane->bound) lane->is_bound_stale = true;
-    if (hrt_node_lane(node) != 0) {
-        if (hrt_node_is_armed(node)) hrt_windows_close(queue, index);
-        hrt_lane_unfile(queue, lane, index);
-        node->place = HRT_NOWHERE;
+    change_lane(queue, lane, index, node);
+    hrt_node_set_armed(queue, node, key);
+    uint32_t place = node->place - lane->base;
+    if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
+        if (key < lane->bound) lane->bound = key;
+        hrt_wheel_file_sooner(queue, lane, index);
+    } else if (HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key))) {
+        hrt_wheel_file_listed(queue, lane);
     }
-    hrt_node_set_armed(queue, node, key);
-    file_armed(queue, &queue->lane, index, key);
     return true;
 }
 
-static bool arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t tolerance) {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *old_lane = hrt_lane_of(queue, node);
-    uint64_t end;
-    if (__builtin_add_overflow(key, tolerance, &end)) end = HRT_KEY_NEVER;
-    if (!hrt_windows_open(queue, index, end)) return hrt_rare_arm_exact(queue, index, key);
-    if (node->key == old_lane->bound) old_lane->is_bound_stale = true;
-    hrt_node_set_armed(queue, node, key);
-    file_armed(queue, &queue->windows->lane, index, key);
-    return true;
+bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING {
+    leave(queue, index);
+    return arm_in(queue, &queue->lane, index, key);
+}
+
+bool hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key) {
+    struct hrt_lane *lane = hrt_lane_make(queue, HRT_PRECISE);
+    leave(queue, index);
+    return arm_in(queue, lane != NULL ? lane : &queue->lane, index, key);
 }
 
 bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
-    if (tolerance_ns > 0) return arm_tolerant(queue, index, key, (uint64_t)tolerance_ns);
-    return hrt_rare_arm_exact(queue, index, key);
+    if (tolerance_ns <= 0) return hrt_rare_arm_ordinary(queue, index, key);
+    struct hrt_lane *lane = hrt_lane_make(queue, HRT_TOLERANT);
+    if (lane == NULL) return hrt_rare_arm_ordinary(queue, index, key);
+    leave(queue, index);
+    uint64_t end;
+    if (__builtin_add_overflow(key, (uint64_t)tolerance_ns, &end)) end = HRT_KEY_NEVER;
+    lane->windows->of[index].end = end;
+    if (end < lane->windows->wake) lane->windows->wake = end;
+    return arm_in(queue, lane, index, key);
+}
+
+void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t arming) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_lane *lane = hrt_lane_of(queue, node);
+    uint64_t last = queue->armings;
+    if (lane->windows != NULL && lane->windows->of[index].end < lane->windows->wake) {
+        lane->windows->wake = lane->windows->of[index].end;
+    }
+    queue->armings = (arming | HRT_ARMED) - 1;
+    arm_in(queue, lane, index, key);
+    queue->armings = last;
 }
 
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key) {
-    hrt_rare_arm_exact(queue, index, key);
+    hrt_rare_arm_ordinary(queue, index, key);
     return 0;
 }
 
@@ -64,4 +89,37 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     hrt_node_disarm(queue, index, hrt_node_at(queue, index));
     hrt_slab_give(queue, index);
     return true;
+}
+
+// The first due node of all lanes; 0 if nothing is due, or if a lane ran out of moves before it knew: *out_known is then
+// false.
+static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left, bool *out_known) {
+    uint32_t first = 0;
+    *out_known = true;
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        struct hrt_lane *lane = queue->lanes[number];
+        if (lane == NULL || hrt_lane_passes(lane, now_key)) continue;
+        uint32_t due;
+        *out_known &= hrt_lane_due(queue, lane, now_key, moves_left, &due);
+        if (due == 0) continue;
+        if (first == 0 || hrt_node_is_before(hrt_node_at(queue, due), hrt_node_at(queue, first))) first = due;
+    }
+    return *out_known ? first : 0;
+}
+
+size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due, size_t capacity) HRT_NONBLOCKING {
+    int moves_left = HRT_MOVES_PER_CALL;
+    size_t taken = 0;
+    bool is_known;
+    uint32_t index;
+    while ((index = first_due(queue, now_key, &moves_left, &is_known)) != 0) {
+        if (taken == capacity) break;
+        struct hrt_node *node = hrt_node_at(queue, index);
+        out_due[taken++] = hrt_node_due(index, node);
+        hrt_node_disarm(queue, index, node);
+    }
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) hrt_lane_told(queue->lanes[number], now_key, index == 0 && is_known);
+    }
+    return taken;
 }

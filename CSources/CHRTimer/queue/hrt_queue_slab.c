@@ -15,9 +15,12 @@ enum {
 
 // Filing must never allocate: every lane has room for all nodes.
 static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
-    int status = hrt_lane_reserve(&queue->lane, blocks);
-    if (status == 0 && queue->windows != NULL) status = hrt_windows_reserve(queue, blocks);
-    return status;
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        if (queue->lanes[number] == NULL) continue;
+        int status = hrt_lane_reserve(queue->lanes[number], blocks);
+        if (status != 0) return status;
+    }
+    return 0;
 }
 
 static size_t bytes_of(uint32_t blocks) { return (size_t)blocks * BLOCK_BYTES; }
@@ -158,8 +161,9 @@ static void give_back_block(struct hrt_queue *queue, uint32_t number) {
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
-    hrt_wheel_file_listed(queue, &queue->lane);
-    if (queue->windows != NULL) hrt_queue_trim(queue->windows->ends);
+    for (unsigned lane = 0; lane < HRT_LANES; lane++) {
+        if (queue->lanes[lane] != NULL) hrt_wheel_file_listed(queue, queue->lanes[lane]);
+    }
     hrt_slab_spill(queue, queue->spare_count);
     uint32_t number = queue->trim_block;
     if (number == 0 || !has_memory(queue, number) || queue->blocks[number].live != 0) {
@@ -173,7 +177,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
     if (end > queue->blocks[number].used) end = queue->blocks[number].used;
     for (; queue->trim_index < end; queue->trim_index++) {
         uint32_t index = number * HRT_BLOCK_NODES + queue->trim_index;
-        hrt_lane_unfile(queue, hrt_lane_of(queue, hrt_node_at(queue, index)), index);
+        hrt_wheel_unfile(queue, hrt_lane_of(queue, hrt_node_at(queue, index)), index);
     }
     if (end == queue->blocks[number].used) {
         give_back_block(queue, number);

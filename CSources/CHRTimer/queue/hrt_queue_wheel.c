@@ -1,8 +1,8 @@
 // The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per bucket.
 #include "hrt_queue_parts.h"
 
-// How many nodes a search for the next deadline looks at to make its answer exact, before it settles for a bound.
-enum { SETTLE_NODES = 32 };
+// A bucket with more nodes is a crowd: it is not walked again and again for its earliest, but filed finer.
+enum { CROWD = 32 };
 
 // How many buckets ahead of the one that is opened the nodes are asked for: a miss of the cache lasts about as long as
 // it takes to file what two of them hold.
@@ -53,14 +53,22 @@ static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
     return level * HRT_BUCKETS + (tick & (HRT_BUCKETS - 1));
 }
 
+static inline void set_earliest(struct hrt_lane *lane, uint32_t place, uint32_t index, uint64_t key) {
+    lane->earliest[place] = key;
+    lane->owners[place] = index;
+}
+
 static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node,
                                 uint32_t place) {
     struct hrt_level *level = &lane->levels[place / HRT_BUCKETS];
     if (!is_marked(level, place % HRT_BUCKETS)) {
         mark(level, place % HRT_BUCKETS);
-        lane->earliest[place] = node->key;
+        set_earliest(lane, place, index, node->key);
+        unsigned shift = level_shift(place / HRT_BUCKETS);
+        uint64_t begin = node->key >> HRT_TICK_BITS >> shift << shift;
+        if (begin < lane->look_tick) lane->look_tick = begin;
     } else if (node->key < lane->earliest[place]) {
-        lane->earliest[place] = node->key;
+        set_earliest(lane, place, index, node->key);
     }
 
     struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
@@ -81,20 +89,46 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_lane *lane, u
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-void hrt_wheel_link(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    link_at(queue, lane, index, node, place_for(lane, node->key));
+    assert(!hrt_node_is_filed(node));
+    if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
+    if (node->key >> HRT_TICK_BITS <= lane->tick) {
+        hrt_near_file(queue, lane, index);
+    } else {
+        link_at(queue, lane, index, node, place_for(lane, node->key));
+    }
 }
 
-// The bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
+// A bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
 // time. The next search that meets it clears the mark.
-void hrt_wheel_unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
-    unlink(queue, lane, index, node);
-    hrt_node_set_place(node, HRT_NOWHERE);
+    if (hrt_node_is_near(node)) {
+        hrt_near_unfile(queue, lane, index);
+    } else if (hrt_node_is_filed(node)) {
+        unlink(queue, lane, index, node);
+        hrt_node_set_place(node, HRT_NOWHERE);
+    }
 }
 
-// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or the other lane; some are
+void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    hrt_wheel_unfile(queue, lane, index);
+    hrt_wheel_file(queue, lane, index);
+}
+
+void hrt_wheel_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+    const struct hrt_node *node = hrt_node_at(queue, index);
+    bool is_in_wheel = hrt_node_is_filed(node) && !hrt_node_is_near(node);
+    uint32_t place = hrt_node_index(node);
+    if (is_in_wheel && hrt_wheel_looks_by(lane, place, node->key)) {
+        if (node->key < lane->earliest[place]) set_earliest(lane, place, index, node->key);
+    } else {
+        hrt_wheel_refile(queue, lane, index);
+    }
+}
+
+// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or another lane; some are
 // listed twice. The first turn asks for every line that the second will write.
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
@@ -102,10 +136,11 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_N
     for (uint32_t i = 0; i < lane->to_file_count; i++) {
         uint32_t index = lane->to_file[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
-        if (node->place > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
-        if (node->key >= lane->earliest[node->place]) continue;
+        uint32_t filed_at = node->place - lane->base;
+        if (filed_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
+        if (node->key >= lane->earliest[filed_at]) continue;
         if (node->key >> HRT_TICK_BITS <= lane->tick) {
-            hrt_lane_refile(queue, lane, index);
+            hrt_wheel_refile(queue, lane, index);
             continue;
         }
         uint32_t place = place_for(lane, node->key);
@@ -173,58 +208,92 @@ bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out
     return *out_tick != UINT64_MAX;
 }
 
-// Drops and moves the nodes of the bucket that are not due in it, and makes its `earliest` exact. Gives up at a bucket
-// that holds too many.
-static void settle(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, unsigned level,
-                   uint64_t level_tick) {
-    uint64_t earliest = HRT_KEY_NEVER;
-    unsigned seen = 0;
-    for (unsigned i = 0; i < HRT_CHAINS; i++) {
-        for (uint32_t index = bucket->chains[i].first, next; index != 0; index = next) {
-            if (++seen > SETTLE_NODES) return;
-            const struct hrt_node *node = hrt_node_at(queue, index);
-            next = node->next;
-            if (!hrt_node_is_armed(node)) {
-                hrt_wheel_unlink(queue, lane, index);
-            } else if (node->key >> HRT_TICK_BITS >> level_shift(level) != level_tick) {
-                hrt_lane_refile(queue, lane, index);
-            } else if (node->key < earliest) {
-                earliest = node->key;
-            }
-        }
+// Of the first bucket of each level, the one that promises the earliest node. A level whose first bucket cannot begin
+// before what was found need not be looked at, nor any coarser one.
+struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
+    struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
+    for (unsigned level = 0; level < HRT_LEVELS; level++) {
+        uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
+        if (first.key >> HRT_TICK_BITS < level_tick << level_shift(level)) break;
+        const struct hrt_bucket *bucket = first_bucket(lane, level, &level_tick);
+        if (bucket == NULL) continue;
+        uint32_t place = (uint32_t)(bucket - lane->buckets);
+        if (lane->earliest[place] >= first.key) continue;
+        first = (struct hrt_wheel_first){.place = place, .key = lane->earliest[place]};
     }
-    lane->earliest[bucket - lane->buckets] = earliest;
+    if (first.place != HRT_NOWHERE) {
+        const struct hrt_node *owner = hrt_node_at(queue, lane->owners[first.place]);
+        first.is_exact = hrt_node_is_armed(owner) && owner->key == first.key && hrt_node_lane(owner) == lane->base;
+    }
+    return first;
 }
 
-// No armed timer filed in the wheel has a lesser key. With `settle_first` it is exact unless a bucket is crowded.
-uint64_t hrt_wheel_bound(struct hrt_queue *queue, struct hrt_lane *lane, bool settle_first) HRT_NONBLOCKING {
-    uint64_t bound = HRT_KEY_NEVER;
-    for (unsigned level = 0; level < HRT_LEVELS; level++) {
-        uint64_t level_tick;
-        struct hrt_bucket *bucket = first_bucket(lane, level, &level_tick);
-        if (settle_first && bucket != NULL) {
-            settle(queue, lane, bucket, level, level_tick);
-            bucket = first_bucket(lane, level, &level_tick);
+// The instant in ticks at which the bucket begins, which must not be the present one of its level.
+static uint64_t begin_of(const struct hrt_lane *lane, uint32_t place) {
+    unsigned shift = level_shift(place / HRT_BUCKETS);
+    uint64_t level_tick = lane->tick >> shift;
+    return (level_tick + ((place - level_tick) & (HRT_BUCKETS - 1))) << shift;
+}
+
+// A node of a bucket that was looked into, to which no list leads any more.
+static void file_seen(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+    hrt_node_set_place(node, HRT_NOWHERE);
+    if (hrt_node_is_armed(node)) hrt_wheel_file(queue, lane, index);
+}
+
+// Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the lane of timers with
+// tolerance those with keys below the limit go near, where the ends of windows are compared. A crowd is only noted.
+void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint64_t limit,
+                         int *moves_left) HRT_NONBLOCKING {
+    unsigned shift = level_shift(place / HRT_BUCKETS);
+    uint64_t level_tick = begin_of(lane, place) >> shift;
+    uint32_t nodes[CROWD];
+    unsigned count = 0;
+    for (unsigned i = 0; i < HRT_CHAINS; i++) {
+        for (uint32_t index = lane->buckets[place].chains[i].first; index != 0;) {
+            if (count == CROWD) {
+                lane->crowd = place;
+                return;
+            }
+            nodes[count++] = index;
+            index = hrt_node_at(queue, index)->next;
         }
-        if (bucket == NULL) continue;
-        uint64_t earliest = lane->earliest[bucket - lane->buckets];
-        if (earliest < bound) bound = earliest;
     }
-    return bound;
+    *moves_left -= (int)count;
+    lane->earliest[place] = HRT_KEY_NEVER;
+    for (unsigned i = 0; i < count; i++) {
+        struct hrt_node *node = hrt_node_at(queue, nodes[i]);
+        if (!hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS >> shift != level_tick) {
+            unlink(queue, lane, nodes[i], node);
+            file_seen(queue, lane, nodes[i], node);
+        } else if (lane->windows != NULL && node->key < limit) {
+            hrt_wheel_unfile(queue, lane, nodes[i]);
+            hrt_near_file(queue, lane, nodes[i]);
+        } else if (node->key < lane->earliest[place]) {
+            set_earliest(lane, place, nodes[i], node->key);
+        }
+    }
 }
 
 static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
                                    struct hrt_node *node) {
     if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER && node->key >> HRT_TICK_BITS > lane->tick) {
         link_at(queue, lane, index, node, place_for(lane, node->key));
-        return;
+    } else {
+        file_seen(queue, lane, index, node);
     }
-    hrt_node_set_place(node, HRT_NOWHERE);
-    if (hrt_node_is_armed(node)) hrt_lane_file(queue, lane, index);
 }
 
-// Takes one node off every chain in turn. Writing the next node's link asks for its line; it has come by the time the
-// other chains had their turn.
+// Takes the node, the first of its chain, from it. Writing the next node's link asks for its line.
+static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain, const struct hrt_node *node) {
+    uint32_t next = node->next;
+    chain->first = next;
+    *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = 0;
+    return next;
+}
+
+// Takes one node off every chain in turn: the next node of a chain has come by the time the other chains had their
+// turn.
 static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
     uint32_t left = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
@@ -232,14 +301,41 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
         uint32_t index = chain->first;
         if (index == 0) continue;
         struct hrt_node *node = hrt_node_at(queue, index);
-        uint32_t next = node->next;
-        left |= next;
-        chain->first = next;
-        *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = 0;
+        left |= take_first(queue, chain, node);
         file_taken(queue, lane, index, node);
         --*moves_left;
     }
     return left != 0;
+}
+
+// What the wheel can tell apart by now goes to its finer levels, the rest of the crowd to the near tier, which finds the
+// earliest without walking. So a node takes part in this at most once a level.
+static void file_from_crowd(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+    bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= lane->tick ||
+                    place_for(lane, node->key) != lane->crowd;
+    if (is_apart) {
+        file_seen(queue, lane, index, node);
+    } else {
+        hrt_node_set_place(node, HRT_NOWHERE);
+        hrt_near_file(queue, lane, index);
+    }
+}
+
+void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+    struct hrt_bucket *bucket = &lane->buckets[lane->crowd];
+    while (!is_empty(bucket)) {
+        if (*moves_left <= 0) return;
+        for (unsigned i = 0; i < HRT_CHAINS; i++) {
+            struct hrt_chain *chain = &bucket->chains[i];
+            uint32_t index = chain->first;
+            if (index == 0) continue;
+            struct hrt_node *node = hrt_node_at(queue, index);
+            take_first(queue, chain, node);
+            file_from_crowd(queue, lane, index, node);
+            --*moves_left;
+        }
+    }
+    lane->crowd = HRT_NOWHERE;
 }
 
 // Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which is there.

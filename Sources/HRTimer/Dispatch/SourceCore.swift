@@ -35,23 +35,21 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.
         var timer: TimerToken?
         /// The next nominal deadline that was not counted yet.
-        var deadline_ns = Int64.max
+        var ticks = TickCount(deadline_ns: .max)
+        /// What they were before a call was made up that may still be called off; nil once they were set anew.
+        var ticksBefore: TickCount?
         var repetition = Repetition.once
         var leeway_ns: Int64 = 0
         var isActive = false
         var isCancelled = false
-        /// Ticks that were counted for a call that was called off.
-        var carried: UInt = 0
-        /// As of when: the next call must not tell them earlier.
-        var counted_ns = Int64.min
         /// From the engine's firing until the handler has returned.
         var isInFlight = false
         var suspensions = 0
         var data: UInt = 0
         var handlers = Handlers()
-        /// The thread that runs a handler, and the threads that wait for it to return.
+        /// The thread that runs a handler, and those who wait for it to return.
         var running: pthread_t?
-        var runningWaiters: [Waiter] = []
+        var whileRunning = WaitList()
     }
 
     /// What to call, if anything. In structs, since a function by itself is wrapped when it passes through what is generic,
@@ -77,7 +75,7 @@ package final class SourceCore: @unchecked Sendable {
     @inline(__always)
     private func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
         core.state.withLock { engine in
-            if let deadline_ns = close() { state.deadline_ns = deadline_ns }
+            close()
             return body(&state, &engine)
         }
     }
@@ -130,13 +128,12 @@ package final class SourceCore: @unchecked Sendable {
     @inline(never)
     package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
         let deadline_ns = deadline == .distantPast ? core.time.now_ns : deadline.nanoseconds
-        let leeway_ns = max(0, leeway.nanosecondsRoundedUp)
+        let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
-            state.deadline_ns = deadline_ns
-            state.carried = 0
-            state.data = 0
+            state.ticks = TickCount(deadline_ns: deadline_ns)
+            state.ticksBefore = nil
             state.repetition = repetition
-            state.leeway_ns = repetition.repeats ? min(leeway_ns, repetition.interval_ns / 2) : leeway_ns
+            state.leeway_ns = repetition.tolerance_ns(asked: leeway_ns)
         }
     }
 
@@ -151,11 +148,11 @@ package final class SourceCore: @unchecked Sendable {
         return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
     }
 
-    /// With the lock held: the deadline that held, if not the state's.
+    /// With the lock held: from now on the state has the deadline that holds.
     @inline(__always)
-    private func close() -> Int64? {
-        if movable_ns.load(ordering: .relaxed) == Self.closed { return nil }
-        return movable_ns.exchange(Self.closed, ordering: .relaxed)
+    private func close() {
+        if movable_ns.load(ordering: .relaxed) == Self.closed { return }
+        state.ticks.deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
@@ -220,16 +217,11 @@ package final class SourceCore: @unchecked Sendable {
     package var data: UInt { withLock(\.data) }
 
     package func waitUntilNotRunning() {
-        while true {
-            let waiter = withLock { state -> Waiter? in
-                guard let running = state.running, !isCurrent(running) else { return nil }
-                // A futex needs no descriptor: this cannot fail.
-                guard let waiter = try? Waiter(.futex) else { return nil }
-                state.runningWaiters.append(waiter)
-                return waiter
-            }
-            guard let waiter else { return }
-            waiter.wait(until: .max)
+        while let latch = withLock({ state -> Latch? in
+            guard let running = state.running, !isCurrent(running) else { return nil }
+            return state.whileRunning.join()
+        }) {
+            latch.wait()
         }
     }
 }
@@ -242,45 +234,84 @@ extension SourceCore: StagedHandler {
         guard let timer = state.timer else { return false }
         var deadline_ns = Int64.max
         if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
-            deadline_ns = state.carried > 0 ? state.counted_ns : state.deadline_ns
-            let isOpen = core.defersMoves && state.carried == 0 && state.leeway_ns == 0 && !state.repetition.repeats
+            deadline_ns = state.ticks.deadline_ns
+            let isOpen = core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
-        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns)
+        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
     }
 
     package func laterDeadline() -> Int64? {
-        guard let later_ns = close(), later_ns > state.deadline_ns else { return nil }
-        state.deadline_ns = later_ns
-        self.movable_ns.store(later_ns, ordering: .relaxed)
+        let before_ns = state.ticks.deadline_ns
+        close()
+        let later_ns = state.ticks.deadline_ns
+        guard later_ns > before_ns else { return nil }
+        movable_ns.store(later_ns, ordering: .relaxed)
         return later_ns
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
-    package func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)? {
-        // Closed once more: it may have been scheduled anew since the engine looked.
-        let call = withLock { state, _ -> Call in
-            guard !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return Call() }
-            if target != nil {
-                state.isInFlight = true
-                return Call(handler: state.handlers.submit)
-            }
-            return Self.takeCall(now_ns, &state)
+    package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+        // Closed once more: it may have been moved since the engine looked.
+        close()
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+        guard state.handlers.event != nil else {
+            // Nobody is told of these ticks.
+            _ = Self.takeTicks(now_ns, &state)
+            _ = settle(&state, &engine)
+            return nil
         }
-        return call.handler
+        if target != nil, let submit = state.handlers.submit {
+            state.isInFlight = true
+            return StagedCall(handler: submit, missedTicks: 0)
+        }
+        let ticksBefore = state.ticks
+        guard let handler = Self.takeCall(now_ns, &state).handler else {
+            // Scheduled anew for a later deadline.
+            _ = settle(&state, &engine)
+            return nil
+        }
+        state.ticksBefore = ticksBefore
+        return StagedCall(handler: handler, missedTicks: Int(clamping: state.data - 1))
     }
 
-    package func finish(wasCalled: Bool) {
-        if target == nil {
-            finishDelivery(wasCalled: wasCalled)
-        } else if !wasCalled {
-            let (isCancelled, mustWake) = withLock { state, engine in
-                state.isInFlight = state.isCancelled
-                return (state.isCancelled, settle(&state, &engine))
-            }
-            if mustWake { core.wake() }
-            if isCancelled { onTarget { [self] in finishCancelling() } }
+    package func end(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)? {
+        close()
+        if target == nil { return endCall(wasCalled: wasCalled, &engine) }
+        // What was submitted ends on its queue.
+        if wasCalled { return nil }
+        state.isInFlight = state.isCancelled
+        settleUnlessPutBack(&engine)
+        if !state.isCancelled { return nil }
+        return { @Sendable [self] in onTarget { [self] in finishCancelling() } }
+    }
+
+    /// On the engine's thread, with its lock held.
+    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)? {
+        let latch = endRunning(&state)
+        if !wasCalled, let before = state.ticksBefore { state.ticks = before }
+        state.ticksBefore = nil
+        if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
+        if latch == nil, !state.isCancelled { return nil }
+        let isCancelled = state.isCancelled
+        return { @Sendable [self] in
+            latch?.open()
+            if isCancelled { finishCancelling() }
         }
+    }
+
+    /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
+    private func settleUnlessPutBack(_ engine: inout EngineState) {
+        guard let timer = state.timer, !engine.schedule.isUntouchedSinceCall(timer) else { return }
+        _ = settle(&state, &engine)
+    }
+
+    /// The handler has returned, or is not called after all.
+    private func endRunning(_ state: inout State) -> Latch? {
+        state.running = nil
+        state.data = 0
+        if !state.isCancelled { state.isInFlight = false }
+        return state.whileRunning.release()
     }
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
@@ -291,47 +322,30 @@ extension SourceCore: StagedHandler {
             return Self.takeCall(now_ns, &state)
         }
         call.handler?()
-        finishDelivery(wasCalled: true)
+        let (latch, isCancelled, mustWake) = withLock { state, engine in
+            let latch = endRunning(&state)
+            return (latch, state.isCancelled, settle(&state, &engine))
+        }
+        if mustWake { core.wake() }
+        latch?.open()
+        if isCancelled { finishCancelling() }
     }
 
     /// None if the source was scheduled anew while the call was on its way.
     private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Call {
-        let ticks = takeTicks(now_ns, &state)
-        guard ticks > 0 else { return Call() }
-        state.counted_ns = now_ns
+        guard let ticks = takeTicks(now_ns, &state) else { return Call() }
         state.isInFlight = true
         state.data = ticks
         state.running = pthread_self()
         return Call(handler: state.handlers.event)
     }
 
-    private func finishDelivery(wasCalled: Bool) {
-        let (waiters, isCancelled, mustWake) = withLock { state, engine in
-            state.running = nil
-            // Called off by a suspension: the ticks are told by the next call.
-            if !wasCalled { state.carried &+= state.data }
-            state.data = 0
-            if !state.isCancelled { state.isInFlight = false }
-            defer { state.runningWaiters = [] }
-            return (state.runningWaiters, state.isCancelled, settle(&state, &engine))
+    /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
+    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns) else {
+            return nil
         }
-        if mustWake { core.wake() }
-        for waiter in waiters { waiter.wake() }
-        if isCancelled { finishCancelling() }
-    }
-
-    /// The nominal deadlines up to now; the next one stays in the state.
-    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt {
-        let carried = state.carried
-        state.carried = 0
-        guard state.deadline_ns <= now_ns else { return carried }
-        guard state.repetition.repeats else {
-            state.deadline_ns = .max
-            return carried + 1
-        }
-        let (missed, next_ns) = state.repetition.onGrid(after: state.deadline_ns, now_ns: now_ns)
-        state.deadline_ns = next_ns
-        return UInt(missed).addingReportingOverflow(carried + 1).partialValue
+        return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
     /// Calls the cancel handler and frees everything. Once.
@@ -344,12 +358,11 @@ extension SourceCore: StagedHandler {
             handlers.cancel?()
             if let timer { _ = core.cancel(timer) }
         }
-        let waiters = withLock { state in
+        let latch = withLock { state in
             state.running = nil
-            defer { state.runningWaiters = [] }
-            return state.runningWaiters
+            return state.whileRunning.release()
         }
-        for waiter in waiters { waiter.wake() }
+        latch?.open()
     }
 
     /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.

@@ -19,8 +19,9 @@ public import HRTimerCore
 ///
 /// All calls come on the loop's thread, in the common modes, with no lock held. While the loop does not run, or a
 /// handler blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for
-/// SIGTSTP and SIGCONT and puts them back when it is invalidated or its last reference goes: keep it. `sigaction(2)`,
-/// `raise(3)`.
+/// SIGTSTP and SIGCONT and puts them back when it is invalidated or its last reference goes: keep it. Where the thread
+/// that makes it has them blocked, as in children of Foundation's `Process`, threads of its own let them in meanwhile;
+/// no mask is changed. `sigaction(2)`, `raise(3)`, `pthread_sigmask(3)`.
 public final class BackgroundGrace: Sendable {
     /// One time in the background: from SIGTSTP until the process stops, or until SIGCONT.
     public struct Session: Sendable {
@@ -42,7 +43,8 @@ public final class BackgroundGrace: Sendable {
 
     /// A grace that begins at every SIGTSTP from now on. A duration of zero or less stops the process in the next pass.
     ///
-    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, and EMFILE.
+    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, EMFILE, and EAGAIN where
+    /// they are blocked and there is no room for a thread.
     public convenience init(
         duration: Duration,
         loop: TimerLoop,

@@ -21,7 +21,7 @@ public final class ExclusiveTimer: Sendable {
     public init(
         interval: Duration,
         repeats: Bool = true,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
         handler: @escaping LoopTimer.Handler
@@ -36,7 +36,7 @@ public final class ExclusiveTimer: Sendable {
     public convenience init(
         interval: Duration,
         repeats: Bool = true,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         mode: TimerLoop.Mode = .common,
         handler: @escaping LoopTimer.Handler
     ) {

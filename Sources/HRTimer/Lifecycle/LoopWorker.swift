@@ -16,7 +16,7 @@ public import HRTimerCore
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended it takes nothing any more.
     public let loop: TimerLoop
-    private let end: End
+    private let end: Latch
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
@@ -30,11 +30,11 @@ public final class LoopWorker: Sendable {
     ) throws(TimerError) {
         let loop = TimerLoop(time: time)
         if let failure = loop.waiter.failure { throw failure }
-        let end = End()
+        let end = Latch()
         let thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             Self.work(loop, setUp)
-            end.announce()
+            end.open()
         }
         pthread_detach(thread)
         self.loop = loop
@@ -52,7 +52,7 @@ public final class LoopWorker: Sendable {
     }
 
     /// Whether the thread has done its work.
-    public var isFinished: Bool { end.isAnnounced }
+    public var isFinished: Bool { end.isOpen }
 
     /// Ends the work early: after the handler that may be running its timers are invalid, their handlers freed. Does
     /// not wait.
@@ -66,47 +66,5 @@ public final class LoopWorker: Sendable {
     public func wait() {
         if CurrentLoop.value === loop { return }
         end.wait()
-    }
-
-    /// Comes once, `pthread_cond_wait(3)`.
-    private final class End: @unchecked Sendable {
-        // Sendable: the flag is touched with the mutex held alone. All lie on the heap: neither mutex nor condition may
-        // move.
-        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-        private var hasCome = false
-
-        init() {
-            pthread_mutex_init(mutex, nil)
-            pthread_cond_init(condition, nil)
-        }
-
-        deinit {
-            pthread_cond_destroy(condition)
-            pthread_mutex_destroy(mutex)
-            condition.deallocate()
-            mutex.deallocate()
-        }
-
-        private func withLock<Result>(_ body: () -> Result) -> Result {
-            pthread_mutex_lock(mutex)
-            defer { pthread_mutex_unlock(mutex) }
-            return body()
-        }
-
-        var isAnnounced: Bool { withLock { hasCome } }
-
-        func announce() {
-            withLock {
-                hasCome = true
-                pthread_cond_broadcast(condition)
-            }
-        }
-
-        func wait() {
-            withLock {
-                while !hasCome { pthread_cond_wait(condition, mutex) }
-            }
-        }
     }
 }

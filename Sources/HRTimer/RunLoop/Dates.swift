@@ -13,7 +13,7 @@ extension LoopTimer {
         fire date: Date,
         interval: Double,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {

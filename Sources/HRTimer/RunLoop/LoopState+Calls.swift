@@ -1,4 +1,3 @@
-import CHRTimer
 import HRTimerCore
 
 /// A call of a timer that has begun: its policy has decided, and its deadline stays what it is until `finish`.
@@ -14,14 +13,13 @@ struct TimerCall: Sendable {
 struct PreparedCall: Sendable {
     let token: TimerToken
     /// What its timer's counts were.
-    let uncountedTicks: Int
     let missedTicks: Int
     let lastFired_ns: Int64?
 }
 
 /// What is left of a timer when the loop lets go of it: freed after the lock, since what a handler captured may call back.
 struct ReleasedTimer {
-    var record: LoopState.TimerRecord?
+    var timer: LoopTimer?
     var handler: LoopTimer.Handler?
     var userInfo: (any Sendable)?
 }
@@ -35,14 +33,15 @@ extension LoopState {
     }
 
     private mutating func takeDue(_ now_ns: Int64) {
-        withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 64) { batch in
-            while schedule.hasDue(at: now_ns) {
-                let count = schedule.takeDue(now_ns: now_ns, into: batch)
-                for due in batch[..<count] {
-                    let token = TimerToken(due.token)
-                    records[token.slot].phase = .overdue
-                    overdue.insert(entry(token), records[token.slot].modes)
-                }
+        schedule.beginTurn()
+        while true {
+            switch schedule.next(now_ns: now_ns) {
+            case .due(let due):
+                let token = schedule.token(due)
+                records[token.slot].phase = .overdue
+                overdue.insert(entry(token), records[token.slot].modes)
+            case .more: continue
+            case .none: return
             }
         }
     }
@@ -75,9 +74,9 @@ extension LoopState {
     }
 
     private mutating func begin(_ token: TimerToken, now_ns: Int64) -> TimerCall? {
-        let timer = records[token.slot].timer
+        guard let timer = records[token.slot].timer else { return nil }
         guard let handler = timer.state.beginCall(now_ns: now_ns) else {
-            arm(token, timer.state.arming)
+            arm(token, timer.state.deadline_ns, timer.state.asked)
             return nil
         }
         return TimerCall(timer: timer, handler: handler, token: token)
@@ -86,20 +85,14 @@ extension LoopState {
     /// Takes out of the schedule what will be due at `deadline_ns`, and begins the first call, while there is time for it.
     mutating func prepareCall(at deadline_ns: Int64, isBegun: Bool) -> TimerCall? {
         collectDue(now_ns: deadline_ns)
-        guard isBegun, let first = overdue.first(served, modes), first.deadline_ns <= deadline_ns else { return nil }
         let limit = OverdueTimers.Limit(now_ns: deadline_ns, arming: armings)
-        let state = records[first.token.slot].timer.state
         // A tick that is late already might be left out: its turn comes in the ordinary way.
-        guard first.deadline_ns == deadline_ns, let token = overdue.popFirst(served, within: limit, modes) else {
-            return nil
-        }
+        guard isBegun, overdueDeadline_ns == deadline_ns,
+            let token = overdue.popFirst(served, within: limit, modes), let timer = records[token.slot].timer
+        else { return nil }
         records[token.slot].phase = .out
-        prepared = PreparedCall(
-            token: token,
-            uncountedTicks: state.uncountedTicks,
-            missedTicks: state.missedTicks,
-            lastFired_ns: state.lastFired_ns
-        )
+        let (missedTicks, lastFired_ns) = (timer.state.missedTicks, timer.state.lastFired_ns)
+        prepared = PreparedCall(token: token, missedTicks: missedTicks, lastFired_ns: lastFired_ns)
         return begin(token, now_ns: deadline_ns)
     }
 
@@ -130,7 +123,7 @@ extension LoopState {
     private mutating func callOff(_ call: PreparedCall) {
         prepared = nil
         guard schedule.isLive(call.token) else { return }
-        records[call.token.slot].timer.state.callOff(call)
+        records[call.token.slot].timer?.state.callOff(call)
         records[call.token.slot].phase = .overdue
         overdue.insert(entry(call.token), records[call.token.slot].modes)
     }
@@ -149,11 +142,11 @@ extension LoopState {
     mutating func finish(_ call: borrowing TimerCall, now_ns: Int64) -> AfterCall {
         guard schedule.isLive(call.token) else { return .elsewhere }
         if call.timer.state.endCall(now_ns: now_ns) {
-            arm(call.token, call.timer.state.arming)
+            arm(call.token, call.timer.state.deadline_ns, call.timer.state.asked)
             return .armed
         }
         var released = call.timer.state.takeReferences()
-        released.record = removeTimer(call.token)
+        released.timer = removeTimer(call.token)
         return .ended(released)
     }
 }

@@ -5,9 +5,12 @@ import HRTimerCore
 /// The lock of a timer's `link` may be held when this one is taken, never the other way round.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
-    var schedule = LoopSchedule()
+    var schedule = TimerSchedule(precision: .coalesced)
+    var spinBudget = SpinMargin.defaultBudget
     /// Of the timers in the schedule, by the slots of their tokens.
-    var records = Slab<TimerRecord>()
+    var records = SlotArray<TimerRecord> { TimerRecord() }
+    /// The schedule has nothing more to give back.
+    private var isTrimmingRecords = false
     /// Taken out of the schedule, their call not yet come.
     var overdue = OverdueTimers()
     /// How often timers were armed: the order of equal deadlines.
@@ -26,8 +29,9 @@ struct LoopState: ~Copyable, Sendable {
     var isEnded = false
 
     struct TimerRecord: Sendable {
-        let timer: LoopTimer
-        var modes: ModeTable.SetID
+        /// Nil in a slot that is free.
+        var timer: LoopTimer?
+        var modes = ModeTable.nowhere
         var phase = Phase.out
         /// Its own, also while its call runs.
         var deadline_ns = Int64.max
@@ -66,12 +70,35 @@ extension LoopState {
     }
 
     /// The thread sleeps no more, or must not: true if it must be woken.
-    mutating func mustWakeNow() -> Bool { schedule.mustWakeNow() }
+    mutating func mustWakeNow() -> Bool { schedule.mustWake(at: .min) }
 
     /// The same for a run that has lost the last thing it could wait for.
     mutating func mustWakeToEnd() -> Bool {
         guard schedule.sleepsUntil_ns != .min, let run = runs.last, !hasWork(in: run.index) else { return false }
         return mustWakeNow()
+    }
+}
+
+// Before the thread sleeps.
+extension LoopState {
+    /// When to be awake: for the next deadline, or for an overdue timer of the running mode that a precise wait has taken out
+    /// already, if its spin was broken.
+    var nextWake: TimerSchedule.Wake {
+        let wake = schedule.nextWake
+        let taken_ns = overdueDeadline_ns
+        return taken_ns == .max ? wake : TimerSchedule.Wake(at_ns: min(wake.at_ns, taken_ns), isPrecise: true)
+    }
+
+    /// What is better done before the thread sleeps: a bounded piece of work a call. True if there is more to do.
+    mutating func tidy() -> Bool {
+        if schedule.settle() { return true }
+        if !isTrimmingRecords {
+            guard schedule.wantsTrim else { return false }
+            isTrimmingRecords = !schedule.trim()
+            return true
+        }
+        isTrimmingRecords = records.trim { $0.timer == nil }
+        return isTrimmingRecords
     }
 }
 
@@ -81,18 +108,21 @@ extension LoopState {
         let set = modes.adding(modes.index(of: mode), to: ModeTable.nowhere)
         modes.addMember(set)
         let token = schedule.add()
-        records.insert(TimerRecord(timer: timer, modes: set), at: token.slot)
+        records.makeRoom(for: token.slot)
+        records[token.slot].timer = timer
+        records[token.slot].modes = set
+        records[token.slot].phase = .out
         return token
     }
 
-    /// Gives the record, to be let go after the lock; nil if the token is stale.
-    mutating func removeTimer(_ token: TimerToken) -> TimerRecord? {
+    /// Gives the timer, to be let go after the lock; nil if the token is stale.
+    mutating func removeTimer(_ token: TimerToken) -> LoopTimer? {
         guard schedule.isLive(token) else { return nil }
         leaveOverdue(token)
         _ = schedule.remove(token)
-        guard let record = records.remove(at: token.slot) else { return nil }
-        modes.removeMember(record.modes)
-        return record
+        modes.removeMember(records[token.slot].modes)
+        records[token.slot].phase = .out
+        return records[token.slot].timer.take()
     }
 
     mutating func addMode(_ mode: TimerLoop.Mode, to token: TimerToken) {
@@ -100,8 +130,8 @@ extension LoopState {
         setModes(set, of: token)
     }
 
-    /// The record if that was the timer's last mode.
-    mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode) -> TimerRecord? {
+    /// The timer if that was its last mode.
+    mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode) -> LoopTimer? {
         guard schedule.isLive(token), let index = modes.known(mode) else { return nil }
         let set = modes.removing(index, from: records[token.slot].modes)
         if modes.isEmpty(set) { return removeTimer(token) }
@@ -119,21 +149,25 @@ extension LoopState {
         modes.moveMember(from: former, to: set)
     }
 
-    /// Forgets all timers and gives their records, to be let go after the lock.
-    mutating func endTimers() -> [TimerRecord] {
+    /// Forgets all timers and gives them, to be let go after the lock.
+    mutating func endTimers() -> [LoopTimer] {
         overdue.removeAll()
         prepared = nil
-        schedule.removeAll()
-        return records.removeAll()
+        schedule.end()
+        var timers: [LoopTimer] = []
+        records.forEach { record in if let timer = record.timer.take() { timers.append(timer) } }
+        records = SlotArray { TimerRecord() }
+        return timers
     }
 
     @inline(__always)
-    mutating func arm(_ token: TimerToken, _ arming: LoopSchedule.Arming) {
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ asked: TimerSchedule.Asked) {
         leaveOverdue(token)
         armings += 1
-        schedule.arm(token, arming)
+        schedule.ask(asked, for: token)
+        schedule.arm(token, deadline_ns)
         records[token.slot].phase = .armed
-        records[token.slot].deadline_ns = arming.deadline_ns
+        records[token.slot].deadline_ns = deadline_ns
         records[token.slot].arming = armings
     }
 

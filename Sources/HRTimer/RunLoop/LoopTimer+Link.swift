@@ -45,9 +45,8 @@ extension LoopTimer {
     /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
     private func rearm(_ token: TimerToken, _ loop: inout LoopState) -> Bool {
         guard !state.isFiring, loop.schedule.isLive(token) else { return false }
-        let arming = state.arming
-        loop.arm(token, arming)
-        return loop.schedule.mustWake(for: arming)
+        loop.arm(token, state.deadline_ns, state.asked)
+        return loop.schedule.mustWake(for: token, state.deadline_ns)
     }
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
@@ -82,19 +81,19 @@ extension LoopTimer {
     func detach(from loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
         var mustWake = false
-        let record = link.withLock { link -> LoopState.TimerRecord? in
+        let released = link.withLock { link -> LoopTimer? in
             guard link.core === core else { return nil }
-            let record = core.state.withLock { loop -> LoopState.TimerRecord? in
+            let released = core.state.withLock { loop -> LoopTimer? in
                 let isCalledOff = loop.callOffPrepared(link.token)
-                let record = loop.removeTimer(link.token, from: mode)
+                let released = loop.removeTimer(link.token, from: mode)
                 mustWake = loop.mustWakeToEnd() || isCalledOff
-                return record
+                return released
             }
-            if record != nil { link = Link() }
-            return record
+            if released != nil { link = Link() }
+            return released
         }
         if mustWake { core.waiter.wake() }
-        withExtendedLifetime(record) {}
+        withExtendedLifetime(released) {}
     }
 
     var isInLoop: Bool { link.withLock { $0.core != nil } }

@@ -44,8 +44,7 @@ extension LoopTimer {
         set {
             let asked_ns = Duration(roundingUpSeconds: newValue)?.nanosecondsRoundedUp ?? 0
             update { state, _ in
-                let limit_ns = state.repetition.repeats ? state.repetition.interval_ns / 2 : .max
-                state.tolerance_ns = min(max(0, asked_ns), limit_ns)
+                state.tolerance_ns = state.repetition.tolerance_ns(asked: asked_ns)
             }
         }
     }
@@ -63,7 +62,7 @@ extension LoopTimer {
             return core.state.withLock { loop in
                 let isCalledOff = loop.callOffPrepared(token)
                 var released = state.takeReferences()
-                released.record = loop.removeTimer(token)
+                released.timer = loop.removeTimer(token)
                 if isCalledOff || loop.mustWakeToEnd() { toWake = core }
                 return released
             }

@@ -7,7 +7,7 @@ extension LoopTimer {
     public convenience init(
         timeInterval: Double,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .kernel,
         block: @escaping Handler
@@ -32,7 +32,7 @@ extension LoopTimer {
     public static func scheduled(
         timeInterval: Double,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {

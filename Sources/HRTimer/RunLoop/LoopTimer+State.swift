@@ -17,9 +17,11 @@ extension LoopTimer {
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
         var lastFired_ns: Int64?
-        /// Ticks without a call since the last call, and as the handler sees them.
-        var uncountedTicks = 0
+        /// Ticks that no call has told yet, and those that the present or latest call tells.
+        var untoldTicks = 0
         var missedTicks = 0
+        /// What follows the call that runs, unless the timer is moved.
+        var ticksAfter = TickCount(deadline_ns: .max)
         var date = FireDate()
 
         init(
@@ -55,9 +57,8 @@ extension LoopTimer {
 
 extension LoopTimer.State {
     /// What the loop is asked for.
-    var arming: LoopSchedule.Arming {
-        LoopSchedule.Arming(
-            deadline_ns: deadline_ns,
+    var asked: TimerSchedule.Asked {
+        TimerSchedule.Asked(
             tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
             isPrecise: precision == .precise
         )
@@ -83,7 +84,7 @@ extension LoopTimer.State {
         guard handler != nil else { return false }
         isMoved = isFiring
         // A new grid, of which no tick has passed; inside the handler `endCall` sees to that.
-        if !isFiring { uncountedTicks = 0 }
+        if !isFiring { untoldTicks = 0 }
         self.deadline_ns = deadline_ns
         self.origin = origin
         date = LoopTimer.FireDate()
@@ -92,7 +93,7 @@ extension LoopTimer.State {
 
     /// What a user's code may be freed with: to be let go without a lock. The timer is invalid from now on.
     mutating func takeReferences() -> ReleasedTimer {
-        ReleasedTimer(record: nil, handler: handler.take(), userInfo: userInfo.take())
+        ReleasedTimer(timer: nil, handler: handler.take(), userInfo: userInfo.take())
     }
 }
 
@@ -101,18 +102,17 @@ extension LoopTimer.State {
     /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
     /// then.
     mutating func beginCall(now_ns: Int64) -> LoopTimer.Handler? {
-        let tick = repetition.tick(deadline_ns: deadline_ns, now_ns: now_ns)
-        guard tick.isCalled else {
-            uncountedTicks = Self.sum(uncountedTicks, tick.missed)
-            deadline_ns = tick.next_ns ?? .max
+        var ticks = TickCount(deadline_ns: deadline_ns, untold: untoldTicks)
+        guard let told = repetition.begin(&ticks, now_ns: now_ns) else {
+            deadline_ns = ticks.deadline_ns
+            untoldTicks = ticks.untold
             return nil
         }
         isFiring = true
         isMoved = false
         lastFired_ns = deadline_ns
-        missedTicks = Self.sum(uncountedTicks, tick.missed)
-        // Those were in this call; what passes during the call is counted at its end.
-        uncountedTicks = -tick.missed
+        missedTicks = told
+        ticksAfter = ticks
         return handler
     }
 
@@ -121,34 +121,19 @@ extension LoopTimer.State {
         isFiring = false
         lastFired_ns = call.lastFired_ns
         missedTicks = call.missedTicks
-        uncountedTicks = call.uncountedTicks
     }
 
-    /// Ends the call and sets the next deadline: one computation, however many ticks were missed. False if there is none.
+    /// Ends the call and sets the next deadline. False if there is none.
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
-            uncountedTicks = 0
-            return true
-        }
-        switch repetition.policy {
-        case .delay:
-            uncountedTicks = 0
-            deadline_ns = now_ns.addingSaturating(repetition.interval_ns)
-        case .burst:
-            uncountedTicks = 0
-            deadline_ns = deadline_ns.addingSaturating(repetition.interval_ns)
-        case .merge, .skip:
-            let (missed, next_ns) = repetition.onGrid(after: deadline_ns, now_ns: now_ns)
-            uncountedTicks = Self.sum(uncountedTicks, missed)
-            deadline_ns = next_ns
+            untoldTicks = 0
+        } else {
+            repetition.end(&ticksAfter, now_ns: now_ns)
+            deadline_ns = ticksAfter.deadline_ns
+            untoldTicks = ticksAfter.untold
         }
         return true
-    }
-
-    private static func sum(_ one: Int, _ other: Int) -> Int {
-        let (sum, overflow) = one.addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }

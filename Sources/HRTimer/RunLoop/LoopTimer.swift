@@ -43,7 +43,7 @@ public final class LoopTimer: @unchecked Sendable {
     public convenience init(
         timeInterval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .kernel,
         block: @escaping Handler
@@ -64,7 +64,7 @@ public final class LoopTimer: @unchecked Sendable {
         fireAt instant: MonotonicInstant,
         interval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) {
@@ -83,7 +83,7 @@ public final class LoopTimer: @unchecked Sendable {
     public static func scheduled(
         timeInterval: Duration,
         repeats: Bool,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         block: @escaping Handler
     ) -> LoopTimer {

@@ -82,7 +82,9 @@ final class LoopWaiter: @unchecked Sendable {
         let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)
         if found != 0 { return Found(rawValue: found) }
         prepare()
-        return Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c))
+        var now_ns: Int64 = 0
+        var spun_ns: Int64 = 0
+        return Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
     }
 
     private func waitOnFutex(until deadline_ns: Int64, _ margin: SpinMargin, _ prepare: () -> Void) -> Found {

@@ -37,8 +37,9 @@ extension TimerLoop {
                 // Due timers of other modes become overdue ones, so that the descriptor is not readable for them.
                 state.collectDue(now_ns: now_ns)
                 if state.hasOverdue(at: now_ns) || state.hasWorkNow { return .min }
+                while state.tidy() {}
                 // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
-                state.schedule.sleepsUntil_ns = state.schedule.nextWake(prepared_ns: .max).at_ns
+                state.schedule.sleep(until: state.nextWake)
                 return state.schedule.sleepsUntil_ns
             }
             waiter.arm(until_ns)

@@ -9,7 +9,7 @@ extension TimerLoop {
             guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
             state.records.forEach { record in
-                if state.modes.contains(record.modes, index) { earliest_ns = min(earliest_ns, record.deadline_ns) }
+                if record.timer != nil, state.modes.contains(record.modes, index) { earliest_ns = min(earliest_ns, record.deadline_ns) }
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }

@@ -62,18 +62,16 @@ extension TimerLoop {
     private func sleep(limit_ns: Int64) -> TimerCall? {
         let isTold = isObserved(.afterWaiting)
         while true {
-            let (wake, refused) = core.state.withLock { prepareToSleep(limit_ns, &$0) }
-            if !refused.isEmpty {
-                for source in refused { source.invalidate() }
-                continue
-            }
+            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0) }
+            for source in plan.refused { source.invalidate() }
+            guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
-            let found = sleep(until: wake, isTold ? nil : { prepared = $0 })
+            let found = sleep(until: wake, plan.spinBudget, isTold ? nil : { prepared = $0 })
             let now_ns = time.now_ns
             let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
             let awake = core.state.withLock { state -> Awake in
                 // Before the observers of `afterWaiting`: what they add needs no wake.
-                state.schedule.sleepsUntil_ns = .min
+                state.schedule.stayAwake()
                 if let call = prepared {
                     if found.isEmpty, state.confirmPrepared(call, now_ns: now_ns) { return Awake(isDue: true, call: call) }
                     _ = state.callOffPrepared()
@@ -96,31 +94,44 @@ extension TimerLoop {
         let call: TimerCall?
     }
 
-    /// What to sleep until; `.min` to look for descriptors and wakes without waiting. And the sources that cannot be watched.
-    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> (LoopSchedule.Wake, [LoopSource]) {
-        let now = LoopSchedule.Wake(at_ns: .min)
+    private struct Plan {
+        /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of work
+        /// that others should not wait for.
+        var wake: TimerSchedule.Wake?
+        var spinBudget = 0.0
+        /// What cannot be watched.
+        var refused: [LoopSource] = []
+    }
+
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
+        let now = Plan(wake: TimerSchedule.Wake(at_ns: .min))
         let refused = state.descriptors.update(core.waiter, state.served, state.modes)
-        if !refused.isEmpty { return (now, refused) }
+        if !refused.isEmpty { return Plan(wake: nil, refused: refused) }
         // A block or a trigger may have been the last thing there was.
         guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run.index) else {
-            return (now, [])
+            return now
         }
-        if core.hasPosted([.blocks, .triggers]) || core.waiter.mayHaveEdges, state.hasWorkNow { return (now, []) }
+        if core.hasPosted([.blocks, .triggers]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
         let overdue_ns = state.overdueDeadline_ns
         // Due in a run around this one, and not called yet; or a precise wait took it and was broken.
-        if overdue_ns < .max, overdue_ns <= time.now_ns { return (now, []) }
-        var wake = state.schedule.nextWake(prepared_ns: overdue_ns)
-        if limit_ns < wake.at_ns { wake = LoopSchedule.Wake(at_ns: limit_ns) }
-        state.schedule.sleepsUntil_ns = wake.at_ns
-        return (wake, [])
+        if overdue_ns < .max, overdue_ns <= time.now_ns { return now }
+        if state.tidy() { return Plan() }
+        var wake = state.nextWake
+        if limit_ns < wake.at_ns { wake = TimerSchedule.Wake(at_ns: limit_ns) }
+        state.schedule.sleep(until: wake)
+        return Plan(wake: wake, spinBudget: state.spinBudget)
     }
 
     /// `prepared` is given the call that was begun before its deadline; nil if none may be.
-    private func sleep(until wake: LoopSchedule.Wake, _ prepared: ((TimerCall?) -> Void)?) -> LoopWaiter.Found {
+    private func sleep(
+        until wake: TimerSchedule.Wake,
+        _ spinBudget: Double,
+        _ prepared: ((TimerCall?) -> Void)?
+    ) -> LoopWaiter.Found {
         let until_ns = wake.at_ns
         if until_ns == .min { return waiter.poll() }
         guard let virtual = time.virtual else {
-            guard let spinBudget = wake.spinBudget else { return waiter.wait(until: until_ns) }
+            guard wake.isPrecise else { return waiter.wait(until: until_ns) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
                 let call = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: prepared != nil) }
                 prepared?(call)

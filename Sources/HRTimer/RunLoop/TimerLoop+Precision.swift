@@ -21,10 +21,10 @@ extension TimerLoop {
     /// counts as 0. Where it does not suffice the margins shrink, down to `.normal`. 0.02 at first, 20 µs a fire of a 1 kHz
     /// timer. Any thread.
     public var spinBudget: Double {
-        get { state.withLock { $0.schedule.spinBudget } }
+        get { state.withLock { $0.spinBudget } }
         set {
             let budget = newValue > 0 ? min(newValue, 1) : 0
-            change { $0.schedule.spinBudget = budget }
+            change { $0.spinBudget = budget }
         }
     }
 

@@ -119,7 +119,7 @@ extension TimerLoop {
             }
             guard state.hasWork(in: index), !state.isEnded else { return false }
             // A nested run in a handler.
-            state.schedule.sleepsUntil_ns = .min
+            state.schedule.stayAwake()
             state.runs.append(LoopState.Run(mode: mode, index: index))
             return true
         }

@@ -91,7 +91,7 @@ public final class TimerLoop: Sendable {
                 blocks: state.performs.removeAll()
             )
         }
-        for record in held.timers { record.timer.invalidate() }
+        for timer in held.timers { timer.invalidate() }
         held.sources.forEach { $0.invalidate() }
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }

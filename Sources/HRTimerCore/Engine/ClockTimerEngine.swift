@@ -18,7 +18,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
         public let token: TimerToken
         /// The nominal deadline: what was asked for.
         public let deadline: Instant
-        /// The clock as it read when the engine woke for this deadline; not earlier than `deadline`.
+        /// The clock as it read right before the call; not earlier than `deadline`.
         public let firedAt: Instant
         /// Nominal deadlines without a call of their own since the previous call; see `MissedTickPolicy`.
         public let missedTicks: Int
@@ -60,7 +60,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
         var request = EngineCore.Request()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
-        request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
+        request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.call { handler(Fire($0)) }, request)
     }
@@ -123,23 +123,15 @@ public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
 /// An engine on the time of day, which follows steps of the clock.
 public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
 
-private func sharedEngine<Instant>(_ name: String) -> ClockTimerEngine<Instant> {
-    do {
-        return try ClockTimerEngine(.init(name: name))
-    } catch {
-        fatalError("the shared timer engine \(error)")
-    }
-}
-
-private let sharedBootTime: BootTimeTimerEngine = sharedEngine("hrtimer-boot")
-private let sharedWall: WallTimerEngine = sharedEngine("hrtimer-wall")
+private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.init(name: "hrtimer-boot")) }
+private let sharedWall = SharedEngine { try WallTimerEngine(.init(name: "hrtimer-wall")) }
 
 extension ClockTimerEngine<BootTimeInstant> {
-    /// The engine for whoever needs no own: started at first use, never shut down.
-    public static var shared: BootTimeTimerEngine { sharedBootTime }
+    /// The engine for whoever needs no own; see `TimerEngine.shared`.
+    public static var shared: BootTimeTimerEngine { sharedBootTime.engine }
 }
 
 extension ClockTimerEngine<WallInstant> {
-    /// The engine for whoever needs no own: started at first use, never shut down.
-    public static var shared: WallTimerEngine { sharedWall }
+    /// The engine for whoever needs no own; see `TimerEngine.shared`.
+    public static var shared: WallTimerEngine { sharedWall.engine }
 }

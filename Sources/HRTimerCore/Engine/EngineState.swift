@@ -2,268 +2,382 @@ import CHRTimer
 import Glibc
 
 /// The timers of an engine and what becomes of each: told the time, and knowing nothing of threads but their names.
-/// `EngineCore` has the lock.
+///
+/// All of it is under the lock of `EngineCore`. No lock is taken while it is held; no handler is called, and nothing that a
+/// user's handler captured is let go.
 package struct EngineState: ~Copyable, Sendable {
-    /// Where a timer is in its life: without a deadline; in the queue; in a batch that is being fired; or at its last
-    /// deadline with the handler running, which may still arm or disarm it.
-    enum Phase { case idle, armed, due, firing }
-
+    /// What belongs to a timer beside its deadline.
     struct Timer: Sendable {
-        /// Nil in a slot that is free.
+        /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
         var repetition = Repetition.once
-        var tolerance_ns: Int64 = 0
+        /// Ticks that no call has told yet.
+        var untold = 0
+        /// A timer armed for the past is not late before it was armed.
+        var lateFrom_ns = Int64.min
         /// Stays after its last fire: its owner arms it again, by `setOwned`. As precise as its engine.
         var isOwned = false
-        var precision = TimerPrecision.normal
-        var phase = Phase.idle
-        /// Ticks without a call since the last one, for `MissedTickPolicy.skip`.
-        var skipped = 0
-        /// Its place among the precise deadlines, if it is more precise than its engine.
-        var preciseToken: TimerToken?
+        var isInUse = false
     }
 
-    /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
-    /// too.
-    private static let preciseNeighbourhood_ns: Int64 = 100_000
-
-    let precision: TimerPrecision
-    var timers = PendingTimers<Timer>()
-    /// The deadlines of precise timers on an engine that is not.
-    private var preciseDeadlines = PendingTimers<Void>()
-    /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
-    var sleepsUntil_ns = Int64.min
-    /// The timer whose handler runs, and the thread that runs it.
-    var running: (token: TimerToken, thread: pthread_t)?
-    /// The timer whose call is made up and waits, spinning, for its deadline. Whoever cancels, moves or disarms it clears this
-    /// and wakes the thread.
-    var prepared: TimerToken?
-    /// Calls that are made up and wait while an earlier one, armed meanwhile, has its turn; stale if called off.
-    private var postponed: [TimerToken] = []
+    package var schedule: TimerSchedule
+    var timers = SlotArray<Timer> { Timer() }
+    /// What the clock read when the thread looked last.
+    var looked_ns = Int64.min
+    /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
+    private(set) var running: (token: TimerToken, thread: pthread_t)?
+    /// Decides who has a call that waits for its deadline.
+    let spin = Spin()
+    /// The thread spins up to the deadline of that call, or did, and its handler runs.
+    private var isAhead = false
     /// Threads that wait for the running handler to return.
-    var runningWaiters: [Waiter] = []
-    var isShutDown = false
-    var thread: pthread_t?
+    var whileRunning = WaitList()
+    private var isTurning = false
+    private var isTrimming = false
+    private var hasEnded = false
+    /// The process that the engine's thread is in; a child of fork(2) has another.
+    private let generation = hrt_fork_generation()
+    /// The deadline that was called last since the thread woke.
+    private var lastDeadline_ns: Int64?
+    private var hasLooked = false
     var statistics = EngineStatistics()
-    /// Nil until the thread has asked for its settings.
-    var grants: [SettingGrant]?
-    /// Threads that wait for them.
-    var grantWaiters: [Waiter] = []
 
     init(precision: TimerPrecision) {
-        self.precision = precision
+        schedule = TimerSchedule(precision: precision)
     }
 
+    private var isInherited: Bool { generation != hrt_fork_generation() }
+
+    package var isShutDown: Bool { hasEnded || isInherited }
+}
+
+// What faces and users do.
+extension EngineState {
     @inline(__always)
     mutating func add(_ action: consuming EngineCore.Action, _ request: EngineCore.Request) -> TimerToken {
-        let precision = request.precision ?? self.precision
-        let isPlain = precision == self.precision && precision != .coalesced
-        let token = timers.schedule(deadline_ns: isPlain ? request.deadline_ns : .max, vacant: Timer())
+        let token = schedule.add(deadline_ns: request.deadline_ns, asked(request))
+        timers.makeRoom(for: token.slot)
         // Field by field: a record moved as a whole takes as long as the arming.
-        timers.records[token.slot].action = consume action
-        timers.records[token.slot].repetition = request.repetition
-        timers.records[token.slot].tolerance_ns = request.tolerance_ns
-        timers.records[token.slot].isOwned = request.isOwned
-        timers.records[token.slot].precision = precision
-        timers.records[token.slot].phase = isPlain && request.deadline_ns < .max ? .armed : .idle
-        timers.records[token.slot].skipped = 0
-        if !isPlain { addRarely(token, request.deadline_ns) }
+        timers[token.slot].action = consume action
+        timers[token.slot].repetition = request.repetition
+        timers[token.slot].untold = 0
+        timers[token.slot].isOwned = request.isOwned
+        timers[token.slot].isInUse = true
         return token
     }
 
-    /// One that is more precise than its engine, or that has a tolerance.
-    @inline(never)
-    private mutating func addRarely(_ token: TimerToken, _ deadline_ns: Int64) {
-        if precision != .precise, timers.records[token.slot].precision == .precise {
-            timers.records[token.slot].preciseToken = preciseDeadlines.add(())
-        }
-        if deadline_ns < .max { arm(token, deadline_ns) }
+    private func asked(_ request: EngineCore.Request) -> TimerSchedule.Asked {
+        let precision = max(request.precision ?? .coalesced, schedule.precision)
+        return TimerSchedule.Asked(
+            tolerance_ns: precision == .coalesced ? request.repetition.tolerance_ns(asked: request.tolerance_ns) : 0,
+            isPrecise: precision == .precise && schedule.precision != .precise
+        )
     }
 
-    /// What the timer does, to be let go after the lock: what its handler captured may call back when it is freed. Nil if the
-    /// token is stale.
-    mutating func remove(_ token: TimerToken) -> EngineCore.Action? {
-        guard timers.removeKeepingRecord(token) else { return nil }
-        if let preciseToken = timers.records[token.slot].preciseToken.take() {
-            _ = preciseDeadlines.remove(preciseToken)
+    /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is asked for only if it may be past.
+    @inline(__always)
+    mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64, _ now_ns: @autoclosure () -> Int64) -> Bool {
+        if deadline_ns < schedule.sleepsUntil_ns || deadline_ns <= looked_ns {
+            let isAwake = schedule.sleepsUntil_ns == .min && looked_ns > .min
+            timers[token.slot].lateFrom_ns = isAwake ? looked_ns : now_ns()
         }
-        return timers.records[token.slot].action.take()
+        guard schedule.mustWake(for: token, deadline_ns) else { return false }
+        // Too late to break it off is early enough to be seen: the thread looks again after the call.
+        if isAhead, !spin.breakOff() { return false }
+        statistics.wakesSent += 1
+        return true
     }
 
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-        // Field by field: a copy of the record would retain and release its handler.
-        var tolerance_ns: Int64 = 0
-        if precision == .coalesced, timers.records[token.slot].precision == .coalesced {
-            tolerance_ns = timers.records[token.slot].tolerance_ns
+    /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
+        guard schedule.isLive(token) else { return false }
+        if let tolerance_ns, schedule.precision == .coalesced {
+            schedule.ask(.init(tolerance_ns: timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)), for: token)
         }
-        timers.arm(token, deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
-        if let preciseToken = timers.records[token.slot].preciseToken {
-            preciseDeadlines.arm(preciseToken, deadline_ns: deadline_ns)
-        }
-        timers.records[token.slot].phase = .armed
+        schedule.arm(token, deadline_ns)
+        timers[token.slot].untold = 0
+        return true
     }
 
-    mutating func disarm(_ token: TimerToken) {
-        timers.disarm(token)
-        if let preciseToken = timers.records[token.slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
-        timers.records[token.slot].phase = .idle
+    /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
+    mutating func callOff(_ token: TimerToken) -> Bool {
+        running?.token == token && spin.breakOff()
+    }
+
+    struct Cancelled {
+        /// The timer was not called for its present deadline, and will not be.
+        var wasPending = false
+        var mustWake = false
+        /// To be let go after the lock: what its handler captured may call back when it is freed.
+        var action: EngineCore.Action?
+    }
+
+    mutating func cancel(_ token: TimerToken) -> Cancelled {
+        guard schedule.isLive(token) else { return Cancelled() }
+        let isCalledOff = callOff(token)
+        let hasBegun = running?.token == token && !isCalledOff
+        // A repeating timer has another deadline, which is the one that is cancelled.
+        let isPending = !hasBegun || timers[token.slot].repetition.repeats || schedule.isArmed(token)
+        return Cancelled(wasPending: isPending, mustWake: isCalledOff, action: remove(token))
+    }
+
+    private mutating func remove(_ token: TimerToken) -> EngineCore.Action? {
+        _ = schedule.remove(token)
+        timers[token.slot].isInUse = false
+        return timers[token.slot].action.take()
     }
 
     /// Arms the timer of an owner, or takes its deadline back at `.max`. True if the thread must be woken.
     ///
     /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
     /// end of the engine.
-    package mutating func setOwned(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) -> Bool {
-        guard precision != .coalesced, !isShutDown, prepared == nil, deadline_ns >= sleepsUntil_ns, deadline_ns < .max
-        else { return setOwnedRarely(token, deadline_ns, tolerance_ns) }
-        // The record, a cache line of its own, is left alone: `begin` asks the queue whether an owned timer was armed anew.
-        timers.armOwned(token, deadline_ns: deadline_ns)
+    @inline(__always)
+    package mutating func setOwned(
+        _ token: TimerToken,
+        deadline_ns: Int64,
+        tolerance_ns: Int64,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
+        guard schedule.precision != .coalesced, !isShutDown, !isAhead, deadline_ns >= schedule.sleepsUntil_ns,
+            deadline_ns > looked_ns, deadline_ns < .max
+        else { return setOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
+        schedule.armPlain(token, deadline_ns)
         return false
     }
 
     /// All of it; apart, for what is rare saves registers that the common case need not.
     @inline(never)
-    private mutating func setOwnedRarely(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64) -> Bool {
+    private mutating func setOwnedRarely(
+        _ token: TimerToken,
+        _ deadline_ns: Int64,
+        _ tolerance_ns: Int64,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
         if isShutDown { return false }
-        if deadline_ns < .max {
-            timers.records[token.slot].tolerance_ns = tolerance_ns
-            arm(token, deadline_ns)
-        } else {
-            disarm(token)
-        }
         let isCalledOff = callOff(token)
-        return deadline_ns < .max && mustWake(for: deadline_ns) || isCalledOff
-    }
-
-    /// When to be awake, and whether to spin up to it.
-    struct Wake {
-        var at_ns: Int64
-        var isPrecise: Bool
-    }
-
-    var nextWake: Wake {
-        let next_ns = precision == .coalesced ? timers.nextWake_ns : timers.next_ns
-        if precision == .precise { return Wake(at_ns: next_ns, isPrecise: true) }
-        let precise_ns = preciseDeadlines.next_ns
-        if precise_ns == .max { return Wake(at_ns: next_ns, isPrecise: false) }
-        let isPrecise = precise_ns.subtractingSaturating(next_ns) < Self.preciseNeighbourhood_ns
-        return Wake(at_ns: min(next_ns, precise_ns), isPrecise: isPrecise)
-    }
-
-    /// Whether the thread sleeps too long for a timer armed just now. If so it counts as awake from now on, so that further
-    /// deadlines send no second wake.
-    mutating func mustWake(for deadline_ns: Int64) -> Bool {
-        guard deadline_ns < sleepsUntil_ns, nextWake.at_ns < sleepsUntil_ns else { return false }
-        sleepsUntil_ns = .min
-        statistics.wakesSent += 1
-        return true
-    }
-
-    /// Takes a batch out of the queue and marks its timers, so that a cancel or a new deadline before their turn is seen.
-    mutating func takeDue(_ now_ns: Int64, _ batch: UnsafeMutableBufferPointer<hrt_due>) -> Int {
-        let count = timers.takeDue(now_ns: now_ns, into: batch)
-        for index in 0..<count {
-            let slot = batch[index].token.slot
-            timers.records[slot].phase = .due
-            if let preciseToken = timers.records[slot].preciseToken { preciseDeadlines.disarm(preciseToken) }
+        if deadline_ns == .max {
+            schedule.disarm(token)
+            return isCalledOff
         }
-        return count
+        if schedule.precision == .coalesced { schedule.ask(.init(tolerance_ns: tolerance_ns), for: token) }
+        schedule.arm(token, deadline_ns)
+        return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
     }
 
-    struct Call {
-        var action: EngineCore.Action
-        var missedTicks: Int
-    }
-
-    /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
-    mutating func callOff(_ token: TimerToken) -> Bool {
-        if prepared == token {
-            prepared = nil
-            // The engine's own thread comes here when the wait is over and the call has been made.
-            guard let running else { return true }
-            return !isCurrent(running.thread)
-        }
-        guard !postponed.isEmpty, let place = postponed.firstIndex(of: token) else { return false }
-        postponed[place] = .stale
-        return false
-    }
-
-    /// The call that is made up lets an earlier one go first. False if it was called off.
-    mutating func postpone(_ token: TimerToken) -> Bool {
-        guard prepared == token else { return false }
-        prepared = nil
-        postponed.append(token)
-        return true
-    }
-
-    /// Its turn again. False if it was called off.
-    mutating func resume(_ deadline_ns: Int64) -> Bool {
-        let token = postponed.removeLast()
-        guard token != .stale else { return false }
-        running = (token, pthread_self())
-        prepared = token
-        sleepsUntil_ns = deadline_ns
-        return true
-    }
-
-    /// Sets the next deadline and gives the call to make: nil if the timer was cancelled, moved or disarmed since it was
-    /// taken, or if the policy leaves this tick out. A deadline that has not come yet is waited for by the caller.
-    mutating func begin(_ token: TimerToken, _ deadline_ns: Int64, _ now_ns: Int64) -> Call? {
-        guard timers.isLive(token), timers.records[token.slot].phase == .due else { return nil }
-        if timers.records[token.slot].isOwned, timers.isArmed(token) || moveLater(token) { return nil }
-        let repetition = timers.records[token.slot].repetition
-        let tick = repetition.tick(deadline_ns: deadline_ns, now_ns: max(now_ns, deadline_ns))
-        timers.records[token.slot].phase = .firing
-        if let next_ns = tick.next_ns { arm(token, next_ns) }
-        statistics.missedTicks += UInt64(tick.missed)
-        guard tick.isCalled, let action = timers.records[token.slot].action else {
-            timers.records[token.slot].skipped += tick.missed
-            return nil
-        }
-        let skipped = timers.records[token.slot].skipped
-        timers.records[token.slot].skipped = 0
-        running = (token, pthread_self())
-        statistics.fires += 1
-        if deadline_ns > now_ns {
-            prepared = token
-            sleepsUntil_ns = deadline_ns
-        }
-        return Call(
-            action: action,
-            missedTicks: tick.missed.addingReportingOverflow(skipped).partialValue
-        )
-    }
-
-    /// Whether the owner moved its deadline without a word, which it may when it only grows later: then it is armed for that.
-    private mutating func moveLater(_ token: TimerToken) -> Bool {
-        guard case .staged(let owner) = timers.records[token.slot].action, let later_ns = owner.laterDeadline() else {
-            return false
-        }
-        arm(token, later_ns)
-        return true
-    }
-
-    /// After the call: a fixed delay starts now, and what a timer did that will not fire again is given back to be freed.
-    mutating func finish(_ token: TimerToken, _ now_ns: @autoclosure () -> Int64) -> EngineCore.Action? {
-        running = nil
-        prepared = nil
-        sleepsUntil_ns = .min
-        guard timers.isLive(token), timers.records[token.slot].phase == .firing else { return nil }
-        timers.records[token.slot].phase = .idle
-        let repetition = timers.records[token.slot].repetition
-        if repetition.repeats {
-            if repetition.policy == .delay { arm(token, now_ns().addingSaturating(repetition.interval_ns)) }
-            return nil
-        }
-        return timers.records[token.slot].isOwned ? nil : remove(token)
+    /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.
+    mutating func joinCall(of token: TimerToken) -> Latch? {
+        guard let running, running.token == token, !isCurrent(running.thread), !isInherited else { return nil }
+        return whileRunning.join()
     }
 
     /// Takes all timers out for good, to be let go after the lock.
-    mutating func end() -> [Timer] {
-        isShutDown = true
-        prepared = nil
-        for place in postponed.indices { postponed[place] = .stale }
-        _ = preciseDeadlines.end()
-        return timers.end()
+    mutating func end() -> SlotArray<Timer> {
+        hasEnded = true
+        _ = spin.breakOff()
+        schedule.end()
+        schedule.stayAwake()
+        var timers = SlotArray { Timer() }
+        swap(&timers, &self.timers)
+        return timers
+    }
+}
+
+// What the engine's thread does.
+extension EngineState {
+    /// A call that the thread makes, or has made.
+    struct Call {
+        let due: hrt_due
+        let token: TimerToken
+        /// Out of the timer's record while it is called, so that nobody counts references for it.
+        var action: EngineCore.Action
+        /// What to call of a staged handler.
+        var staged: (@Sendable () -> Void)?
+        /// Ticks beside the one of the call, and how far the timer has come with it.
+        var missedTicks: Int
+        var ticks: TickCount
+        /// From when on it counts as late: its deadline, unless it was armed later.
+        var lateFrom_ns: Int64
+        /// What the clock read when it was made up.
+        var begun_ns: Int64
+        /// Made up before its deadline, which the thread waits for.
+        var isAhead: Bool { due.deadline_ns > begun_ns }
+    }
+
+    enum Step {
+        case ended
+        /// There is more to do; others have a chance to take the lock before.
+        case again
+        case call(Call)
+        case sleep(TimerSchedule.Wake)
+    }
+
+    /// The thread came back from a wait.
+    mutating func wakeUp() {
+        statistics.wakeups += 1
+        hasLooked = false
+        lastDeadline_ns = nil
+    }
+
+    /// What to do next. Calls are made up for all deadlines up to `upTo_ns`, maybe ahead of now, but for none after
+    /// `limit_ns`.
+    mutating func step(_ now_ns: Int64, upTo_ns: Int64, limit_ns: Int64) -> Step {
+        if isShutDown { return .ended }
+        looked_ns = now_ns
+        schedule.stayAwake()
+        if !isTurning {
+            isTurning = true
+            schedule.beginTurn()
+        }
+        while true {
+            switch schedule.next(now_ns: min(max(now_ns, upTo_ns), limit_ns)) {
+            case .due(let due):
+                note(due)
+                if let call = begin(due, now_ns) { return .call(call) }
+            case .more:
+                return .again
+            case .none:
+                if !hasLooked { statistics.spuriousWakeups += 1 }
+                hasLooked = true
+                isTurning = false
+                return schedule.hasPutOff ? .again : rest()
+            }
+        }
+    }
+
+    private mutating func note(_ due: hrt_due) {
+        hasLooked = true
+        if schedule.precision == .coalesced, let lastDeadline_ns, lastDeadline_ns != due.deadline_ns {
+            statistics.wakeupsSaved += 1
+        }
+        lastDeadline_ns = due.deadline_ns
+    }
+
+    /// Nothing is due: tidies up a little, or sleeps.
+    private mutating func rest() -> Step {
+        if schedule.settle() { return .again }
+        if isTrimming || schedule.wantsTrim {
+            isTrimming = schedule.trim() || timers.trim { !$0.isInUse }
+            if isTrimming { return .again }
+        }
+        let wake = schedule.nextWake
+        schedule.sleep(until: wake)
+        return .sleep(wake)
+    }
+
+    /// Gives the call to make: nil if the policy leaves this tick out, or if there is nothing to call.
+    private mutating func begin(_ due: hrt_due, _ now_ns: Int64) -> Call? {
+        let token = schedule.token(due)
+        let call_ns = max(now_ns, due.deadline_ns)
+        if timers[token.slot].isOwned, case .staged(let owner) = timers[token.slot].action {
+            return begin(owner, due, token, now_ns)
+        }
+        var ticks = TickCount(deadline_ns: due.deadline_ns, untold: timers[token.slot].untold)
+        let repetition = timers[token.slot].repetition
+        guard let told = repetition.begin(&ticks, now_ns: call_ns) else {
+            statistics.missedTicks += UInt64(clamping: ticks.untold - timers[token.slot].untold)
+            timers[token.slot].untold = ticks.untold
+            schedule.endCall(token)
+            schedule.arm(token, ticks.deadline_ns)
+            return nil
+        }
+        statistics.missedTicks += UInt64(clamping: told - timers[token.slot].untold)
+        return makeUp(due, token, told, ticks, nil, now_ns)
+    }
+
+    private mutating func begin(
+        _ owner: any StagedHandler,
+        _ due: hrt_due,
+        _ token: TimerToken,
+        _ now_ns: Int64
+    ) -> Call? {
+        if let later_ns = owner.laterDeadline() {
+            schedule.armPlain(token, later_ns)
+            return nil
+        }
+        guard let staged = owner.begin(max(now_ns, due.deadline_ns), &self) else { return nil }
+        statistics.missedTicks += UInt64(staged.missedTicks)
+        let ticks = TickCount(deadline_ns: .max)
+        return makeUp(due, token, staged.missedTicks, ticks, staged.handler, now_ns)
+    }
+
+    private mutating func makeUp(
+        _ due: hrt_due,
+        _ token: TimerToken,
+        _ missedTicks: Int,
+        _ ticks: TickCount,
+        _ staged: (@Sendable () -> Void)?,
+        _ now_ns: Int64
+    ) -> Call? {
+        guard let action = timers[token.slot].action.take() else { return nil }
+        running = (token, pthread_self())
+        statistics.fires += 1
+        isAhead = due.deadline_ns > now_ns
+        if isAhead {
+            spin.wait()
+            schedule.sleep(until: TimerSchedule.Wake(at_ns: due.deadline_ns, isPrecise: true))
+        }
+        return Call(
+            due: due,
+            token: token,
+            action: action,
+            staged: staged,
+            missedTicks: missedTicks,
+            ticks: ticks,
+            lateFrom_ns: max(due.deadline_ns, timers[token.slot].lateFrom_ns),
+            begun_ns: now_ns
+        )
+    }
+
+    /// What is left to do after the lock.
+    struct After {
+        var freed: EngineCore.Action?
+        var block: (@Sendable () -> Void)?
+        var whileRunning: Latch?
+
+        var isNothing: Bool { freed == nil && block == nil && whileRunning == nil }
+    }
+
+    /// The call was made and its handler has returned at `now_ns`, or it was called off.
+    mutating func end(_ call: consuming Call, _ now_ns: Int64, spun_ns: Int64) -> After {
+        var after = After(whileRunning: whileRunning.release())
+        running = nil
+        isAhead = false
+        schedule.stayAwake()
+        let isMade = call.isAhead ? spin.end() : true
+        if !isMade { statistics.fires -= 1 }
+        if spun_ns > 0 { statistics.spinTime += .nanoseconds(spun_ns) }
+        switch call.action {
+        case .staged(let owner):
+            after.block = owner.end(wasCalled: isMade, &self)
+        case .call:
+            break
+        }
+        let isLive = schedule.isLive(call.token)
+        if isLive { timers[call.token.slot].action = call.action } else { after.freed = call.action }
+        guard isMade else {
+            isTurning = false
+            if isLive { timers[call.token.slot].untold = call.missedTicks }
+            schedule.putBack(call.due)
+            return after
+        }
+        if isLive { settleCall(call.token, call.ticks, now_ns, &after) }
+        return after
+    }
+
+    /// Sets the next deadline of a timer that was called, unless its handler or somebody else did.
+    private mutating func settleCall(_ token: TimerToken, _ ticks: TickCount, _ now_ns: Int64, _ after: inout After) {
+        guard schedule.isUntouchedSinceCall(token) else { return }
+        schedule.endCall(token)
+        if timers[token.slot].isOwned { return }
+        let repetition = timers[token.slot].repetition
+        guard repetition.repeats else {
+            after.freed = remove(token)
+            return
+        }
+        var ticks = ticks
+        repetition.end(&ticks, now_ns: now_ns)
+        statistics.missedTicks += UInt64(clamping: ticks.untold)
+        timers[token.slot].untold = ticks.untold
+        schedule.arm(token, ticks.deadline_ns)
     }
 }

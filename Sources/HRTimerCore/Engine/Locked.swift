@@ -1,37 +1,49 @@
-public import Glibc
+public import CHRTimer
 
-/// A value behind a lock: `pthread_mutex_t`, which Thread Sanitizer sees through; `Synchronization.Mutex` of Swift 6.3 it
-/// does not.
+/// A value behind a lock of one word, `hrt_lock`, both in one allocation: they share a cache line, if the value is small.
 ///
-/// Usable from inline code, and Glibc imported publicly, because `@inlinable` in a package type does nothing otherwise: the
+/// Thread Sanitizer sees through it, since the C core is compiled with it; through `Synchronization.Mutex` of Swift 6.3 it
+/// does not. In a child of `fork(2)` it can be locked whoever held it (`isAbandoned`).
+///
+/// Usable from inline code, and CHRTimer imported publicly, because `@inlinable` in a package type does nothing otherwise: the
 /// other modules would call it unspecialised, which cost a loop's timer 500 ns a fire.
 ///
 /// The body must not call out: no handler, and nothing that frees what a user's handler captured.
 @usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the value is touched with the mutex held alone. Both lie on the heap, since a mutex must not move.
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    @usableFromInline let value: UnsafeMutablePointer<Value>
+    // Sendable: the value is touched with the lock held alone. On the heap, since a lock must not move.
+    @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
 
     package init(_ initial: consuming Value) {
-        mutex = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        value = .allocate(capacity: 1)
-        value.initialize(to: initial)
+        let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.alignment)
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: Self.offset + MemoryLayout<Value>.size,
+            alignment: alignment
+        )
+        mutex = memory.bindMemory(to: hrt_lock.self, capacity: 1)
+        mutex.initialize(to: hrt_lock())
+        (memory + Self.offset).bindMemory(to: Value.self, capacity: 1).initialize(to: initial)
     }
 
     deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-        value.deinitialize(count: 1)
-        value.deallocate()
+        // Half changed by a thread that is not there a value cannot be freed: it leaks, in the child alone.
+        if !isAbandoned { value.deinitialize(count: 1) }
+        UnsafeMutableRawPointer(mutex).deallocate()
+    }
+
+    /// From the lock to the value.
+    @inlinable static var offset: Int { max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.size) }
+
+    // Within the memory of the initializer, bound there.
+    @inlinable var value: UnsafeMutablePointer<Value> {
+        (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: Value.self)
     }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        hrt_lock_acquire(mutex)
+        defer { hrt_lock_release(mutex) }
         return try body(&value.pointee)
     }
 
@@ -39,12 +51,16 @@ public import Glibc
     /// `unlock()`, which must follow on the same thread.
     @inlinable
     package func lock() -> UnsafeMutablePointer<Value> {
-        pthread_mutex_lock(mutex)
+        hrt_lock_acquire(mutex)
         return value
     }
 
     @inlinable
     package func unlock() {
-        pthread_mutex_unlock(mutex)
+        hrt_lock_release(mutex)
     }
+
+    /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once it
+    /// was locked again. Any thread.
+    package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
 }

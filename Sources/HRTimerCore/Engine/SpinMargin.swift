@@ -1,10 +1,14 @@
 package import CHRTimer
 
 /// How long before a deadline a precise wait has itself woken: `hrt_margin`.
+///
+/// As long as covers the wanted part of the wake latencies seen lately, and where that is cheap, as at the rates of frames, 99
+/// of 100; but never more than is expected to spin a 96th of what the budget has left over, at most 13 µs a fire by default.
+/// It has learned after five wakes, for sleeps below 0.2, 3 and 50 ms and the rest apart.
 package final class SpinMargin: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it.
 
-    /// Nine wakes of ten come within it.
+    /// Nine wakes of ten come within it, and more where they cost little.
     package static let defaultCoverage = 0.9
 
     /// The fraction of one core that an engine or a loop spins away unless told otherwise: 12.5 µs a fire of a 1 kHz timer.

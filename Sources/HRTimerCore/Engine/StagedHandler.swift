@@ -1,13 +1,28 @@
-/// A handler whose preparation is done before its deadline, where the engine is awake by then: what the deadline leaves to do
-/// is one call.
+/// A handler that keeps its state under the engine's lock: its call begins and ends inside the engine's own critical
+/// sections, and is made up before its deadline where the engine is awake by then.
+///
+/// Each `begin` that gives a call is followed by one `end`.
 package protocol StagedHandler: AnyObject, Sendable {
     /// The deadline that the timer was moved to without telling the engine, later than the one that has come; nil if it was
-    /// not. Called with the engine's lock held.
+    /// not. With the engine's lock held.
     func laterDeadline() -> Int64?
 
-    /// Makes up the call as of `now_ns`, the deadline or later. Nil if there is nothing to call.
-    func prepare(_ now_ns: Int64) -> (@Sendable () -> Void)?
+    /// Makes up the call as of `now_ns`, the deadline or later. Nil if there is nothing to call. With the engine's lock held.
+    func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall?
 
-    /// After the call, or without one if it was called off. Follows each `prepare`, on the same thread.
-    func finish(wasCalled: Bool)
+    /// After the call; or without one, if it was called off: then everything becomes as it was before `begin`, but for what
+    /// others changed since. With the engine's lock held; what it gives is to be called after the lock.
+    func end(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)?
+}
+
+/// What a staged handler has to call.
+package struct StagedCall: Sendable {
+    package var handler: @Sendable () -> Void
+    /// Ticks beside the one of the call.
+    package var missedTicks: Int
+
+    package init(handler: @escaping @Sendable () -> Void, missedTicks: Int) {
+        self.handler = handler
+        self.missedTicks = missedTicks
+    }
 }

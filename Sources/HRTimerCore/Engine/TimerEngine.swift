@@ -7,8 +7,13 @@
 /// Handlers run on the engine's thread, one after another in the order of (deadline, arming). A handler that takes long
 /// delays the other timers of its engine and of no other; give long work to another queue, or an engine of its own.
 ///
+/// What was armed before the engine looks fires in exactly that order, however much is due. What a handler arms takes its place
+/// in it too, unless it is for an instant that the engine has passed already: it then comes when all that was due has been
+/// called, so that nothing starves.
+///
 /// The engine ends with `shutdown()`, or when its last reference goes: pending timers are then forgotten, their handlers
-/// freed, and the thread has ended when the call returns (unless it came from a handler).
+/// freed, and the thread has ended when the call returns (unless it came from a handler). In a child of `fork(2)` it has
+/// ended: its thread is in the parent alone.
 public final class TimerEngine: Sendable {
     package let core: EngineCore
 
@@ -62,8 +67,8 @@ public final class TimerEngine: Sendable {
     }
 
     /// Calls a handler for every fire that is late by more than a bound: a handler before it took too long, or the machine
-    /// stalled. Lateness counts up to when the engine woke for the deadline: what handlers of the same wake-up took is not in
-    /// it.
+    /// stalled. Lateness counts up to the call, and from the deadline on, or from when the timer was armed if that was later:
+    /// a source that was suspended on purpose is not late.
     public struct LatenessWatch: Sendable {
         /// Fires later than this are told.
         public var bound: Duration
@@ -86,14 +91,11 @@ public final class TimerEngine: Sendable {
         try core.start()
     }
 
-    /// The engine for whoever needs no own: started at first use, never shut down.
-    public static let shared: TimerEngine = {
-        do {
-            return try TimerEngine()
-        } catch {
-            fatalError("the shared timer engine \(error)")
-        }
-    }()
+    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
+    ///
+    /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
+    /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.
+    public static var shared: TimerEngine { sharedMonotonic.engine }
 
     deinit {
         core.shutdown()
@@ -105,8 +107,8 @@ public final class TimerEngine: Sendable {
     /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given.
     ///
     /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
-    /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up,
-    /// which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's. After `shutdown()`
+    /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up, at most
+    /// half the interval, which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's. After `shutdown()`
     /// nothing is scheduled and the token is stale at once.
     /// The handler is freed when the timer is cancelled or has fired for the last time.
     ///
@@ -123,7 +125,7 @@ public final class TimerEngine: Sendable {
         var request = EngineCore.Request()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
-        request.tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
+        request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.call(consume handler), request)
     }
@@ -157,7 +159,9 @@ public final class TimerEngine: Sendable {
         core.arm(token, deadline_ns: deadline.nanoseconds)
     }
 
-    /// Forgets the timer and frees its handler. False if the token is stale.
+    /// Forgets the timer and frees its handler, after a call that runs. True if there was a deadline left that it has not been
+    /// called for, and now never will be; false for a one-shot timer whose call has begun, and if the token is stale or
+    /// another engine's.
     ///
     /// On the engine's own thread there is no call after this returns. Elsewhere a call that has begun goes on; see
     /// `cancelAndWait(_:)`.
@@ -193,9 +197,10 @@ public final class TimerEngine: Sendable {
     public var grants: [SettingGrant] { core.grants }
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
-    /// it is called by a handler, or while another thread is ending the engine, whom it does not wait for. What was not called
-    /// by then is not called any more. Idempotent.
+    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
     public func shutdown() {
         core.shutdown()
     }
 }
+
+private let sharedMonotonic = SharedEngine { try TimerEngine() }

@@ -4,7 +4,7 @@ public struct TimerFire: Sendable {
     public let token: TimerToken
     /// The nominal deadline: what was asked for.
     public let deadline: MonotonicInstant
-    /// The clock as it read when the engine woke for this deadline; never earlier than `deadline`.
+    /// The clock as it read right before the call; never earlier than `deadline`.
     public let firedAt: MonotonicInstant
     /// Nominal deadlines without a call of their own since the previous call; see `MissedTickPolicy`.
     public let missedTicks: Int

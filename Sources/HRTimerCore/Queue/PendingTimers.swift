@@ -101,6 +101,14 @@ package struct PendingTimers<Record>: ~Copyable {
         hrt_queue_arm_slot(queue, token.slot, deadline_ns)
     }
 
+    package func armOwned(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64) {
+        hrt_queue_arm_slot_tolerant(queue, token.slot, deadline_ns, tolerance_ns)
+    }
+
+    package func armOwnedPrecise(_ token: TimerToken, deadline_ns: Int64) {
+        hrt_queue_arm_slot_precise(queue, token.slot, deadline_ns)
+    }
+
     @inline(__always)
     package func disarmOwned(_ token: TimerToken) {
         _ = hrt_queue_disarm_slot(queue, token.slot)
@@ -112,6 +120,29 @@ package struct PendingTimers<Record>: ~Copyable {
 
     /// The latest instant to wake at such that no armed timer comes later than its deadline plus its tolerance.
     package var nextWake_ns: Int64 { hrt_queue_next_wake_ns(queue) }
+
+    /// The earliest deadline armed by `armPrecise`; `Int64.max` if there is none.
+    package var nextPrecise_ns: Int64 { hrt_queue_next_precise_ns(queue) }
+
+    /// Makes the three answers above exact, a bounded piece of work a call; true if there is more to do.
+    package func settle() -> Bool { hrt_queue_settle(queue) }
+
+    /// The earliest armed deadline, however much work it is to know it.
+    package var nextExact_ns: Int64 { hrt_queue_next_exact_ns(queue) }
+
+    /// The number of the latest arming.
+    package var lastArming: UInt64 { hrt_queue_last_arming(queue) }
+
+    /// False if the token is stale.
+    @discardableResult
+    package func armPrecise(_ token: TimerToken, deadline_ns: Int64) -> Bool {
+        hrt_queue_arm_precise(queue, token.c, deadline_ns)
+    }
+
+    /// Arms a timer again that was just taken, with the place among equal deadlines that it had.
+    package func putBack(_ due: hrt_due) {
+        withUnsafePointer(to: due) { hrt_queue_put_back(queue, $0) }
+    }
 
     /// Whether `takeDue` should be called again. A deadline that never comes is not due even at the end of time.
     @inline(__always)

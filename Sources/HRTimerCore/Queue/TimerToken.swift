@@ -1,18 +1,23 @@
 package import CHRTimer
 
 /// Names one timer of one engine. Goes stale when the timer is cancelled or has fired for the last time; using a stale
-/// token is harmless, also when the engine has given the place to another timer since.
+/// token, or one of another engine, is harmless, also when the place has gone to another timer since.
 public struct TimerToken: Hashable, Sendable {
     package let slot: UInt32
     package let generation: UInt32
+    /// The number of the schedule that gave it out.
+    package let owner: UInt32
 
-    package init(_ token: hrt_token) {
+    @inline(__always)
+    package init(_ token: hrt_token, owner: UInt32 = 0) {
         slot = token.slot
         generation = token.generation
+        self.owner = owner
     }
 
     /// No timer's: generations begin at 1.
     package static let stale = TimerToken(hrt_token(slot: 0, generation: 0))
 
+    @inline(__always)
     package var c: hrt_token { hrt_token(slot: slot, generation: generation) }
 }

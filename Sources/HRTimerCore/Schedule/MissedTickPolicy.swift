@@ -1,18 +1,32 @@
 /// What a repeating timer does about nominal deadlines that passed before it could fire.
 ///
-/// Nominal deadlines form a grid: first deadline + k × interval. In the pictures `|` is a nominal deadline, `x` a call,
-/// and the timer could not run between the second and the fifth deadline:
+/// Nominal deadlines form a grid: first deadline + k × interval. In the pictures `|` is a nominal deadline and `x` a call.
+/// In the first the timer could not run between its second and its fifth deadline, because somebody else had the thread:
 ///
-///     deadlines  |    |    |    |    |    |    |
-///     blocked        [----------------]
-///     merge      x                    x   x    x      one call for all missed; the grid stays
-///     burst      x                    xxxx x    x      every deadline gets its call, late ones at once
-///     skip       x                        x    x      late by an interval or more: no call at all
-///     delay      x                    x    x    x     the next deadline is one interval after the call ended
+///     deadlines    |    |    |    |    |    |    |
+///     blocked          [----------------]
+///     merge        x                    x   x    x     one call for all missed; the grid stays
+///     mergeToGrid  x                    x   x    x     the same
+///     burst        x                    xxxx x   x     every deadline gets its call, late ones at once
+///     skip         x                        x    x     late by an interval or more: no call at all
+///     delay        x                    x    x    x    the next deadline is one interval after the call ended
+///
+/// In the second its own first handler overran the interval, from `[` to `]`:
+///
+///     deadlines    |    |    |    |    |    |
+///     handler      [-----------]
+///     merge        x           x  x    x    x          called at once on return, with the count
+///     mergeToGrid  x              x    x    x          the next point of the grid is waited for
+///     burst        x           xx x    x    x          every deadline gets its call
+///     skip         x              x    x    x          late by an interval or more: no call at all
+///     delay        x               x    x    x         one interval after the return
 public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
-    /// One call for any number of missed deadlines, with their count; the next call is on the grid. The rule of `NSTimer`
-    /// and of GCD.
+    /// One call for any number of missed deadlines, with their count; the next call is on the grid. A handler that overran
+    /// its own interval is called again at once. The rule of GCD, and the default of `TimerEngine` and `TimerSource`.
     case merge
+    /// The same, but a handler that overran its own interval is next called at the first point of the grid after its return,
+    /// with the count of what passed. The rule of `NSTimer`, and the default of `LoopTimer`.
+    case mergeToGrid
     /// One call for each deadline, the missed ones one after another without waiting. The rule of `AsyncTimerSequence`.
     case burst
     /// A call that would be late by an interval or more is left out; its count is added to the next call's.

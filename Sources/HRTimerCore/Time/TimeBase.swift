@@ -59,6 +59,6 @@ package protocol VirtualTimeParticipant: AnyObject, Sendable {
     /// The earliest deadline on the monotonic clock, or `Int64.max`.
     var nextDeadline_ns: Int64 { get }
 
-    /// Runs all that is due at the clock's present reading.
+    /// Runs all that is due at the clock's present reading; not what falls due while it does so.
     func runDue()
 }

@@ -2,12 +2,14 @@
 #define CTESTSUPPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
 #include "ctest_event_base.h"
 
-// What one thread asks of the system, counted from outside: for tests that pin "one wait a fire, and nothing else".
+// What one thread asks of the system, counted from outside: for tests that pin "one wait a fire,
+// and nothing else".
 
 enum {
     CTEST_SYSCALLS = 1024,
@@ -18,21 +20,34 @@ enum {
 // A child process that traces one thread of this process by ptrace(2).
 typedef struct ctest_trace ctest_trace;
 
-// Begins to count the system calls of the thread. 0, or a negative errno: -EPERM where tracing is forbidden, -ENOMEM.
+// Begins to count the system calls of the thread. 0, or a negative errno: -EPERM where tracing is
+// forbidden, -ENOMEM.
 int ctest_trace_begin(int32_t tid, ctest_trace *_Nullable *_Nonnull out_trace);
 
-// How often the thread has entered each system call since, by number. Exact if asked on that thread itself.
-void ctest_trace_counts(const ctest_trace *_Nonnull trace, uint32_t counts[_Nonnull CTEST_SYSCALLS]);
+// How often the thread has entered each system call since, by number. Exact if asked on that thread
+// itself.
+void ctest_trace_counts(const ctest_trace *_Nonnull trace,
+                        uint32_t counts[_Nonnull CTEST_SYSCALLS]);
 
 void ctest_trace_end(ctest_trace *_Nonnull trace);
 
 // A timer_t.
 typedef uint64_t ctest_storm;
 
-// Sends SIGALRM to the calling thread so often, to a handler without SA_RESTART, and lets it in. 0 or a negative errno.
+// Sends SIGALRM to the calling thread so often, to a handler without SA_RESTART, and lets it in. 0
+// or a negative errno.
 int ctest_storm_begin(int64_t interval_us, ctest_storm *_Nonnull out_storm);
 
 // Ends it. How many signals came. Any thread.
 uint64_t ctest_storm_end(ctest_storm storm);
+
+// Runs `body` in a child of fork(2), which Swift cannot call, and ends the child with _exit(2). What the child says to
+// the descriptor comes in `text`, which has room for `size` bytes with the 0 at its end. 0; -ETIMEDOUT if the child says
+// nothing for so long, which ends it too, and what it said before is kept; -ECHILD if it ended otherwise; or why there is none.
+int ctest_in_child(void (*_Nonnull body)(void *_Nullable context, int fd), void *_Nullable context, int32_t timeout_ms,
+                   char *_Nonnull text, size_t size);
+
+// Writes a line. In the child.
+void ctest_say(int fd, const char *_Nonnull word);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-// libevent as a program has it that hosts a loop. In C, because libevent's headers cannot be imported beside Swift's
-// Glibc module: both have a struct fd_set, with members of different names.
+// libevent as a program has it that hosts a loop. In C, because libevent's headers cannot be
+// imported beside Swift's Glibc module: both have a struct fd_set, with members of different names.
 
 struct event_base;
 struct event;
@@ -15,8 +15,8 @@ typedef enum {
     CTEST_WITHOUT_WAITING  // EVLOOP_NONBLOCK
 } ctest_base_run_mode;
 
-// On the best backend whose name is not in `avoided`, a list with commas; without locks, as ever unless a program asks
-// for them.
+// On the best backend whose name is not in `avoided`, a list with commas; without locks, as ever
+// unless a program asks for them.
 struct event_base *_Nonnull ctest_base_create(const char *_Nonnull avoided);
 void ctest_base_free(struct event_base *_Nonnull base);
 

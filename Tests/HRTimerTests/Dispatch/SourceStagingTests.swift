@@ -34,12 +34,21 @@ import Testing
         return source
     }
 
+    /// As the engine does, under its lock.
+    private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
+        engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }?.handler
+    }
+
+    private func end(_ source: TimerSource, wasCalled: Bool) {
+        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, &$0) }?()
+    }
+
     @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")
     func calledOff() {
         let source = makeSource()
-        _ = source.core.prepare(deadline.nanoseconds)
+        _ = begin(source, at: deadline)
         source.suspend()
-        source.core.finish(wasCalled: false)
+        end(source, wasCalled: false)
         source.resume()
         time.advance(by: .milliseconds(999))
         #expect(calls.count == 0)
@@ -50,11 +59,11 @@ import Testing
     @Test("Ticks of a call that was called off are not lost when the next call is called off before it was made up")
     func calledOffTwice() {
         let source = makeSource()
-        _ = source.core.prepare(deadline.nanoseconds)
+        _ = begin(source, at: deadline)
         source.suspend()
-        source.core.finish(wasCalled: false)
-        _ = source.core.prepare(deadline.nanoseconds)
-        source.core.finish(wasCalled: false)
+        end(source, wasCalled: false)
+        _ = begin(source, at: deadline)
+        end(source, wasCalled: false)
         source.resume()
         time.advance(by: .seconds(1))
         #expect(calls.all == [1])
@@ -64,8 +73,8 @@ import Testing
     func scheduledBeforePrepare() {
         let source = makeSource()
         source.schedule(deadline: time.now)
-        source.core.prepare(time.now.nanoseconds)?()
-        source.core.finish(wasCalled: true)
+        begin(source, at: time.now)?()
+        end(source, wasCalled: true)
         time.advance(by: .seconds(10))
         #expect(calls.all == [1])
     }
@@ -74,7 +83,7 @@ import Testing
     func movedOnItsWay() throws {
         let source = makeSource(onQueue: true)
         source.schedule(deadline: time.now)
-        let submit = try #require(source.core.prepare(time.now.nanoseconds))
+        let submit = try #require(begin(source, at: time.now))
         submit()
         source.schedule(deadline: deadline)
         try #require(blocks.all.first).run()
@@ -90,9 +99,9 @@ import Testing
         let source = makeSource(onQueue: true)
         let cancels = Recorder<Int>()
         source.setCancelHandler { cancels.append(1) }
-        _ = source.core.prepare(deadline.nanoseconds)
+        _ = begin(source, at: deadline)
         source.cancel()
-        source.core.finish(wasCalled: false)
+        end(source, wasCalled: false)
         #expect(cancels.count == 0)
         #expect(blocks.count == 1)
         blocks.all.forEach { $0.run() }

@@ -14,6 +14,8 @@ final class LoopModel {
         var isMoved = false
         /// The last point of the grid that was called or counted.
         var told: Int64 = 0
+        /// The next deadline if the handler that runs returns before that.
+        var following: Int64 = 0
         var wasAdded = false
     }
 
@@ -130,6 +132,7 @@ final class LoopModel {
     private func fire(_ name: Int, _ timer: Timer) -> Call? {
         timers[name]!.arming = nil
         var missed = 0
+        timers[name]!.following = timer.deadline + timer.interval
         if timer.interval > 0 {
             let latest = timer.deadline + (now - timer.deadline) / timer.interval * timer.interval
             switch timer.policy {
@@ -137,9 +140,10 @@ final class LoopModel {
                 timers[name]!.deadline = latest + timer.interval
                 arm(name)
                 return nil
-            case .skip, .merge:
+            case .skip, .merge, .mergeToGrid:
                 missed = Int((latest - timer.told) / timer.interval) - 1
                 timers[name]!.told = latest
+                timers[name]!.following = latest + timer.interval
             case .burst, .delay:
                 break
             }
@@ -159,11 +163,11 @@ final class LoopModel {
         guard timer.interval > 0 else { return invalidate(name) }
         if !timer.isMoved {
             switch timer.policy {
-            case .merge, .skip:
+            case .mergeToGrid:
                 let passed = (now - timer.deadline) / timer.interval
                 timers[name]!.deadline += (passed + 1) * timer.interval
-            case .burst:
-                timers[name]!.deadline += timer.interval
+            case .merge, .skip, .burst:
+                timers[name]!.deadline = timer.following
             case .delay:
                 timers[name]!.deadline = now + timer.interval
             }

@@ -28,7 +28,7 @@ import Testing
         _ name: String,
         _ seconds: Double,
         every interval: Duration? = nil,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         modes: TimerLoop.Mode...,
         then block: @escaping LoopTimer.Handler = { _ in }
     ) -> LoopTimer {

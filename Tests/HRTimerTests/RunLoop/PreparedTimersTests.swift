@@ -29,7 +29,7 @@ import Testing
         }
 
         mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-            state.arm(token, .init(deadline_ns: deadline_ns, tolerance_ns: 0, isPrecise: false))
+            state.arm(token, deadline_ns, .init())
         }
 
         mutating func run(_ mode: TimerLoop.Mode) {
@@ -40,9 +40,7 @@ import Testing
             _ = state.prepareCall(at: deadline_ns, isBegun: false)
         }
 
-        var nextWake: LoopSchedule.Wake {
-            state.schedule.nextWake(prepared_ns: state.overdueDeadline_ns)
-        }
+        var nextWake: TimerSchedule.Wake { state.nextWake }
 
         /// What the loop would fire at that instant.
         mutating func fire(at now_ns: Int64) -> [String] {
@@ -62,7 +60,7 @@ import Testing
         #expect(loop.nextWake.at_ns == Self.deadline_ns)
         loop.state.schedule.precision = .normal
         #expect(loop.nextWake.at_ns == Self.deadline_ns)
-        #expect(loop.nextWake.spinBudget != nil)
+        #expect(loop.nextWake.isPrecise)
         #expect(loop.fire(at: Self.deadline_ns) == ["one"])
         #expect(loop.nextWake.at_ns == .max)
     }

@@ -1,0 +1,66 @@
+import CBench
+import CHRTimer
+import Glibc
+
+/// What fires on a thread of its own: from the instant at which all are due to the last handler. What fires on the
+/// caller's run loop is in LoopOperations.swift.
+enum FireOperations {
+    static func comparison(timers: Int) -> OperationComparison {
+        OperationComparison(
+            operation: fire,
+            explanation: "\(explanation): on the engine's thread, or on one serial queue, all due at one instant",
+            timers: timers,
+            baseID: "hrtimer.source",
+            isPinned: false,
+            isExtra: false,
+            rivals: [
+                OperationRival("hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd(count: $0) } },
+                OperationRival("hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
+                OperationRival("dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
+            ]
+        )
+    }
+
+    static let fire = "fire"
+    static let explanation =
+        "so many one-shot timers are due, each with a handler that counts; until all have been called"
+
+    /// With more time to arm them in, if they were due before all were armed: the machine has other things to do.
+    private static func fireAll(
+        _ timers: Int,
+        _ make: (CrowdCount) throws -> some Crowd
+    ) throws -> OperationSample {
+        for patience: Int64 in [1, 2, 4, 8, 16] {
+            let count = CrowdCount(goal: timers)
+            let crowd = try make(count)
+            defer { crowd.clear() }
+            // Also for what arms on another thread.
+            let due_ns = cbench_now_ns() + patience * (20_000_000 + Int64(timers) * 20_000)
+            try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: due_ns)) }
+            if let sample = try fire(timers, count, due_ns) { return sample }
+        }
+        throw BenchError("to arm them took longer than there was time for")
+    }
+
+    /// Nil if it is too late.
+    private static func fire(_ timers: Int, _ count: CrowdCount, _ due_ns: Int64) throws -> OperationSample? {
+        hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, due_ns - 2_000_000)
+        let canCountLocks = cbench_count_locks(true)
+        defer { _ = cbench_count_locks(false) }
+        let before = cbench_usage_now()
+        guard cbench_now_ns() < due_ns else { return nil }
+        guard let (first, last) = count.waitForGoal() else {
+            throw BenchError("\(count.soFar.grouped) of \(timers.grouped) timers fired in 10 seconds")
+        }
+        // Known where all were called by one thread.
+        let isOneThread = first.usage.thread_id == last.usage.thread_id
+        let locks = canCountLocks && isOneThread && timers > 1 ? last.locks - first.locks : 0
+        return OperationSample(
+            nsPerOp: Double(last.now_ns - due_ns) / Double(timers),
+            cpuPerOp_ns: Double(last.usage.process_cpu_ns - before.process_cpu_ns) / Double(timers),
+            // Nobody fires without one: none means that they are not counted in this build.
+            locksPerOp: locks > 0 ? Double(locks) / Double(timers - 1) : nil,
+            early: first.now_ns < due_ns ? 1 : 0
+        )
+    }
+}

@@ -1,0 +1,67 @@
+// Drepper's mutex ("Futexes Are Tricky", 2011) with a generation in its word.
+#include "../include/hrt_lock.h"
+
+#include "hrt_futex.h"
+#include "hrt_spin.h"
+#include "../include/hrt_fork.h"
+
+// The word: 0, or the generation above two bits.
+enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
+
+// A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
+// 10 to 50 ns.
+enum { LOOKS_BEFORE_SLEEP = 40 };
+
+static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
+
+static inline uint32_t held_now(void) {
+    return hrt_fork_generation() << GENERATION_SHIFT | IS_HELD;
+}
+
+static inline bool exchange(_Atomic uint32_t *word, uint32_t *seen, uint32_t wanted) {
+    return atomic_compare_exchange_strong_explicit(word, seen, wanted, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+static inline bool is_of_another_process(uint32_t word, uint32_t held) {
+    return word != 0 && (word | HAS_WAITERS) != (held | HAS_WAITERS);
+}
+
+// Succeeds if it is free, or held by nobody of this process.
+static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, uint32_t wanted) {
+    if (*seen != 0 && !is_of_another_process(*seen, held)) return false;
+    return exchange(word, seen, wanted);
+}
+
+__attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint32_t held) {
+    uint32_t seen = 0;
+    for (int look = 0; look < LOOKS_BEFORE_SLEEP && (seen & HAS_WAITERS) == 0; look++) {
+        hrt_pause();
+        seen = atomic_load_explicit(word, memory_order_relaxed);
+        if (try(word, &seen, held, held)) return;
+    }
+    seen = atomic_load_explicit(word, memory_order_relaxed);
+    // With the bit set, as there may be others that sleep: one wake too many at most.
+    while (!try(word, &seen, held, held | HAS_WAITERS)) {
+        if (seen == 0 || is_of_another_process(seen, held)) continue;  // it changed in between
+        if ((seen & HAS_WAITERS) != 0 || exchange(word, &seen, held | HAS_WAITERS)) {
+            hrt_futex_wait(word, held | HAS_WAITERS);
+            seen = atomic_load_explicit(word, memory_order_relaxed);
+        }
+    }
+}
+
+void hrt_lock_acquire(hrt_lock *lock) {
+    uint32_t free = 0, held = held_now();
+    if (!exchange(word_of(lock), &free, held)) acquire_late(word_of(lock), held);
+}
+
+void hrt_lock_release(hrt_lock *lock) {
+    uint32_t before = atomic_exchange_explicit(word_of(lock), 0, memory_order_release);
+    if ((before & HAS_WAITERS) != 0) hrt_futex_wake(word_of(lock));
+}
+
+bool hrt_lock_is_abandoned(const hrt_lock *lock) {
+    uint32_t word = atomic_load_explicit(word_of((hrt_lock *)lock), memory_order_relaxed);
+    return is_of_another_process(word, held_now());
+}

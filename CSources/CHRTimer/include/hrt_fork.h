@@ -1,0 +1,21 @@
+#ifndef HRT_FORK_H
+#define HRT_FORK_H
+
+#include <stdint.h>
+
+// How often this process has been forked off, counted from the first one that loaded this library.
+// Do not touch.
+extern uint32_t hrt_fork_count;
+
+// A number that is another one in a child of fork(2) than in its parent: whoever was made in
+// another generation has lost its threads. Wraps after 2^32 forks one below the other. Any thread;
+// async-signal-safe; one load.
+//
+// Counted by a child handler of pthread_atfork(3), registered when the library is loaded: handlers
+// that the program registers see the new number. vfork, posix_spawn, _Fork and clone run no such
+// handlers: between them and exec nothing of this library may be called.
+static inline uint32_t hrt_fork_generation(void) {
+    return __atomic_load_n(&hrt_fork_count, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,417 @@
+package import CHRTimer
+import Synchronization
+
+/// Everything about *when*: the deadlines of the timers of one engine or loop, when its thread is to be awake, whom to wake
+/// for a new deadline, and what is due in which order.
+///
+/// Told the time, and knowing no thread. Not thread-safe: its owner has the lock. What else belongs to a timer the owner
+/// keeps in a `SlotArray` of its own.
+///
+/// A timer that was taken is not armed; whoever arms, disarms or removes it before its turn has moved it or called it off.
+/// The states of a timer, and what leads from one to another:
+///
+///     idle     neither armed nor taken       arm -> armed
+///     armed    in the queue                  take -> taken, disarm -> idle
+///     taken    in the batch, to be called    next -> firing, arm -> armed, disarm -> idle, putBack -> armed
+///     firing   its handler runs              arm -> armed, disarm -> idle, the end of the call -> what its owner decides
+package struct TimerSchedule: ~Copyable {
+    /// How exact its timers are, unless one asks for more.
+    package var precision: TimerPrecision
+    /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
+    package private(set) var sleepsUntil_ns = Int64.min
+    private var sleepsPrecisely = false
+    private let id: UInt32
+    private var queue: OpaquePointer
+    private var slots = SlotArray<Slot> { Slot() }
+    private var turn = Turn()
+    /// The queue has nothing more to give back.
+    private var isTrimmingSlots = false
+
+    /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
+    /// too.
+    private static let preciseNeighbourhood_ns: Int64 = 100_000
+
+    private struct Slot: Sendable {
+        var tolerance_ns: Int64 = 0
+        var isPrecise = false
+        /// Says nothing while the timer is armed: an owner's arming leaves it alone, to spare a line of the cache.
+        var phase = Phase.vacant
+    }
+
+    /// See above; vacant where there is no timer.
+    private enum Phase: UInt8 { case vacant, idle, taken, firing }
+
+    package init(precision: TimerPrecision) {
+        self.precision = precision
+        queue = Self.makeQueue()
+        id = ScheduleNumber.next()
+    }
+
+    deinit {
+        hrt_queue_destroy(queue)
+    }
+
+    private static func makeQueue() -> OpaquePointer {
+        var queue: OpaquePointer?
+        requireMemory(hrt_queue_create(&queue))
+        return queue!
+    }
+
+    /// Running out of memory, or of 2^28 slots, ends the process, as it does everywhere else in Swift.
+    @inline(__always)
+    private static func requireMemory(_ status: Int32) {
+        if status != 0 { failForMemory(status) }
+    }
+
+    @inline(never)
+    private static func failForMemory(_ status: Int32) -> Never {
+        fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
+    }
+}
+
+// Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.
+extension TimerSchedule: @unchecked Sendable {}
+
+/// No token of one schedule fits another, for as long as there are not 2^32 of them.
+private enum ScheduleNumber {
+    private static let last = Atomic<UInt32>(0)
+
+    static func next() -> UInt32 { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+// Timers that come and go.
+extension TimerSchedule {
+    /// What a timer asks for beside its deadline.
+    package struct Asked: Sendable {
+        package var tolerance_ns: Int64 = 0
+        package var isPrecise = false
+
+        @inline(__always)
+        package init(tolerance_ns: Int64 = 0, isPrecise: Bool = false) {
+            self.tolerance_ns = tolerance_ns
+            self.isPrecise = isPrecise
+        }
+
+        @inline(__always)
+        fileprivate var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
+    }
+
+    /// Timers that exist, armed or not.
+    package var count: Int { hrt_queue_count(queue) }
+
+    /// A new timer, armed unless its deadline is `Int64.max`.
+    @inline(__always)
+    package mutating func add(deadline_ns: Int64 = .max, _ asked: Asked = Asked()) -> TimerToken {
+        var token = hrt_token()
+        if deadline_ns < .max, asked.isPlain {
+            Self.requireMemory(hrt_queue_schedule(queue, deadline_ns, 0, &token))
+        } else {
+            Self.requireMemory(hrt_queue_add(queue, &token))
+        }
+        slots.makeRoom(for: token.slot)
+        slots[token.slot] = Slot(tolerance_ns: asked.tolerance_ns, isPrecise: asked.isPrecise, phase: .idle)
+        if deadline_ns < .max, !asked.isPlain { armAsAsked(token.slot, deadline_ns) }
+        return TimerToken(token, owner: id)
+    }
+
+    @inline(__always)
+    package func isLive(_ token: TimerToken) -> Bool {
+        token.owner == id && hrt_queue_is_live(queue, token.c)
+    }
+
+    /// The token of a timer that was taken.
+    @inline(__always)
+    package func token(_ due: hrt_due) -> TimerToken { TimerToken(due.token, owner: id) }
+
+    /// False if the token is stale.
+    @inline(__always)
+    package mutating func remove(_ token: TimerToken) -> Bool {
+        guard token.owner == id, hrt_queue_remove(queue, token.c) else { return false }
+        slots[token.slot].phase = .vacant
+        return true
+    }
+
+    /// Forgets all timers: every token is stale from now on, and all memory is given back. No timer may be added any more.
+    package mutating func end() {
+        hrt_queue_destroy(queue)
+        queue = Self.makeQueue()
+        slots = SlotArray { Slot() }
+        turn.clear()
+    }
+
+    package func isArmed(_ token: TimerToken) -> Bool {
+        token.owner == id && hrt_queue_is_armed(queue, token.c)
+    }
+
+    /// `Int64.max` if it is not armed, or if the token is stale.
+    package func deadline_ns(of token: TimerToken) -> Int64 {
+        token.owner == id ? hrt_queue_deadline_ns(queue, token.c) : .max
+    }
+}
+
+// Deadlines. The token must be live: its owner has looked, or alone removes it.
+extension TimerSchedule {
+    /// What the timer asks for from its next arming on.
+    package mutating func ask(_ asked: Asked, for token: TimerToken) {
+        slots[token.slot].tolerance_ns = asked.tolerance_ns
+        slots[token.slot].isPrecise = asked.isPrecise
+    }
+
+    /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
+    @inline(__always)
+    package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
+        if slots[token.slot].tolerance_ns <= 0, !slots[token.slot].isPrecise {
+            hrt_queue_arm_slot(queue, token.slot, deadline_ns)
+        } else {
+            armAsAsked(token.slot, deadline_ns)
+        }
+    }
+
+    /// The same for a timer that asks for nothing, which the caller knows.
+    @inline(__always)
+    package mutating func armPlain(_ token: TimerToken, _ deadline_ns: Int64) {
+        hrt_queue_arm_slot(queue, token.slot, deadline_ns)
+    }
+
+    @inline(never)
+    private mutating func armAsAsked(_ slot: UInt32, _ deadline_ns: Int64) {
+        if slots[slot].isPrecise {
+            hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
+        } else {
+            hrt_queue_arm_slot_tolerant(queue, slot, deadline_ns, slots[slot].tolerance_ns)
+        }
+    }
+
+    package mutating func disarm(_ token: TimerToken) {
+        _ = hrt_queue_disarm_slot(queue, token.slot)
+        slots[token.slot].phase = .idle
+    }
+
+    /// Whether the timer's handler runs and nobody armed or disarmed it meanwhile.
+    @inline(__always)
+    package func isUntouchedSinceCall(_ token: TimerToken) -> Bool {
+        isLive(token) && slots[token.slot].phase == .firing && !hrt_queue_is_armed_slot(queue, token.slot)
+    }
+
+    /// The timer's call is over.
+    @inline(__always)
+    package mutating func endCall(_ token: TimerToken) {
+        slots[token.slot].phase = .idle
+    }
+}
+
+// When to be awake.
+extension TimerSchedule {
+    /// When to be awake, and whether to spin up to it.
+    package struct Wake: Sendable {
+        package var at_ns: Int64
+        package var isPrecise: Bool
+
+        package init(at_ns: Int64, isPrecise: Bool = false) {
+            self.at_ns = at_ns
+            self.isPrecise = isPrecise
+        }
+    }
+
+    /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is
+    /// armed. Exact once `settle()` says that there is nothing more to do; before that perhaps too early.
+    package var nextWake: Wake {
+        let at_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
+        if precision == .precise { return Wake(at_ns: at_ns, isPrecise: true) }
+        let precise_ns = hrt_queue_next_precise_ns(queue)
+        if precise_ns == .max { return Wake(at_ns: at_ns) }
+        return Wake(
+            at_ns: min(at_ns, precise_ns),
+            isPrecise: precise_ns.subtractingSaturating(at_ns) < Self.preciseNeighbourhood_ns
+        )
+    }
+
+    /// Makes `nextWake` exact: a bounded piece of work a call. True if there is more to do. Whoever is about to sleep, and
+    /// has nothing better to do, calls it until it says no.
+    package mutating func settle() -> Bool { hrt_queue_settle(queue) }
+
+    /// `nextWake` when all is settled.
+    package mutating func exactWake() -> Wake {
+        while settle() {}
+        return nextWake
+    }
+
+    /// The thread is about to sleep until then: from now on `mustWake` tells who has to wake it.
+    package mutating func sleep(until wake: Wake) {
+        sleepsUntil_ns = wake.at_ns
+        sleepsPrecisely = wake.isPrecise
+    }
+
+    /// The thread is awake, or about to be.
+    @inline(__always)
+    package mutating func stayAwake() { sleepsUntil_ns = .min }
+
+    /// Whether the thread sleeps too long for the timer armed just now. If so it counts as awake from now on, so that further
+    /// deadlines send no second wake.
+    @inline(__always)
+    package mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
+        // Precise ones need the thread a little before.
+        guard deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns) < sleepsUntil_ns else { return false }
+        return mustWakeRarely(for: token, deadline_ns)
+    }
+
+    @inline(never)
+    private mutating func mustWakeRarely(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
+        let slot = slots[token.slot]
+        var wake_ns = deadline_ns
+        if slot.isPrecise, !sleepsPrecisely {
+            wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)
+        } else if precision == .coalesced {
+            wake_ns = deadline_ns.addingSaturating(slot.tolerance_ns)
+        }
+        return mustWake(at: wake_ns)
+    }
+
+    /// The same for an instant at which the thread must be awake.
+    package mutating func mustWake(at wake_ns: Int64) -> Bool {
+        guard wake_ns < sleepsUntil_ns else { return false }
+        stayAwake()
+        return true
+    }
+}
+
+// What is due.
+extension TimerSchedule {
+    /// What `next` found.
+    package enum Next {
+        /// To be called now, or when its deadline comes.
+        case due(hrt_due)
+        /// The queue moves a bounded number of timers a call, and has not come to those that are due: ask again.
+        case more
+        /// Nothing more in this turn. If something was put off to the next one, `hasDue` says so.
+        case none
+    }
+
+    /// One look at what is due, from its first call to its last.
+    private struct Turn: ~Copyable, Sendable {
+        static var size: Int { 64 }
+        // Sendable and unsafe: memory that this value alone owns.
+        nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: Turn.size)
+        var first = 0
+        var count = 0
+        /// The latest deadline that was called, and the last arming before the turn began.
+        var called_ns = Int64.min
+        var lastArming: UInt64 = 0
+        /// Armed by handlers of this turn for a deadline that it had passed already: they come in the next turn, lest they
+        /// keep all others from being called.
+        var putOff: [hrt_due] = []
+
+        deinit { batch.deallocate() }
+
+        mutating func clear() {
+            first = 0
+            count = 0
+            putOff = []
+        }
+    }
+
+    /// Begins a turn. Of what was armed before it all is called in order of (deadline, arming); so is what its handlers arm,
+    /// unless that is for a deadline which the turn has passed.
+    package mutating func beginTurn() {
+        putBackAll()
+        turn.called_ns = .min
+        turn.lastArming = hrt_queue_last_arming(queue)
+    }
+
+    /// The next timer with a deadline of `now_ns` or earlier, which counts as firing from now on.
+    package mutating func next(now_ns: Int64) -> Next {
+        while true {
+            guard turn.first < turn.count else {
+                let hasTaken = take(now_ns)
+                if hasTaken { continue }
+                return hasDue(at: now_ns) ? .more : .none
+            }
+            // What a handler has armed since may come before what was taken.
+            if hrt_queue_next_ns(queue) < turn.batch[turn.first].deadline_ns {
+                putBackBatch()
+                if !take(now_ns) { return .more }
+            }
+            let due = turn.batch[turn.first]
+            turn.first += 1
+            guard isTaken(due.token) else { continue }
+            if due.deadline_ns <= turn.called_ns, due.arming > turn.lastArming {
+                turn.putOff.append(due)
+                continue
+            }
+            turn.called_ns = due.deadline_ns
+            slots[due.token.slot].phase = .firing
+            return .due(due)
+        }
+    }
+
+    /// Whether something armed is due. A deadline that never comes is not due even at the end of time.
+    @inline(__always)
+    package func hasDue(at now_ns: Int64) -> Bool {
+        let next_ns = hrt_queue_next_ns(queue)
+        return next_ns <= now_ns && next_ns < .max
+    }
+
+    /// Whether timers were put off to the next turn.
+    package var hasPutOff: Bool { !turn.putOff.isEmpty }
+
+    /// A timer that `next` gave is not called after all: it, and all that was taken beside it, is armed as it was, in its
+    /// former place among equal deadlines, unless somebody armed, disarmed or removed it meanwhile.
+    package mutating func putBack(_ due: hrt_due) {
+        if hrt_queue_is_live(queue, due.token), slots[due.token.slot].phase == .firing,
+            !hrt_queue_is_armed_slot(queue, due.token.slot)
+        {
+            slots[due.token.slot].phase = .taken
+            putBackIfTaken(due)
+        }
+        putBackAll()
+    }
+
+    private mutating func take(_ now_ns: Int64) -> Bool {
+        turn.first = 0
+        turn.count = hrt_queue_take_due(queue, now_ns, turn.batch.baseAddress, Turn.size)
+        for index in 0..<turn.count { slots[turn.batch[index].token.slot].phase = .taken }
+        return turn.count > 0
+    }
+
+    @inline(__always)
+    private func isTaken(_ token: hrt_token) -> Bool {
+        hrt_queue_is_live(queue, token) && slots[token.slot].phase == .taken
+            && !hrt_queue_is_armed_slot(queue, token.slot)
+    }
+
+    private mutating func putBackAll() {
+        if turn.first < turn.count { putBackBatch() }
+        if turn.putOff.isEmpty { return }
+        for due in turn.putOff { putBackIfTaken(due) }
+        turn.putOff.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func putBackBatch() {
+        for index in turn.first..<turn.count { putBackIfTaken(turn.batch[index]) }
+        turn.first = 0
+        turn.count = 0
+    }
+
+    private mutating func putBackIfTaken(_ due: hrt_due) {
+        guard isTaken(due.token) else { return }
+        slots[due.token.slot].phase = .idle
+        withUnsafePointer(to: due) { hrt_queue_put_back(queue, $0) }
+    }
+}
+
+// Memory.
+extension TimerSchedule {
+    /// Whether `trim()` would be worth its while. O(1).
+    package var wantsTrim: Bool { false }
+
+    /// Gives memory back that no timer needs any more: a bounded piece of work a call. True if there is more to do. The
+    /// owner trims what it keeps by slot afterwards.
+    package mutating func trim() -> Bool {
+        if !isTrimmingSlots {
+            isTrimmingSlots = !hrt_queue_trim(queue)
+            return true
+        }
+        isTrimmingSlots = slots.trim { $0.phase == .vacant }
+        return isTrimmingSlots
+    }
+}

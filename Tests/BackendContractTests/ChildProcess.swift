@@ -1,0 +1,27 @@
+import CTestSupport
+
+/// Says a word to the parent.
+typealias Say = @Sendable (String) -> Void
+
+private final class Body {
+    let run: (@escaping Say) -> Void
+    init(_ run: @escaping (@escaping Say) -> Void) { self.run = run }
+}
+
+/// What a child says that calls `body`, one line a word; it has 10 s for each.
+func inChild(_ body: @escaping (@escaping Say) -> Void) -> [String] {
+    var text = [CChar](repeating: 0, count: 4096)
+    let boxed = Body(body)
+    let outcome = ctest_in_child(
+        { context, fd in
+            Unmanaged<Body>.fromOpaque(context!).takeUnretainedValue().run { ctest_say(fd, $0) }
+        },
+        Unmanaged.passUnretained(boxed).toOpaque(),
+        10_000,
+        &text,
+        text.count
+    )
+    withExtendedLifetime(boxed) {}
+    let said = text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    return said.split(separator: "\n").map(String.init) + (outcome == 0 ? [] : ["failed: \(outcome)"])
+}

@@ -1,0 +1,64 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+@Suite("The lock") struct LockContractTests {
+    /// A lock and what it guards. Thread Sanitizer looks at the plain counter.
+    private final class Counter: @unchecked Sendable {
+        // Sendable: `count` is touched with the lock held, or before and after all threads.
+        let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
+        var count = 0
+
+        init() {
+            lock.initialize(to: hrt_lock())
+        }
+
+        deinit {
+            lock.deallocate()
+        }
+
+        func add() {
+            hrt_lock_acquire(lock)
+            count += 1
+            hrt_lock_release(lock)
+        }
+    }
+
+    private func run(_ threads: Int, _ body: @escaping @Sendable () -> Void) throws {
+        let started = try (0..<threads).map { _ in try startThread(body) }
+        for thread in started { join(thread) }
+    }
+
+    @Test("lets one thread in at a time", .timeLimit(.minutes(1)), arguments: [2, 5])
+    func exclusive(threads: Int) throws {
+        let counter = Counter()
+        try run(threads) { for _ in 0..<50_000 { counter.add() } }
+        #expect(counter.count == threads * 50_000)
+        #expect(counter.lock.pointee.word == 0)
+    }
+
+    @Test("wakes all that sleep for it, one after the other", .timeLimit(.minutes(1)))
+    func sleepers() throws {
+        let counter = Counter()
+        hrt_lock_acquire(counter.lock)
+        let threads = try (0..<5).map { _ in try startThread { counter.add() } }
+        // Long past the looks before the sleep.
+        usleep(20_000)
+        #expect(counter.count == 0)
+        hrt_lock_release(counter.lock)
+        for thread in threads { join(thread) }
+        #expect(counter.count == 5)
+    }
+
+    @Test("makes no system call unless threads meet: its word is free, held, and free again")
+    func word() {
+        let counter = Counter()
+        hrt_lock_acquire(counter.lock)
+        #expect(counter.lock.pointee.word == hrt_fork_generation() << 2 | 1)
+        #expect(!hrt_lock_is_abandoned(counter.lock))
+        hrt_lock_release(counter.lock)
+        #expect(counter.lock.pointee.word == 0)
+    }
+}

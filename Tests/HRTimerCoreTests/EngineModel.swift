@@ -1,0 +1,201 @@
+import HRTimerCore
+
+/// What engines on a frozen clock must do, in arrays that are searched from end to end. Written from the rules, not from
+/// the engine:
+///
+/// * Time goes to the earliest wake of all engines; of equal ones to that of the engine that was made first. An engine whose
+///   handler runs has none.
+/// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
+/// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
+///   (deadline, arming). What a handler arms for the deadline that is being fired, or an earlier one, waits until nothing
+///   else is due.
+/// * Lateness and missed ticks are judged by the clock as it reads before each call.
+/// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
+///   instant that they have reached by the end of that, and nothing more.
+/// * A repeating timer is armed anew when its handler returns, unless that has moved it.
+final class EngineModel: EngineWorld {
+    private struct Timer {
+        let plan: TimerPlan
+        var isLive = true
+        /// Nil while it is not armed.
+        var deadline_ns: Int64?
+        var arming = 0
+        /// Armed for the past by a handler of the turn that goes on.
+        var isPutOff = false
+        var isRunning = false
+        var wasMovedByHandler = false
+        var untold = 0
+        var calls = 0
+    }
+
+    private struct Engine {
+        let precision: TimerPrecision
+        var isRunning = false
+        /// The deadline being fired, or the last that was, in the turn that goes on.
+        var fired_ns: Int64?
+    }
+
+    private let script: EngineScript
+    private var timers: [Timer] = []
+    private var engines: [Engine]
+    private var armings = 0
+    private(set) var now_ns: Int64
+    var events: [EngineEvent] = []
+    var allowance = HandlerAllowance()
+
+    init(_ script: EngineScript, start_ns: Int64) {
+        self.script = script
+        now_ns = start_ns
+        engines = script.precisions.map { Engine(precision: $0) }
+    }
+
+    var timersMade: Int { timers.count }
+    var liveTimers: [Int] {
+        engines.indices.map { engine in timers.count { $0.isLive && $0.plan.engine == engine } }
+    }
+
+    func schedule(_ plan: TimerPlan, at deadline_ns: Int64) {
+        timers.append(Timer(plan: plan))
+        arm(timers.count - 1, deadline_ns)
+    }
+
+    func reschedule(_ timer: Int, at deadline_ns: Int64) -> Bool {
+        guard timers[timer].isLive else { return false }
+        timers[timer].untold = 0
+        if timers[timer].isRunning { timers[timer].wasMovedByHandler = true }
+        arm(timer, deadline_ns)
+        return true
+    }
+
+    /// A one-shot timer whose handler has begun is not cancelled any more, unless it is armed again.
+    func cancel(_ timer: Int) -> Bool {
+        guard timers[timer].isLive else { return false }
+        let isOver =
+            timers[timer].isRunning && timers[timer].plan.interval_ns == nil && timers[timer].deadline_ns == nil
+        timers[timer].isLive = false
+        timers[timer].deadline_ns = nil
+        return !isOver
+    }
+
+    private func arm(_ timer: Int, _ deadline_ns: Int64) {
+        armings += 1
+        timers[timer].arming = armings
+        timers[timer].deadline_ns = deadline_ns
+        timers[timer].isPutOff = engines[timers[timer].plan.engine].fired_ns.map { deadline_ns <= $0 } ?? false
+    }
+
+    func advance(to instant_ns: Int64) {
+        fire(upTo: instant_ns)
+        now_ns = max(now_ns, instant_ns)
+        if now_ns > instant_ns { fire(upTo: now_ns) }
+    }
+
+    private func fire(upTo limit_ns: Int64) {
+        while let (engine, wake_ns) = nextWake(), wake_ns <= limit_ns {
+            now_ns = max(now_ns, wake_ns)
+            run(engine)
+        }
+    }
+
+    private func nextWake() -> (engine: Int, wake_ns: Int64)? {
+        var next: (engine: Int, wake_ns: Int64)?
+        for timer in timers where timer.isLive && !engines[timer.plan.engine].isRunning {
+            guard let wake_ns = wake_ns(of: timer) else { continue }
+            let engine = timer.plan.engine
+            if let found = next, (found.wake_ns, found.engine) <= (wake_ns, engine) { continue }
+            next = (engine, wake_ns)
+        }
+        return next
+    }
+
+    private func wake_ns(of timer: Timer) -> Int64? {
+        guard let deadline_ns = timer.deadline_ns, deadline_ns < .max else { return nil }
+        let precision = max(timer.plan.precision ?? .coalesced, engines[timer.plan.engine].precision)
+        guard precision == .coalesced else { return deadline_ns }
+        return deadline_ns + min(timer.plan.tolerance_ns, timer.plan.interval_ns.map { $0 / 2 } ?? .max)
+    }
+
+    private func run(_ engine: Int) {
+        let limit_ns = now_ns
+        while let timer = nextDue(engine, limit_ns) {
+            fire(timer, engine)
+        }
+        engines[engine].fired_ns = nil
+    }
+
+    /// Those that were put off have their turn when nothing else is due.
+    private func nextDue(_ engine: Int, _ limit_ns: Int64) -> Int? {
+        if let next = earliest(engine, limit_ns) { return next }
+        engines[engine].fired_ns = nil
+        for timer in timers.indices where timers[timer].plan.engine == engine { timers[timer].isPutOff = false }
+        return earliest(engine, limit_ns)
+    }
+
+    private func earliest(_ engine: Int, _ limit_ns: Int64) -> Int? {
+        var next: (deadline_ns: Int64, arming: Int, timer: Int)?
+        for (number, timer) in timers.enumerated() where timer.isLive && timer.plan.engine == engine {
+            guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, deadline_ns <= limit_ns, !timer.isPutOff
+            else { continue }
+            if let found = next, (found.deadline_ns, found.arming) < (deadline_ns, timer.arming) { continue }
+            next = (deadline_ns, timer.arming, number)
+        }
+        return next?.timer
+    }
+
+    private func fire(_ number: Int, _ engine: Int) {
+        let deadline_ns = timers[number].deadline_ns!
+        let (isCalled, missed, next_ns) = begin(number, deadline_ns)
+        engines[engine].fired_ns = deadline_ns
+        guard isCalled else {
+            timers[number].untold += missed + 1
+            arm(number, next_ns!)
+            return
+        }
+        let told = timers[number].untold + missed
+        timers[number].untold = 0
+        timers[number].deadline_ns = nil
+        timers[number].isRunning = true
+        timers[number].wasMovedByHandler = false
+        timers[number].calls += 1
+        engines[engine].isRunning = true
+        call(number, timers[number].calls, script, deadline_ns: deadline_ns, at_ns: now_ns, missedTicks: told)
+        engines[engine].isRunning = false
+        timers[number].isRunning = false
+        end(number, next_ns)
+    }
+
+    /// Whether the handler is called, what it is told beside its own tick, and the next deadline so far.
+    private func begin(_ number: Int, _ deadline_ns: Int64) -> (isCalled: Bool, missed: Int, next_ns: Int64?) {
+        guard let interval_ns = timers[number].plan.interval_ns else { return (true, 0, nil) }
+        var grid = (missed: 0, next_ns: deadline_ns + interval_ns)
+        while grid.next_ns <= now_ns { grid = (grid.missed + 1, grid.next_ns + interval_ns) }
+        switch timers[number].plan.policy.name {
+        case "delay": return (true, 0, nil)
+        case "burst": return (true, 0, deadline_ns + interval_ns)
+        case "skip": return (grid.missed == 0, grid.missed, grid.next_ns)
+        default: return (true, grid.missed, grid.next_ns)
+        }
+    }
+
+    private func end(_ number: Int, _ next_ns: Int64?) {
+        guard timers[number].isLive, !timers[number].wasMovedByHandler else { return }
+        guard let interval_ns = timers[number].plan.interval_ns else {
+            timers[number].isLive = false
+            return
+        }
+        var next_ns = next_ns ?? now_ns + interval_ns
+        if timers[number].plan.policy.name == "mergeToGrid" {
+            // It waits for the grid, where the rule of GCD calls at once.
+            while next_ns <= now_ns {
+                next_ns += interval_ns
+                timers[number].untold += 1
+            }
+        }
+        arm(number, next_ns)
+    }
+}
+
+extension MissedTickPolicy {
+    /// By name, so that the model does without a policy that only some faces have.
+    fileprivate var name: String { "\(self)" }
+}
