@@ -104,4 +104,27 @@ import Testing
         }
         #expect(canaries.count == 0)
     }
+
+    @Test("Everybody who ends a loop's thread waits for its end, the second too")
+    func endedTwice() throws {
+        let worker = try TimerLoop.thread()
+        let log = Recorder<String>()
+        let isBusy = Recorder<Bool>()
+        worker.loop.perform {
+            isBusy.append(true)
+            usleep(50_000)
+            worker.end()
+            log.append("handler")
+        }
+        while isBusy.count == 0 { usleep(50) }
+        let callers = try (0..<3).map { _ in
+            try startThread {
+                worker.end()
+                log.append("ended")
+            }
+        }
+        for caller in callers { pthread_join(caller, nil) }
+        worker.end()
+        #expect(log.all == ["handler", "ended", "ended", "ended"])
+    }
 }

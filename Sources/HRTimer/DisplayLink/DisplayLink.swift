@@ -35,7 +35,8 @@ public final class DisplayLink: Sendable {
         var droppedFrames = 0
         /// How often what decides about the next call was changed.
         var changes: UInt = 0
-        weak var loop: TimerLoop?
+        /// That of the loop it is in or was in last.
+        var time = TimeBase.kernel
         var timer: LoopTimer?
     }
 
@@ -101,7 +102,7 @@ extension DisplayLink {
     public var preferredFramesPerSecond: Double {
         get { state.withLock { $0.preferred } }
         set {
-            rearm { state in
+            rearm { state, _ in
                 state.preferred = newValue > 0 ? newValue : 0
                 state.divisor = state.rate.divisor(forPreferred: newValue)
             }
@@ -116,7 +117,7 @@ extension DisplayLink {
     /// Whether calls are held back. After a pause they go on at the next refresh; what passed meanwhile is not counted.
     public var isPaused: Bool {
         get { state.withLock { $0.isPaused } }
-        set { rearm { $0.isPaused = newValue } }
+        set { rearm { state, _ in state.isPaused = newValue } }
     }
 
     /// Refreshes so far that should have had a call and had none, because the handler or the loop was busy.
@@ -139,7 +140,7 @@ extension DisplayLink {
                 interval: .seconds(1_000_000),
                 repeats: true
             ) { [self] _ in fire() }
-            state.loop = loop
+            state.time = loop.time
             state.timer = timer
             return timer
         }
@@ -180,16 +181,13 @@ extension DisplayLink {
 }
 
 extension DisplayLink {
-    private var now_ns: Int64 {
-        let loop = state.withLock { $0.loop }
-        return loop?.time.now_ns ?? MonotonicInstant.now.nanoseconds
-    }
+    private var now_ns: Int64 { state.withLock { $0.time.now_ns } }
 
     /// One due refresh.
     private func fire() {
-        let now_ns = now_ns
         let handler = state.withLock { state -> Handler? in
             guard let grid = state.grid, !state.isPaused else { return nil }
+            let now_ns = state.time.now_ns
             let latest = grid.number(at: now_ns)
             state.droppedFrames += Int(clamping: max(0, (latest - state.due) / state.divisor))
             state.timestamp_ns = grid.instant_ns(latest)
@@ -198,11 +196,10 @@ extension DisplayLink {
             return state.handler
         }
         handler?(self)
-        let after_ns = self.now_ns
-        rearm(after_ns) { state in
+        rearm { state, now_ns in
             guard let grid = state.grid, !state.isPaused else { return }
             // What passed during the call has no call.
-            let next = grid.next(after: after_ns, divisor: state.divisor)
+            let next = grid.next(after: now_ns, divisor: state.divisor)
             state.droppedFrames += Int(clamping: max(0, (next - state.due) / state.divisor))
         }
     }
@@ -215,13 +212,10 @@ extension DisplayLink {
     }
 
     /// Changes what decides about the next call.
-    private func rearm(_ change: (inout State) -> Void) {
-        rearm(now_ns, change)
-    }
-
-    private func rearm(_ now_ns: Int64, _ change: (inout State) -> Void) {
+    private func rearm(_ change: (inout State, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
-            change(&state)
+            let now_ns = state.time.now_ns
+            change(&state, now_ns)
             state.changes &+= 1
             return (state.timer, Self.aim(&state, now_ns), state.changes)
         }
@@ -230,8 +224,9 @@ extension DisplayLink {
             timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
             if state.withLock({ $0.changes == changes }) { return }
             // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
-            let now_ns = self.now_ns
-            (timer, next_ns, changes) = state.withLock { ($0.timer, Self.aim(&$0, now_ns), $0.changes) }
+            (timer, next_ns, changes) = state.withLock { state in
+                (state.timer, Self.aim(&state, state.time.now_ns), state.changes)
+            }
         }
     }
 }

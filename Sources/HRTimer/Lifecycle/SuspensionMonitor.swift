@@ -157,10 +157,9 @@ extension SuspensionMonitor {
 extension LoopTimer {
     /// Moves the deadline and the grid back by `duration`: what of it has passed then is made up by the policy.
     fileprivate func countAsPassed(_ duration: Duration) {
-        state.withLock { state in
+        update { state, _ in
             guard state.handler != nil, state.deadline_ns < .max else { return }
             state.deadline_ns = state.deadline_ns.subtractingSaturating(duration.nanosecondsRoundedUp)
         }
-        rearm()
     }
 }

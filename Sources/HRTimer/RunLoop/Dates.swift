@@ -29,7 +29,7 @@ extension LoopTimer {
             userInfo: userInfo,
             handler: block
         )
-        state.withLock { $0.givenDate = (deadline_ns, date.timeIntervalSinceReferenceDate) }
+        state.date.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: deadline_ns)
     }
 
     /// A timer that calls `target`, which it holds, at `date`; see the one with a block, and for the target the one with an
@@ -61,27 +61,31 @@ extension LoopTimer {
         self.init(fire: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// As `fireInstant`, on the wall clock as it reads now. Setting NaN does nothing.
+    /// As `fireInstant`, on the wall clock. Setting NaN does nothing.
+    ///
+    /// A date that was given reads back to the bit, and so does every other until the next call: the wall clock is read when a
+    /// date is given or first asked for. Where it has been set since, by 10 ms or more, the date told is that of the call on
+    /// the clock as it is now. On a virtual time, the virtual wall clock.
     public var fireDate: Date {
         get {
-            withLoop { state, loop in
-                let shown_ns = state.shownDeadline_ns
-                if let given = state.givenDate, given.deadline_ns == shown_ns {
-                    return Date(timeIntervalSinceReferenceDate: given.seconds)
-                }
-                return (loop?.time ?? .kernel).date(instant_ns: shown_ns)
+            withState { state, time in
+                let seconds = state.date.seconds(for: state.shownDeadline_ns, time)
+                return Date(timeIntervalSinceReferenceDate: seconds)
             }
         }
         set {
             guard let wall_ns = newValue.wall_ns else { return }
-            let time = withLoop { _, loop in loop?.time } ?? .kernel
-            let deadline_ns = time.instant_ns(wall_ns: wall_ns)
-            move(
-                to: deadline_ns,
-                origin: .date(wall_ns: wall_ns, isPast: deadline_ns < time.now_ns),
-                // So that it reads back as it was.
-                givenSeconds: newValue.timeIntervalSinceReferenceDate
-            )
+            let seconds = newValue.timeIntervalSinceReferenceDate
+            update { state, loopTime in
+                let time = loopTime ?? .kernel
+                let deadline_ns = time.instant_ns(wall_ns: wall_ns)
+                let now_ns = time.now_ns
+                guard state.move(
+                    to: loopTime == nil ? deadline_ns : max(deadline_ns, now_ns),
+                    origin: .date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)
+                ) else { return }
+                state.date.give(wall_ns: wall_ns, seconds: seconds, for: state.deadline_ns)
+            }
         }
     }
 }
@@ -131,17 +135,62 @@ extension TimeBase {
     func instant_ns(wall_ns: Int64) -> Int64 {
         if wall_ns == .max || wall_ns == .min { return wall_ns }
         // The wall clock first: what passes between the two makes the instant later, never earlier.
-        let left_ns = wall_ns.subtractingSaturating(hrt_clock_now_ns(HRT_CLOCK_WALL))
+        let left_ns = wall_ns.subtractingSaturating(on(.wall).now_ns)
         return now_ns.addingSaturating(left_ns)
     }
 
+    /// How far the wall clock is ahead of this one, to within the time between two readings.
+    fileprivate var wallOffset_ns: Int64 {
+        let wall_ns = on(.wall).now_ns
+        return wall_ns.subtractingSaturating(now_ns)
+    }
+
     fileprivate func date(instant_ns: Int64) -> Date {
-        if instant_ns == .max { return .distantFuture }
-        if instant_ns == .min { return .distantPast }
-        let left_ns = instant_ns.subtractingSaturating(now_ns)
-        let (seconds, rest_ns) = hrt_clock_now_ns(HRT_CLOCK_WALL).addingSaturating(left_ns)
+        Date(timeIntervalSinceReferenceDate: Date.seconds(instant_ns, wallOffset_ns: wallOffset_ns))
+    }
+}
+
+extension Date {
+    /// The seconds since 2001 at an instant, for a wall clock that is so far ahead.
+    fileprivate static func seconds(_ instant_ns: Int64, wallOffset_ns: Int64) -> Double {
+        if instant_ns == .max { return Date.distantFuture.timeIntervalSinceReferenceDate }
+        if instant_ns == .min { return Date.distantPast.timeIntervalSinceReferenceDate }
+        let (seconds, rest_ns) = wallOffset_ns.addingSaturating(instant_ns)
             .quotientAndRemainder(dividingBy: 1_000_000_000)
-        let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
-        return Date(timeIntervalSinceReferenceDate: whole + Double(rest_ns) / 1e9)
+        return Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate + Double(rest_ns) / 1e9
+    }
+}
+
+extension LoopTimer {
+    /// What a timer's deadlines are called on the wall clock.
+    struct FireDate: Sendable {
+        /// In seconds since 2001, as it was given, and for which deadline.
+        private var given: (deadline_ns: Int64, seconds: Double)?
+        /// How far the wall clock was ahead when a date was given or first asked for.
+        private var wallOffset_ns: Int64?
+
+        /// A wall clock that has moved so far was set; slewing takes longer than a timer lives, and readings differ by less.
+        private static let step_ns: Int64 = 10_000_000
+
+        mutating func give(wall_ns: Int64, seconds: Double, for deadline_ns: Int64) {
+            given = (deadline_ns, seconds)
+            wallOffset_ns = wall_ns == .max || wall_ns == .min ? nil : wall_ns.subtractingSaturating(deadline_ns)
+        }
+
+        /// The clock of a loop puts the deadline elsewhere.
+        mutating func settle(to deadline_ns: Int64, wall_ns: Int64) {
+            guard let given else { return }
+            give(wall_ns: wall_ns, seconds: given.seconds, for: deadline_ns)
+        }
+
+        mutating func seconds(for deadline_ns: Int64, _ time: TimeBase) -> Double {
+            if let given, given.deadline_ns == deadline_ns { return given.seconds }
+            let present_ns = time.wallOffset_ns
+            let (difference_ns, overflow) = present_ns.subtractingReportingOverflow(wallOffset_ns ?? .max)
+            let isKept = !overflow && difference_ns.magnitude < (time.virtual == nil ? Self.step_ns : 1)
+            let offset_ns = isKept ? wallOffset_ns ?? present_ns : present_ns
+            wallOffset_ns = offset_ns
+            return Date.seconds(deadline_ns, wallOffset_ns: offset_ns)
+        }
     }
 }

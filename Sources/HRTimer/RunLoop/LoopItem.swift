@@ -32,13 +32,22 @@ final class Attachment<Handler: Sendable>: Sendable {
 
     var loop: TimerLoop? { withLoop { _, loop in loop } }
 
-    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, and says whether the loop took it.
+    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, and says whether the loop took it:
+    /// if not the loop has ended, and it becomes invalid.
     func attach(to loop: TimerLoop, _ add: () -> Bool) -> Bool {
-        withLoop { state, present in
-            guard state.handler != nil, present == nil || present === loop, add() else { return false }
+        var refused: Handler?
+        let isAdded = withLoop { state, present in
+            guard state.handler != nil, present == nil || present === loop else { return false }
+            guard add() else {
+                refused = state.handler.take()
+                return false
+            }
             state.loop = loop
             return true
         }
+        // Let go without the lock.
+        withExtendedLifetime(refused) {}
+        return isAdded
     }
 
     /// `remove` says whether that was the last mode.
@@ -76,38 +85,47 @@ struct OrderedItems<Item: Sendable>: Sendable {
         let id: UInt64
         let item: Item
         let order: Int
-        var modes: ModeSet
+        var modes: ModeTable.SetID
     }
 
     private(set) var entries: [Entry] = []
 
-    /// True if it was not in that mode before.
-    mutating func add(_ item: Item, id: UInt64, order: Int, mode: Int) -> Bool {
+    /// Adds it for a mode, and gives its set of modes before and after.
+    mutating func add(
+        _ item: Item,
+        id: UInt64,
+        order: Int,
+        mode: Int,
+        _ modes: inout ModeTable
+    ) -> (from: ModeTable.SetID, to: ModeTable.SetID) {
         if let place = entries.firstIndex(where: { $0.id == id }) {
-            defer { entries[place].modes.insert(mode) }
-            return !entries[place].modes.contains(mode)
+            let former = entries[place].modes
+            entries[place].modes = modes.adding(mode, to: former)
+            return (former, entries[place].modes)
         }
-        var modes = ModeSet()
-        modes.insert(mode)
+        let modes = modes.adding(mode, to: ModeTable.nowhere)
         let place = entries.lastIndex { $0.order <= order }.map { $0 + 1 } ?? 0
         entries.insert(Entry(id: id, item: item, order: order, modes: modes), at: place)
-        return true
+        return (ModeTable.nowhere, modes)
     }
 
-    /// Whether it was in that mode, and whether it is in none any more.
-    mutating func remove(id: UInt64, mode: Int) -> (wasIn: Bool, isOut: Bool) {
-        guard let place = entries.firstIndex(where: { $0.id == id }), entries[place].modes.contains(mode) else {
-            return (false, false)
-        }
-        entries[place].modes.remove(mode)
-        let isOut = entries[place].modes.isEmpty
-        if isOut { entries.remove(at: place) }
-        return (true, isOut)
+    /// Takes it out of a mode, and gives its set of modes before and after; nil if it is in none.
+    mutating func remove(
+        id: UInt64,
+        mode: Int,
+        _ modes: inout ModeTable
+    ) -> (from: ModeTable.SetID, to: ModeTable.SetID)? {
+        guard let place = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        let former = entries[place].modes
+        let rest = modes.removing(mode, from: former)
+        entries[place].modes = rest
+        if modes.isEmpty(rest) { entries.remove(at: place) }
+        return (former, rest)
     }
 
     /// The modes it was in.
-    mutating func remove(id: UInt64) -> ModeSet {
-        guard let place = entries.firstIndex(where: { $0.id == id }) else { return ModeSet() }
+    mutating func remove(id: UInt64) -> ModeTable.SetID {
+        guard let place = entries.firstIndex(where: { $0.id == id }) else { return ModeTable.nowhere }
         return entries.remove(at: place).modes
     }
 
@@ -116,11 +134,11 @@ struct OrderedItems<Item: Sendable>: Sendable {
         return entries.map(\.item)
     }
 
-    func items(servedBy served: ModeSet) -> [Item] {
-        entries.filter { $0.modes.intersects(served) }.map(\.item)
+    func items(_ isServed: (ModeTable.SetID) -> Bool) -> [Item] {
+        entries.filter { isServed($0.modes) }.map(\.item)
     }
 
-    func contains(id: UInt64, servedBy served: ModeSet) -> Bool {
-        entries.contains { $0.id == id && $0.modes.intersects(served) }
+    func contains(id: UInt64, _ isServed: (ModeTable.SetID) -> Bool) -> Bool {
+        entries.contains { $0.id == id && isServed($0.modes) }
     }
 }

@@ -81,13 +81,14 @@ public final class LoopObserver: Sendable {
 
 extension TimerLoop {
     /// Has the observer told what the loop does in `mode`. One loop, several modes; adding it twice to a mode, or an
-    /// invalid one, does nothing.
+    /// invalid one, does nothing. In a loop that has ended it becomes invalid.
     public func add(_ observer: LoopObserver, forMode mode: Mode) {
         _ = observer.attachment.attach(to: self) {
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
-                _ = state.observers.add(observer, id: observer.attachment.id, order: observer.order, mode: index)
+                let id = observer.attachment.id
+                _ = state.observers.add(observer, id: id, order: observer.order, mode: index, &state.modes)
                 observed.bitwiseOr(observer.activities.rawValue, ordering: .relaxed)
                 return true
             }
@@ -99,7 +100,10 @@ extension TimerLoop {
         observer.attachment.detach(from: self) {
             state.withLock { state in
                 guard let index = state.modes.known(mode) else { return false }
-                return state.observers.remove(id: observer.attachment.id, mode: index).isOut
+                guard let change = state.observers.remove(id: observer.attachment.id, mode: index, &state.modes) else {
+                    return false
+                }
+                return state.modes.isEmpty(change.to)
             }
         }
     }
@@ -107,8 +111,8 @@ extension TimerLoop {
     /// Whether the observer is told of `mode`.
     public func contains(_ observer: LoopObserver, forMode mode: Mode) -> Bool {
         state.withLock { state in
-            state.modes.known(mode).map {
-                state.observers.contains(id: observer.attachment.id, servedBy: state.modes.served(in: $0))
+            state.modes.known(mode).map { index in
+                state.observers.contains(id: observer.attachment.id) { state.modes.contains($0, index) }
             } ?? false
         }
     }
@@ -117,13 +121,20 @@ extension TimerLoop {
         state.withLock { _ = $0.observers.remove(id: observer.attachment.id) }
     }
 
+    /// Whether there may be an observer to tell.
+    func isObserved(_ activity: LoopObserver.Activity) -> Bool {
+        observed.load(ordering: .relaxed) & activity.rawValue != 0
+    }
+
     func tell(_ activity: LoopObserver.Activity) {
         // Most loops have no observer: then a pass takes no lock for them.
-        guard observed.load(ordering: .relaxed) & activity.rawValue != 0 else { return }
-        let observers = state.withLock { $0.observers.items(servedBy: $0.served) }
+        guard isObserved(activity) else { return }
+        let observers = state.withLock { state in state.observers.items { state.serves($0) } }
         for observer in observers where observer.activities.contains(activity) {
             // An earlier one may have taken it out.
-            let isServed = state.withLock { $0.observers.contains(id: observer.attachment.id, servedBy: $0.served) }
+            let isServed = state.withLock { state in
+                state.observers.contains(id: observer.attachment.id) { state.serves($0) }
+            }
             if isServed { observer.call(activity) }
         }
     }

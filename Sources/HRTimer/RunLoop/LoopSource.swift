@@ -8,8 +8,8 @@ public import HRTimerCore
 ///     try TimerLoop.current.add(source, forMode: .default)
 ///
 /// Level-triggered if nothing else is asked for: the handler is called in every pass in which the descriptor is ready, on the
-/// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike;
-/// another one becomes invalid. A hang-up or an error counts as ready for whatever was asked. A run inside the handler calls
+/// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike:
+/// the loop refuses another one. A hang-up or an error counts as ready for whatever was asked. A run inside the handler calls
 /// it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
 ///
 /// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
@@ -116,7 +116,7 @@ final class OwnedDescriptor: Sendable {
 struct WatchedDescriptors: Sendable {
     struct Entry: Sendable {
         let source: LoopSource
-        var modes: ModeSet
+        var modes: ModeTable.SetID
         var watch: Watch?
         /// Found, and not told yet: an edge is not found again.
         var edges: UInt32 = 0
@@ -134,25 +134,50 @@ struct WatchedDescriptors: Sendable {
     var stale: [Watch] = []
     /// Something changed since the loop's thread looked.
     var hasChanged = false
-    /// The modes that are watched for.
-    var watched = ModeSet()
+    /// The mode that is watched for.
+    private var watched = -1
+    /// How each descriptor is watched, and by how many sources: epoll knows one way for a descriptor.
+    private var triggering: [Int32: (way: LoopSource.Triggering, sources: Int)] = [:]
+
+    /// Whether a source of the descriptor is there that is triggered otherwise.
+    func hasOtherTriggering(than source: LoopSource) -> Bool {
+        triggering[source.descriptor].map { $0.way != source.triggering } ?? false
+    }
+
+    mutating func insert(_ entry: Entry) {
+        let id = entry.source.attachment.id
+        hasChanged = true
+        if entries.updateValue(entry, forKey: id) == nil {
+            triggering[entry.source.descriptor, default: (entry.source.triggering, 0)].sources += 1
+        }
+    }
 
     mutating func remove(id: UInt64) -> Entry? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
         if let watch = entry.watch { stale.append(watch) }
         hasChanged = true
+        let descriptor = entry.source.descriptor
+        if let count = triggering[descriptor]?.sources {
+            triggering[descriptor]?.sources = count - 1
+            if count == 1 { triggering[descriptor] = nil }
+        }
         return entry
     }
 
     /// Watches what the running mode serves and nothing else. Gives the sources that the kernel refused.
-    mutating func update(_ waiter: LoopWaiter, servedBy served: ModeSet) -> [LoopSource] {
-        guard hasChanged || watched != served else { return [] }
+    @inline(__always)
+    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
+        guard hasChanged || watched != index && !entries.isEmpty else { return [] }
+        return updateAll(waiter, index, modes)
+    }
+
+    private mutating func updateAll(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
         hasChanged = false
-        watched = served
+        watched = index
         unwatchStale(waiter)
         var refused: [LoopSource] = []
         for (id, entry) in entries {
-            let isServed = entry.modes.intersects(served)
+            let isServed = modes.contains(entry.modes, index)
             if isServed, entry.watch == nil {
                 entries[id]?.watch = waiter.watch(entry.source, tag: id)
                 if entries[id]?.watch == nil { refused.append(entry.source) }
@@ -178,14 +203,14 @@ struct WatchedDescriptors: Sendable {
 
     var hasEdges: Bool { !edgeTags.isEmpty }
 
-    func hasEdges(servedBy served: ModeSet) -> Bool {
-        edgeTags.contains { entries[$0].map { $0.edges != 0 && $0.modes.intersects(served) } ?? false }
+    func hasEdges(_ isServed: (ModeTable.SetID) -> Bool) -> Bool {
+        edgeTags.contains { entries[$0].map { $0.edges != 0 && isServed($0.modes) } ?? false }
     }
 
-    mutating func takeEdge(servedBy served: ModeSet) -> (source: LoopSource, events: UInt32)? {
+    mutating func takeEdge(_ index: Int, _ modes: ModeTable) -> (source: LoopSource, events: UInt32)? {
         edgeTags.removeAll { (entries[$0]?.edges ?? 0) == 0 }
         guard
-            let place = edgeTags.firstIndex(where: { entries[$0]?.modes.intersects(served) ?? false }),
+            let place = edgeTags.firstIndex(where: { entries[$0].map { modes.contains($0.modes, index) } ?? false }),
             let entry = entries[edgeTags.remove(at: place)]
         else { return nil }
         entries[entry.source.attachment.id]?.edges = 0
@@ -204,6 +229,7 @@ struct WatchedDescriptors: Sendable {
         for watch in entries.values.compactMap(\.watch) { waiter.unwatch(watch) }
         defer {
             entries = [:]
+            triggering = [:]
         }
         return entries.values.map(\.source)
     }

@@ -14,37 +14,39 @@ public import HRTimerCore
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
     public let loop: TimerLoop
-    private let thread: Locked<pthread_t?>
+    private let thread: pthread_t
+    /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
+    private let isJoined = Locked(false)
 
     init(name: String, precision: TimerPrecision, time: TimeBase) throws(TimerError) {
         let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.isKeptAlive = true
-        let started = try startThread {
+        thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
             loop.runUntilEnded()
         }
-        thread = Locked(started)
         self.loop = loop
     }
 
     deinit {
         end()
+        // Its own handler had the last reference: nobody else can join it.
+        if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
 
-    /// Ends the thread, after the handler that may be running. It has ended when this returns, unless this is called by one
-    /// of its handlers. Idempotent.
+    /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
+    /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
     public func end() {
-        let thread = thread.withLock { $0.take() }
-        guard let thread else { return }
         loop.refuseToRun()
-        if isCurrent(thread) {
-            pthread_detach(thread)
-        } else {
-            pthread_join(thread, nil)
+        // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
+        if isCurrent(thread) { return }
+        isJoined.withLock { isJoined in
+            if !isJoined { pthread_join(thread, nil) }
+            isJoined = true
         }
     }
 }
@@ -74,7 +76,7 @@ extension TimerLoop {
     private var canRun: Bool {
         state.withLock { state in
             guard let index = state.modes.known(.default) else { return false }
-            return !state.isEnded && state.hasWork(in: state.modes.served(in: index))
+            return !state.isEnded && state.hasWork(in: index)
         }
     }
 

@@ -7,24 +7,10 @@ extension LoopTimer {
     /// also inside the handler; it counts from the next deadline on that the loop waits for. `.precise` has the loop spin, see
     /// `TimerLoop.precision`.
     public var precision: TimerPrecision? {
-        get { state.withLock { $0.precision } }
+        get { withState { $0.precision } }
         set {
-            update { state, loop in
-                guard state.precision != newValue else { return false }
-                state.precision = newValue
-                return loop.map { Self.rearm(&state, $0) } ?? false
-            }
+            guard withState({ $0.precision != newValue }) else { return }
+            update { state, _ in state.precision = newValue }
         }
-    }
-}
-
-extension LoopTimer.State {
-    /// What the loop is asked for.
-    var arming: LoopState.Arming {
-        LoopState.Arming(
-            deadline_ns: deadline_ns,
-            tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
-            isPrecise: precision == .precise
-        )
     }
 }

@@ -9,10 +9,18 @@ extension LoopTimer {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
+        time: TimeBase = .kernel,
         block: @escaping Handler
     ) {
         if let interval = Duration(roundingUpSeconds: timeInterval) {
-            self.init(timeInterval: interval, repeats: repeats, policy: policy, userInfo: userInfo, block: block)
+            self.init(
+                timeInterval: interval,
+                repeats: repeats,
+                policy: policy,
+                userInfo: userInfo,
+                time: time,
+                block: block
+            )
         } else {
             self.init(invalidWithPolicy: policy)
         }
@@ -56,7 +64,7 @@ extension LoopTimer {
     }
 
     /// The interval in seconds, 0 for a timer that does not repeat.
-    public var timeInterval: Double { Double(state.withLock { $0.repetition.interval_ns }) / 1e9 }
+    public var timeInterval: Double { Double(withState { $0.repetition.interval_ns }) / 1e9 }
 
     convenience init(invalidWithPolicy policy: MissedTickPolicy) {
         let never = Repetition(every: nil, policy: policy)

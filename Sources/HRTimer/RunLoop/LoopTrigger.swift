@@ -54,15 +54,16 @@ public final class LoopTrigger: Sendable {
 
 extension TimerLoop {
     /// Has the loop serve the trigger in `mode`. One loop, several modes; adding it twice to a mode, or an invalid one, does
-    /// nothing.
+    /// nothing. In a loop that has ended it becomes invalid.
     public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
         let isAdded = trigger.attachment.attach(to: self) {
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
-                if state.triggers.add(trigger, id: trigger.attachment.id, order: trigger.order, mode: index) {
-                    state.modes.addMember(to: index)
-                }
+                let id = trigger.attachment.id
+                let change = state.triggers.add(trigger, id: id, order: trigger.order, mode: index, &state.modes)
+                state.modes.moveMember(from: change.from, to: change.to)
+                core.post(.triggers)
                 return true
             }
         }
@@ -73,10 +74,11 @@ extension TimerLoop {
     public func remove(_ trigger: LoopTrigger, forMode mode: Mode) {
         trigger.attachment.detach(from: self) {
             state.withLock { state in
-                guard let index = state.modes.known(mode) else { return false }
-                let (wasIn, isOut) = state.triggers.remove(id: trigger.attachment.id, mode: index)
-                if wasIn { state.modes.removeMember(from: index) }
-                return isOut
+                guard let index = state.modes.known(mode),
+                    let change = state.triggers.remove(id: trigger.attachment.id, mode: index, &state.modes)
+                else { return false }
+                state.modes.moveMember(from: change.from, to: change.to)
+                return state.modes.isEmpty(change.to)
             }
         }
         wakeIfWaiting()
@@ -85,15 +87,15 @@ extension TimerLoop {
     /// Whether the trigger is served in `mode`.
     public func contains(_ trigger: LoopTrigger, forMode mode: Mode) -> Bool {
         state.withLock { state in
-            state.modes.known(mode).map {
-                state.triggers.contains(id: trigger.attachment.id, servedBy: state.modes.served(in: $0))
+            state.modes.known(mode).map { index in
+                state.triggers.contains(id: trigger.attachment.id) { state.modes.contains($0, index) }
             } ?? false
         }
     }
 
     func forget(_ trigger: LoopTrigger) {
         let mustWake = state.withLock { state in
-            state.modes.removeMember(from: state.triggers.remove(id: trigger.attachment.id))
+            state.modes.moveMember(from: state.triggers.remove(id: trigger.attachment.id), to: ModeTable.nowhere)
             return state.mustWakeNow()
         }
         if mustWake { waiter.wake() }
@@ -101,11 +103,17 @@ extension TimerLoop {
 
     /// Calls what was signalled: all, or the first alone. True if there was any.
     func callTriggers(onlyFirst: Bool) -> Bool {
-        let triggers = state.withLock { $0.triggers.entries.isEmpty ? [] : $0.triggers.items(servedBy: $0.served) }
+        guard core.hasPosted(.triggers) else { return false }
+        let triggers = state.withLock { state in
+            if state.triggers.entries.isEmpty { core.clear(.triggers) }
+            return state.triggers.items { state.serves($0) }
+        }
         var hasCalled = false
         for trigger in triggers where trigger.isSignalled && !(hasCalled && onlyFirst) {
             // An earlier one may have taken it out.
-            let isServed = state.withLock { $0.triggers.contains(id: trigger.attachment.id, servedBy: $0.served) }
+            let isServed = state.withLock { state in
+                state.triggers.contains(id: trigger.attachment.id) { state.serves($0) }
+            }
             if isServed, trigger.callIfSignalled() { hasCalled = true }
         }
         return hasCalled

@@ -1,4 +1,5 @@
 import CHRTimer
+import Glibc
 import HRTimerCore
 import Synchronization
 
@@ -17,6 +18,8 @@ final class LoopWaiter: @unchecked Sendable {
     let isHosted: Bool
     /// Some edge may wait to be told. The loop's thread alone: most loops have none, and then a pass takes no lock for them.
     var mayHaveEdges = false
+    /// How often the descriptors were looked at. The loop's thread alone.
+    private(set) var looks = 0
     /// Why there is no `hrt_loop`.
     let failure: TimerError?
 
@@ -62,6 +65,7 @@ final class LoopWaiter: @unchecked Sendable {
 
     /// Empty when `deadline_ns` has come. `Int64.max` has no deadline.
     func wait(until deadline_ns: Int64) -> Found {
+        looks &+= 1
         if let loop { return Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
         let isWoken = futex?.wait(until: deadline_ns) ?? false
         isFutexWoken.store(false, ordering: .relaxed)
@@ -73,6 +77,7 @@ final class LoopWaiter: @unchecked Sendable {
         let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
         self.margin = margin
         hrt_margin_set_budget(margin.c, spinBudget)
+        looks &+= 1
         guard let loop else { return waitOnFutex(until: deadline_ns, margin, prepare) }
         let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)
         if found != 0 { return Found(rawValue: found) }
@@ -107,6 +112,7 @@ final class LoopWaiter: @unchecked Sendable {
     }
 
     func poll() -> Found {
+        looks &+= 1
         if let loop { return Found(rawValue: hrt_loop_poll(loop)) }
         return isFutexWoken.load(ordering: .relaxed) ? wait(until: .min) : []
     }
@@ -130,6 +136,20 @@ final class LoopWaiter: @unchecked Sendable {
     /// The loop's thread.
     func unwatch(_ watch: WatchedDescriptors.Watch) {
         if let loop { hrt_loop_unwatch(loop, watch.address) }
+    }
+
+    /// Whether the descriptor is ready now, without waiting: for which of the events. `poll(2)`.
+    func look(at descriptor: Int32, for events: LoopSource.Events) -> LoopSource.Events {
+        var asked = pollfd(fd: descriptor, events: 0, revents: 0)
+        if events.contains(.readable) { asked.events |= Int16(POLLIN) }
+        if events.contains(.writable) { asked.events |= Int16(POLLOUT) }
+        // A signal does not interrupt a call that does not wait.
+        guard Glibc.poll(&asked, 1, 0) == 1, asked.revents & Int16(POLLNVAL) == 0 else { return [] }
+        var found: LoopSource.Events = []
+        let ended = asked.revents & Int16(POLLHUP | POLLERR) != 0
+        if ended || asked.revents & Int16(POLLIN) != 0 { found.insert(.readable) }
+        if ended || asked.revents & Int16(POLLOUT) != 0 { found.insert(.writable) }
+        return found.intersection(events)
     }
 
     /// What the last wait or poll found. A copy: handlers may run the loop.

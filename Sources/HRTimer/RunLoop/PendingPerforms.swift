@@ -4,7 +4,7 @@ struct PendingPerforms: Sendable {
 
     private struct Entry: Sendable {
         let block: Block
-        let modes: ModeSet
+        let modes: ModeTable.SetID
         let order: Int
         let request: Request?
     }
@@ -17,20 +17,22 @@ struct PendingPerforms: Sendable {
 
     private var entries: [Entry] = []
 
-    mutating func add(_ block: @escaping Block, modes: ModeSet, order: Int, request: Request? = nil) {
+    mutating func add(_ block: @escaping Block, modes: ModeTable.SetID, order: Int, request: Request? = nil) {
         let place = entries.lastIndex { $0.order <= order }.map { $0 + 1 } ?? 0
         entries.insert(Entry(block: block, modes: modes, order: order, request: request), at: place)
     }
 
-    func contains(servedBy served: ModeSet) -> Bool {
-        entries.contains { $0.modes.intersects(served) }
+    var isEmpty: Bool { entries.isEmpty }
+
+    func contains(_ isServed: (ModeTable.SetID) -> Bool) -> Bool {
+        entries.contains { isServed($0.modes) }
     }
 
     /// Takes what the running mode serves: to be called, and let go, without the lock.
-    mutating func take(servedBy served: ModeSet) -> [Block] {
+    mutating func take(_ isServed: (ModeTable.SetID) -> Bool) -> [Block] {
         if entries.isEmpty { return [] }
-        let taken = entries.filter { $0.modes.intersects(served) }.map(\.block)
-        entries.removeAll { $0.modes.intersects(served) }
+        let taken = entries.filter { isServed($0.modes) }.map(\.block)
+        entries.removeAll { isServed($0.modes) }
         return taken
     }
 

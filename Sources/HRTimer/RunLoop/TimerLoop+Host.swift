@@ -34,12 +34,13 @@ extension TimerLoop {
             updateWatches()
             let now_ns = time.now_ns
             let until_ns = state.withLock { state -> Int64 in
-                // Due timers of other modes are put aside, so that the descriptor is not readable for them.
+                // Due timers of other modes become overdue ones, so that the descriptor is not readable for them.
                 state.collectDue(now_ns: now_ns)
-                if !state.due.isEmpty || state.hasWorkNow { return .min }
+                if state.hasOverdue(at: now_ns) || state.hasWorkNow { return .min }
+                while state.tidy() {}
                 // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
-                state.sleepsUntil_ns = state.nextWake.at_ns
-                return state.sleepsUntil_ns
+                state.schedule.sleep(until: state.nextWake)
+                return state.schedule.sleepsUntil_ns
             }
             waiter.arm(until_ns)
         }

@@ -6,11 +6,10 @@ extension TimerLoop {
     public func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
         state.withLock { state in
             guard let index = state.modes.known(mode) else { return nil }
-            let served = state.modes.served(in: index)
-            guard state.hasWork(in: served) else { return nil }
+            guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
-            state.timers.records.forEach { record in
-                if record.modes.intersects(served) { earliest_ns = min(earliest_ns, record.deadline_ns) }
+            state.records.forEach { record in
+                if record.timer != nil, state.modes.contains(record.modes, index) { earliest_ns = min(earliest_ns, record.deadline_ns) }
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }

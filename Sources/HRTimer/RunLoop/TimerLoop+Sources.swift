@@ -1,24 +1,35 @@
 import CHRTimer
+import Glibc
 public import HRTimerCore
 
 extension TimerLoop {
     /// Has the loop watch the descriptor when it runs in `mode`. One loop, several modes; adding it twice to a mode, or an
-    /// invalid one, does nothing. Any thread.
+    /// invalid one, does nothing. In a loop that has ended it becomes invalid. Any thread.
     ///
-    /// Throws what kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE).
+    /// Throws what kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL if the loop
+    /// has a source of the same descriptor that is triggered otherwise, in whatever mode: `epoll(7)` knows one way for a
+    /// descriptor. Use a duplicate of it then, `dup(2)`.
     public func add(_ source: LoopSource, forMode mode: Mode) throws(TimerError) {
         if let failure = waiter.failure { throw failure }
+        let isRefused = state.withLock { $0.descriptors.hasOtherTriggering(than: source) }
+        if isRefused, source.isValid {
+            throw TimerError(
+                operation: "watch descriptor \(source.descriptor) \(source.triggering)-triggered, "
+                    + "of which the loop has a source that is triggered otherwise",
+                errorNumber: EINVAL
+            )
+        }
         let isAdded = source.attachment.attach(to: self) {
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
                 var entry =
                     state.descriptors.entries[source.attachment.id]
-                    ?? WatchedDescriptors.Entry(source: source, modes: ModeSet(), watch: nil)
-                if !entry.modes.contains(index) { state.modes.addMember(to: index) }
-                entry.modes.insert(index)
-                state.descriptors.entries[source.attachment.id] = entry
-                state.descriptors.hasChanged = true
+                    ?? WatchedDescriptors.Entry(source: source, modes: ModeTable.nowhere, watch: nil)
+                let former = entry.modes
+                entry.modes = state.modes.adding(index, to: former)
+                state.modes.moveMember(from: former, to: entry.modes)
+                state.descriptors.insert(entry)
                 return true
             }
         }
@@ -30,15 +41,15 @@ extension TimerLoop {
         source.attachment.detach(from: self) {
             state.withLock { state in
                 guard let index = state.modes.known(mode),
-                    var entry = state.descriptors.entries[source.attachment.id],
-                    entry.modes.contains(index)
+                    var entry = state.descriptors.entries[source.attachment.id]
                 else { return false }
-                entry.modes.remove(index)
-                state.modes.removeMember(from: index)
-                state.descriptors.entries[source.attachment.id] = entry
-                state.descriptors.hasChanged = true
-                if entry.modes.isEmpty { _ = state.descriptors.remove(id: source.attachment.id) }
-                return entry.modes.isEmpty
+                let former = entry.modes
+                entry.modes = state.modes.removing(index, from: former)
+                state.modes.moveMember(from: former, to: entry.modes)
+                state.descriptors.insert(entry)
+                let isOut = state.modes.isEmpty(entry.modes)
+                if isOut { _ = state.descriptors.remove(id: source.attachment.id) }
+                return isOut
             }
         }
         unwatchStale()
@@ -51,14 +62,14 @@ extension TimerLoop {
             guard let index = state.modes.known(mode),
                 let entry = state.descriptors.entries[source.attachment.id]
             else { return false }
-            return entry.modes.intersects(state.modes.served(in: index))
+            return state.modes.contains(entry.modes, index)
         }
     }
 
     func forget(_ source: LoopSource) {
         let mustWake = state.withLock { state in
             if let entry = state.descriptors.remove(id: source.attachment.id) {
-                state.modes.removeMember(from: entry.modes)
+                state.modes.moveMember(from: entry.modes, to: ModeTable.nowhere)
             }
             return state.mustWakeNow()
         }
@@ -78,33 +89,36 @@ extension TimerLoop {
 
     /// Brings what libevent watches up to date. Sources that the kernel refuses become invalid.
     func updateWatches() {
-        let refused = state.withLock { $0.descriptors.update(waiter, servedBy: $0.served) }
+        let refused = state.withLock { $0.descriptors.update(waiter, $0.served, $0.modes) }
         for source in refused { source.invalidate() }
     }
 
     /// What the last wait or poll found, apart from edges, which are kept until they are told.
-    func takeReady() -> [hrt_ready] {
+    func takeReady() -> ReadyDescriptors {
         let ready = waiter.takeReady()
-        if ready.isEmpty { return [] }
+        if ready.isEmpty { return ReadyDescriptors() }
         return state.withLock { state in
             let levels = state.descriptors.noteEdges(ready)
             waiter.mayHaveEdges = state.descriptors.hasEdges
-            return levels
+            return ReadyDescriptors(found: levels, look: waiter.looks)
         }
     }
 
     /// Calls the handlers of ready descriptors: of all, or of the first alone; the others come in the next pass. True if
     /// there was any.
-    func serveDescriptors(_ ready: [hrt_ready], onlyFirst: Bool) -> Bool {
+    func serveDescriptors(_ ready: ReadyDescriptors, onlyFirst: Bool) -> Bool {
         var hasCalled = serveEdges(onlyFirst: onlyFirst)
-        for ready in ready where !(hasCalled && onlyFirst) {
+        let look = ready.look
+        for ready in ready.found where !(hasCalled && onlyFirst) {
             let source = state.withLock { state -> LoopSource? in
-                guard let entry = state.descriptors.entries[ready.tag], entry.modes.intersects(state.served) else {
-                    return nil
-                }
+                guard let entry = state.descriptors.entries[ready.tag], state.serves(entry.modes) else { return nil }
                 return entry.source
             }
-            if let source, call(source, ready.events) { hasCalled = true }
+            guard let source else { continue }
+            var events = LoopSource.Events(rawValue: ready.events)
+            // A nested run has looked since, and may have drained the descriptor: a handler that reads would hang.
+            if waiter.looks != look { events = waiter.look(at: source.descriptor, for: source.events) }
+            if !events.isEmpty, call(source, events.rawValue) { hasCalled = true }
         }
         return hasCalled
     }
@@ -120,7 +134,7 @@ extension TimerLoop {
     private func takeEdge() -> (source: LoopSource, events: UInt32)? {
         state.withLock { state in
             defer { waiter.mayHaveEdges = state.descriptors.hasEdges }
-            return state.descriptors.takeEdge(servedBy: state.served)
+            return state.descriptors.takeEdge(state.served, state.modes)
         }
     }
 
@@ -129,4 +143,11 @@ extension TimerLoop {
         handler(source, LoopSource.Events(rawValue: events))
         return true
     }
+}
+
+/// The descriptors that one look found ready, level-triggered ones alone.
+struct ReadyDescriptors {
+    var found: [hrt_ready] = []
+    /// Which look that was: later ones make it old.
+    var look = 0
 }

@@ -17,9 +17,7 @@ import Synchronization
 /// nothing pending there are no wake-ups. It takes four descriptors, however many modes it has; where the process has none
 /// left its timers work all the same, on a futex. They are freed with the last reference to the loop.
 public final class TimerLoop: Sendable {
-    let time: TimeBase
-    let waiter: LoopWaiter
-    let state = Locked(LoopState())
+    let core: LoopCore
     /// Activities that some observer was added for: lets a pass without observers go without the lock.
     let observed = Atomic<UInt32>(0)
     let delayed = Locked(DelayedPerforms())
@@ -30,8 +28,7 @@ public final class TimerLoop: Sendable {
 
     private init(owner: Owner, time: TimeBase, waiter: LoopWaiter = LoopWaiter()) {
         self.owner = Locked(owner)
-        self.time = time
-        self.waiter = waiter
+        core = LoopCore(time: time, waiter: waiter)
     }
 
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
@@ -66,13 +63,21 @@ public final class TimerLoop: Sendable {
 
     deinit {
         end()
+        // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.
+        if waiter.isHosted { waiter.leaveHost() }
+    }
+
+    var time: TimeBase { core.time }
+    var waiter: LoopWaiter { core.waiter }
+    var state: Locked<LoopState> {
+        @inline(__always) _read { yield core.state }
     }
 
     /// What the loop's clock reads now.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
 
     /// How many timers the loop holds: added, and neither invalidated nor fired for the last time.
-    public var liveTimers: Int { state.withLock { $0.timers.count } }
+    public var liveTimers: Int { state.withLock { $0.schedule.count } }
 
     /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
     func end() {
@@ -81,12 +86,12 @@ public final class TimerLoop: Sendable {
             state.modes.removeAllMembers()
             for index in state.runs.indices { state.runs[index].isStopped = true }
             return (
-                timers: state.endTimers(), sources: state.descriptors.removeAll(waiter),
+                timers: state.endTimers(), sources: state.descriptors.removeAll(core.waiter),
                 triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),
                 blocks: state.performs.removeAll()
             )
         }
-        for record in held.timers { record.timer.invalidate() }
+        for timer in held.timers { timer.invalidate() }
         held.sources.forEach { $0.invalidate() }
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }

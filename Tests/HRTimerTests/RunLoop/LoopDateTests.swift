@@ -4,7 +4,7 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// Foundation's `Date` at the face. The wall clock is the kernel's also where the loop's own clock is frozen.
+/// Foundation's `Date` at the face. The wall clock is the virtual one, but for timers that are in no loop yet.
 @Suite struct LoopDateTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -12,6 +12,12 @@ import Testing
 
     init() {
         loop = TimerLoop(time: time.base)
+    }
+
+    /// What the virtual wall clock reads, so many seconds from now.
+    private func wall(_ seconds: Double = 0) -> Date {
+        let now_ns = time.wallNow.nanoseconds
+        return Date(timeIntervalSince1970: Double(now_ns / 1_000_000_000) + Double(now_ns % 1_000_000_000) / 1e9 + seconds)
     }
 
     private func timer(_ date: Date, interval: Double = 0, repeats: Bool = false) -> LoopTimer {
@@ -28,7 +34,7 @@ import Testing
         TimerLoop().add(timer, forMode: .default)
         let other = self.timer(date)
         loop.add(other, forMode: .default)
-        #expect(abs(other.fireDate.timeIntervalSince(date)) < 1)
+        #expect(other.fireDate == date)
     }
 
     @Test("distantFuture never fires and reads back as it is (CF: 2129), and a nearer date resumes the timer")
@@ -38,7 +44,7 @@ import Testing
         #expect(timer.fireDate == .distantFuture)
         loop.run(until: time.now.advanced(by: .seconds(1_000_000_000)))
         #expect(log.count == 0)
-        timer.fireDate = Date(timeIntervalSinceNow: 5)
+        timer.fireDate = wall(5)
         let due = time.now.advanced(by: .seconds(6))
         loop.run(until: due)
         #expect(log.count == 1)
@@ -47,8 +53,9 @@ import Testing
 
     @Test("A past date, distantPast too, fires once in the first pass; a repeating timer's grid begins then")
     func past() {
-        for date in [Date(timeIntervalSinceNow: -3600), .distantPast] {
+        for date in [-3600.0, nil] {
             let other = LoopDateTests()
+            let date = date.map { other.wall($0) } ?? .distantPast
             let timer = other.timer(date, interval: 1, repeats: true)
             other.loop.add(timer, forMode: .default)
             other.loop.run(until: other.time.now)
@@ -72,12 +79,12 @@ import Testing
 
     @Test("On an invalid timer setting a date does nothing: it goes on telling what it fired for")
     func setOnInvalid() {
-        let timer = timer(Date(timeIntervalSinceNow: 5))
+        let timer = timer(wall(5))
         loop.add(timer, forMode: .default)
         loop.run()
         #expect(!timer.isValid)
-        timer.fireDate = Date(timeIntervalSinceNow: 1_000_000)
-        #expect(timer.fireDate.timeIntervalSinceNow < 1000)
+        timer.fireDate = wall(1_000_000)
+        #expect(timer.fireDate == wall())
     }
 
     @Test("Infinite dates are the ends of time")
@@ -104,5 +111,57 @@ import Testing
         #expect(loop.run(mode: .default, before: Date.distantFuture))
         #expect(log.count == 1)
         #expect(!loop.run(mode: .default, before: Date.distantFuture))
+    }
+
+    @Test("A date reads the same each time, in and out of a loop, and dates of a grid are intervals apart")
+    func stable() {
+        let real = TimerLoop()
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in }
+        let dates = (0..<1000).map { _ in timer.fireDate }
+        #expect(Set(dates).count == 1)
+        real.add(timer, forMode: .default)
+        let added = (0..<1000).map { _ in timer.fireDate }
+        #expect(Set(added).count == 1)
+        let (instant, date) = (timer.fireInstant, timer.fireDate)
+        real.run(mode: .default, before: .now.advanced(by: .milliseconds(5)))
+        let passed = instant.duration(to: timer.fireInstant) / .seconds(1)
+        #expect(passed > 0)
+        // A double of seconds is exact to 0.12 µs.
+        #expect(abs(timer.fireDate.timeIntervalSince(date) - passed) < 0.000_000_5)
+        timer.invalidate()
+    }
+
+    @Test("On a virtual time dates are on its wall clock: given, told, and as limits")
+    func virtualWall() {
+        let timer = timer(wall(2), interval: 1, repeats: true)
+        loop.add(timer, forMode: .default)
+        #expect(timer.fireInstant == time.now.advanced(by: .seconds(2)))
+        loop.run(until: wall(4))
+        #expect(log.count == 3)
+        #expect(timer.fireDate == wall(1))
+        #expect(loop.limitDate(forMode: .default) == wall(1))
+        timer.fireInstant = time.now.advanced(by: .seconds(7))
+        #expect(timer.fireDate == wall(7))
+        // The timer stays where it is, and the clock says something else now.
+        time.setWall(to: WallInstant(nanoseconds: time.wallNow.nanoseconds + 3_600_000_000_000))
+        #expect(timer.fireDate == wall(7))
+        #expect(timer.fireInstant == time.now.advanced(by: .seconds(7)))
+    }
+
+    @Test("The first interval counts from the making by the time that was named, and from the adding on another", arguments: [true, false])
+    func grid(isNamed: Bool) {
+        let start = time.now
+        let interval = Duration.seconds(2)
+        let timer =
+            isNamed
+            ? LoopTimer(timeInterval: interval, repeats: true, time: time.base) { _ in }
+            : LoopTimer(timeInterval: interval, repeats: true) { _ in }
+        time.advance(by: .seconds(0.5))
+        loop.add(timer, forMode: .default)
+        #expect(timer.fireInstant == start.advanced(by: .seconds(isNamed ? 2 : 2.5)))
+        let seconds = LoopTimer(timeInterval: 2.0, repeats: true, time: time.base) { _ in }
+        time.advance(by: .seconds(0.5))
+        loop.add(seconds, forMode: .default)
+        #expect(seconds.fireInstant == start.advanced(by: .seconds(2.5)))
     }
 }

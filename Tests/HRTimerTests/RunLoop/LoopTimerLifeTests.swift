@@ -138,7 +138,7 @@ import Testing
         #expect(log.count == 3)
     }
 
-    @Test("A loop that has ended takes nothing, and what it refused is free for another loop")
+    @Test("What is added to a loop that has ended becomes invalid, and is freed")
     func endedLoop() throws {
         let worker = try LoopWorker(time: time.base) { _ in }
         while !worker.isFinished { sched_yield() }
@@ -146,14 +146,22 @@ import Testing
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [log] _ in log.append("timer") }
         let trigger = LoopTrigger { [log] _ in log.append("trigger") }
         let observer = LoopObserver(activities: .entry) { [log] _, _ in log.append("observer") }
+        let canaries = Canaries()
+        let holder = LoopTimer(timeInterval: .seconds(1), repeats: true) { [canary = canaries.make()] _ in
+            withExtendedLifetime(canary) {}
+        }
+        ended.add(holder, forMode: .default)
+        #expect(canaries.count == 0)
         for loop in [ended, loop] {
             loop.add(timer, forMode: .default)
             loop.add(trigger, forMode: .default)
             loop.add(observer, forMode: .default)
         }
+        #expect(!timer.isValid && !trigger.isValid && !observer.isValid)
         trigger.signal()
-        loop.run(until: at(2))
-        #expect(log.all == ["observer", "trigger", "timer"])
+        #expect(loop.liveTimers == 0)
+        #expect(!loop.run(mode: .default, before: at(2)))
+        #expect(log.all == [])
     }
 
     @Test("A delayed perform of a loop that has ended, or in no mode, holds no target")

@@ -25,7 +25,7 @@ import Testing
     private func timer(
         every interval: Duration,
         repeats: Bool = true,
-        policy: MissedTickPolicy = .merge,
+        policy: MissedTickPolicy = .mergeToGrid,
         then block: @escaping LoopTimer.Handler = { _ in }
     ) -> LoopTimer {
         let timer = LoopTimer(timeInterval: interval, repeats: repeats, policy: policy) { [calls, self] timer in
@@ -160,7 +160,7 @@ import Testing
         "Each policy does with three missed ticks what its picture shows",
         arguments: zip(
             MissedTickPolicy.allCases,
-            [[1, 5, 6], [1, 4.5, 4.5, 4.5, 5, 6], [1, 5, 6], [1, 5.5]] as [[Double]]
+            [[1, 4.5, 5, 6], [1, 5, 6], [1, 4.5, 4.5, 4.5, 5, 6], [1, 5, 6], [1, 5.5]] as [[Double]]
         )
     )
     func policies(_ policy: MissedTickPolicy, _ expected: [Double]) {

@@ -15,8 +15,8 @@ import Testing
         private var timers: [LoopTimer] = []
 
         init() {
-            state.precision = .precise
-            state.hostIndex = state.modes.index(of: .default)
+            state.schedule.precision = .precise
+            run(.default)
         }
 
         mutating func add(_ name: String, _ deadline_ns: Int64, mode: TimerLoop.Mode = .default) -> TimerToken {
@@ -29,14 +29,24 @@ import Testing
         }
 
         mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-            state.arm(token, .init(deadline_ns: deadline_ns, tolerance_ns: 0, isPrecise: false))
+            state.arm(token, deadline_ns, .init())
         }
+
+        mutating func run(_ mode: TimerLoop.Mode) {
+            state.runs = [LoopState.Run(mode: mode, index: state.modes.index(of: mode))]
+        }
+
+        mutating func prepare(at deadline_ns: Int64) {
+            _ = state.prepareCall(at: deadline_ns, isBegun: false)
+        }
+
+        var nextWake: TimerSchedule.Wake { state.nextWake }
 
         /// What the loop would fire at that instant.
         mutating func fire(at now_ns: Int64) -> [String] {
-            state.collectDue(now_ns: now_ns)
+            state.beginPass(now_ns: now_ns)
             var fired: [String] = []
-            while let timer = state.popDue() { fired.append(names[ObjectIdentifier(timer)] ?? "?") }
+            while let call = state.nextCall(now_ns: now_ns) { fired.append(names[ObjectIdentifier(call.timer)] ?? "?") }
             return fired
         }
     }
@@ -45,14 +55,14 @@ import Testing
     func notEarly() {
         var loop = Fixture()
         _ = loop.add("one", Self.deadline_ns)
-        loop.state.prepareDue(at: Self.deadline_ns)
+        loop.prepare(at: Self.deadline_ns)
         #expect(loop.fire(at: Self.deadline_ns - 1) == [])
-        #expect(loop.state.nextWake.at_ns == Self.deadline_ns)
-        loop.state.precision = .normal
-        #expect(loop.state.nextWake.at_ns == Self.deadline_ns)
-        #expect(loop.state.nextWake.spinBudget != nil)
+        #expect(loop.nextWake.at_ns == Self.deadline_ns)
+        loop.state.schedule.precision = .normal
+        #expect(loop.nextWake.at_ns == Self.deadline_ns)
+        #expect(loop.nextWake.isPrecise)
         #expect(loop.fire(at: Self.deadline_ns) == ["one"])
-        #expect(loop.state.nextWake.at_ns == .max)
+        #expect(loop.nextWake.at_ns == .max)
     }
 
     @Test("Order is by deadline, then by arming, whatever was armed while the loop spun", arguments: [0, 5000])
@@ -61,7 +71,7 @@ import Testing
         _ = loop.add("first", Self.deadline_ns)
         _ = loop.add("second", Self.deadline_ns)
         _ = loop.add("later", Self.deadline_ns + 5000)
-        loop.state.prepareDue(at: Self.deadline_ns)
+        loop.prepare(at: Self.deadline_ns)
         _ = loop.add("third", Self.deadline_ns)
         _ = loop.add("earlier", Self.deadline_ns - 5)
         let expected = ["earlier", "first", "second", "third"] + (lateness_ns == 0 ? [] : ["later"])
@@ -72,10 +82,10 @@ import Testing
     func broken() {
         var loop = Fixture()
         _ = loop.add("prepared", Self.deadline_ns)
-        loop.state.prepareDue(at: Self.deadline_ns)
+        loop.prepare(at: Self.deadline_ns)
         _ = loop.add("earlier", Self.deadline_ns - 100)
-        #expect(loop.state.nextWake.at_ns == Self.deadline_ns - 100)
-        loop.state.prepareDue(at: Self.deadline_ns - 100)
+        #expect(loop.nextWake.at_ns == Self.deadline_ns - 100)
+        loop.prepare(at: Self.deadline_ns - 100)
         #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
         #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
     }
@@ -87,7 +97,7 @@ import Testing
         let later = loop.add("later", Self.deadline_ns)
         let earlier = loop.add("earlier", Self.deadline_ns)
         let same = loop.add("same", Self.deadline_ns)
-        loop.state.prepareDue(at: Self.deadline_ns)
+        loop.prepare(at: Self.deadline_ns)
         _ = loop.state.removeTimer(removed)
         loop.arm(later, Self.deadline_ns + 50)
         loop.arm(earlier, Self.deadline_ns - 50)
@@ -104,12 +114,12 @@ import Testing
         var loop = Fixture()
         _ = loop.add("modal", Self.deadline_ns, mode: .modal)
         _ = loop.add("default", Self.deadline_ns)
-        loop.state.prepareDue(at: Self.deadline_ns)
-        loop.state.hostIndex = loop.state.modes.index(of: .modal)
+        loop.prepare(at: Self.deadline_ns)
+        loop.run(.modal)
         #expect(loop.fire(at: Self.deadline_ns - 1) == [])
-        loop.state.hostIndex = loop.state.modes.index(of: .default)
+        loop.run(.default)
         #expect(loop.fire(at: Self.deadline_ns) == ["default"])
-        loop.state.hostIndex = loop.state.modes.index(of: .modal)
+        loop.run(.modal)
         #expect(loop.fire(at: Self.deadline_ns + 500) == ["modal"])
     }
 }

@@ -1,0 +1,37 @@
+import HRTimerCore
+import Synchronization
+
+/// What a loop and its timers share, so that a timer needs no weak reference to its loop: a timer in a loop holds this, until
+/// the loop lets go of the timer, at the latest when it ends.
+final class LoopCore: Sendable {
+    let time: TimeBase
+    let waiter: LoopWaiter
+    let state = Locked(LoopState())
+    /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the lock;
+    /// whatever a pass misses keeps the loop from sleeping.
+    private let posted = Atomic<UInt32>(0)
+
+    struct Posted: OptionSet {
+        let rawValue: UInt32
+        static let blocks = Posted(rawValue: 1)
+        static let triggers = Posted(rawValue: 2)
+    }
+
+    init(time: TimeBase, waiter: LoopWaiter) {
+        self.time = time
+        self.waiter = waiter
+    }
+
+    func post(_ what: Posted) {
+        posted.bitwiseOr(what.rawValue, ordering: .relaxed)
+    }
+
+    func hasPosted(_ what: Posted) -> Bool {
+        posted.load(ordering: .relaxed) & what.rawValue != 0
+    }
+
+    /// Under the lock, when there is none of it.
+    func clear(_ what: Posted) {
+        posted.bitwiseAnd(~what.rawValue, ordering: .relaxed)
+    }
+}

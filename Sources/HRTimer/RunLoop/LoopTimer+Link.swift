@@ -1,0 +1,125 @@
+import HRTimerCore
+
+extension LoopTimer {
+    /// The loop that a timer is in, and its place there. The loop may have let go of the timer already: then the token is stale.
+    struct Link: Sendable {
+        var core: LoopCore?
+        var token = TimerToken.stale
+    }
+}
+
+// The two locks: first the link's, then the loop's.
+extension LoopTimer {
+    /// Calls `body` with the locks held that guard the state.
+    func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        link.withLock { link in
+            guard let core = link.core else { return body(&state) }
+            return core.state.withLock { _ in body(&state) }
+        }
+    }
+
+    /// The same, told the time of the timer's loop, or the kernel's.
+    func withState<Result>(_ body: (inout State, TimeBase) -> Result) -> Result {
+        link.withLock { link in
+            guard let core = link.core else { return body(&state, .kernel) }
+            return core.state.withLock { _ in body(&state, core.time) }
+        }
+    }
+
+    /// Changes what decides about the next call, and has the loop know. `body` is told the time of the timer's loop.
+    func update(_ body: (inout State, TimeBase?) -> Void) {
+        let toWake = link.withLock { link -> LoopCore? in
+            guard let core = link.core else {
+                body(&state, nil)
+                return nil
+            }
+            return core.state.withLock { loop in
+                let isCalledOff = loop.callOffPrepared(link.token)
+                body(&state, core.time)
+                return rearm(link.token, &loop) || isCalledOff ? core : nil
+            }
+        }
+        toWake?.waiter.wake()
+    }
+
+    /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
+    private func rearm(_ token: TimerToken, _ loop: inout LoopState) -> Bool {
+        guard !state.isFiring, loop.schedule.isLive(token) else { return false }
+        loop.arm(token, state.deadline_ns, state.asked)
+        return loop.schedule.mustWake(for: token, state.deadline_ns)
+    }
+
+    func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
+        let core = loop.core
+        var released: ReleasedTimer?
+        let mustWake = link.withLock { link -> Bool in
+            if link.core == nil {
+                guard state.handler != nil else { return false }
+                return core.state.withLock { loop in
+                    if loop.isEnded {
+                        released = state.takeReferences()
+                        return false
+                    }
+                    link.token = loop.addTimer(self, to: mode)
+                    link.core = core
+                    state.settle(core.time)
+                    return rearm(link.token, &loop)
+                }
+            }
+            guard link.core === core else { return false }
+            return core.state.withLock { loop in
+                guard loop.schedule.isLive(link.token) else { return false }
+                let isCalledOff = loop.callOffPrepared(link.token)
+                loop.addMode(mode, to: link.token)
+                return loop.mustWakeNow() || isCalledOff
+            }
+        }
+        if mustWake { core.waiter.wake() }
+        withExtendedLifetime(released) {}
+    }
+
+    func detach(from loop: TimerLoop, _ mode: TimerLoop.Mode) {
+        let core = loop.core
+        var mustWake = false
+        let released = link.withLock { link -> LoopTimer? in
+            guard link.core === core else { return nil }
+            let released = core.state.withLock { loop -> LoopTimer? in
+                let isCalledOff = loop.callOffPrepared(link.token)
+                let released = loop.removeTimer(link.token, from: mode)
+                mustWake = loop.mustWakeToEnd() || isCalledOff
+                return released
+            }
+            if released != nil { link = Link() }
+            return released
+        }
+        if mustWake { core.waiter.wake() }
+        withExtendedLifetime(released) {}
+    }
+
+    var isInLoop: Bool { link.withLock { $0.core != nil } }
+
+    func isIn(_ loop: TimerLoop, mode: TimerLoop.Mode) -> Bool {
+        link.withLock { link in
+            guard link.core === loop.core else { return false }
+            return loop.core.state.withLock { loop in
+                guard loop.schedule.isLive(link.token), let index = loop.modes.known(mode) else { return false }
+                return loop.modes.contains(loop.records[link.token.slot].modes, index)
+            }
+        }
+    }
+
+    /// The loop has let go of the timer, which has fired for the last time.
+    func leave(_ core: LoopCore, _ token: TimerToken) {
+        link.withLock { link in
+            if link.core === core, link.token == token { link = Link() }
+        }
+    }
+
+    /// The loop's call has ended, and the timer is in the loop no more. What the handler set counts from now on, in another loop
+    /// that left it alone until now, or when it is added to one.
+    func endCallElsewhere(now_ns: Int64) {
+        var hasEnded = false
+        update { state, _ in hasEnded = !state.endCall(now_ns: now_ns) }
+        if hasEnded { invalidate() }
+    }
+}

@@ -1,0 +1,73 @@
+public import HRTimerCore
+
+extension LoopTimer {
+    /// True until `invalidate()`, or until the handler of a timer that does not repeat has returned.
+    public var isValid: Bool { withState { $0.handler != nil } }
+
+    /// The interval, zero for a timer that does not repeat.
+    public var interval: Duration { .nanoseconds(withState { $0.repetition.interval_ns }) }
+
+    /// What happens to ticks that were missed.
+    public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
+
+    /// Nominal deadlines without a call of their own, as the present or latest call saw them: those that passed during the
+    /// handler before, and if this call was late those after its own deadline.
+    public var missedTicks: Int { withState { $0.missedTicks } }
+
+    /// What the timer was made with; nil once it is invalid.
+    public var userInfo: (any Sendable)? { withState { $0.userInfo } }
+
+    /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
+    ///
+    /// Setting it moves the next call, and the grid of a repeating timer with it: ticks that were missed before no longer count. A
+    /// past instant counts as now. Inside the
+    /// handler it takes the place of the deadline that would come next. `distantFuture` pauses the timer. A timer that does
+    /// not repeat still becomes invalid after the handler that is running; on an invalid one it does nothing.
+    public var fireInstant: MonotonicInstant {
+        get { MonotonicInstant(nanoseconds: withState { $0.shownDeadline_ns }) }
+        set {
+            update { state, time in
+                if let time {
+                    _ = state.move(to: max(newValue.nanoseconds, time.now_ns), origin: .settled)
+                } else {
+                    _ = state.move(to: newValue.nanoseconds, origin: .instant(isPast: newValue < .now))
+                }
+            }
+        }
+    }
+
+    /// How much later than its deadline a call may come, in seconds, so that it can share a wake-up with others. Never
+    /// earlier; the grid does not move. Zero at first, as are negative values and NaN; at most half the interval if the timer
+    /// repeats. A tenth of the interval is a good rule where the moment does not matter; see `precision` for when it counts.
+    public var tolerance: Double {
+        get { Double(withState { $0.tolerance_ns }) / 1e9 }
+        set {
+            let asked_ns = Duration(roundingUpSeconds: newValue)?.nanosecondsRoundedUp ?? 0
+            update { state, _ in
+                state.tolerance_ns = state.repetition.tolerance_ns(asked: asked_ns)
+            }
+        }
+    }
+
+    /// Ends the timer: takes it out of its loop and frees the handler and the user information. Idempotent.
+    ///
+    /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on. A timer that is
+    /// due in the same pass but invalidated by an earlier handler does not fire.
+    public func invalidate() {
+        var toWake: LoopCore?
+        let released = link.withLock { link -> ReleasedTimer in
+            guard let core = link.core else { return state.takeReferences() }
+            let token = link.token
+            link = Link()
+            return core.state.withLock { loop in
+                let isCalledOff = loop.callOffPrepared(token)
+                var released = state.takeReferences()
+                released.timer = loop.removeTimer(token)
+                if isCalledOff || loop.mustWakeToEnd() { toWake = core }
+                return released
+            }
+        }
+        toWake?.waiter.wake()
+        withExtendedLifetime(released) {}
+    }
+}

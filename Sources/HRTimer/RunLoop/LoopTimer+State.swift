@@ -1,0 +1,139 @@
+import HRTimerCore
+
+extension LoopTimer {
+    /// What a timer is, in a loop and out of one.
+    struct State: Sendable {
+        /// Nil once the timer is invalid.
+        var handler: Handler?
+        var userInfo: (any Sendable)?
+        var deadline_ns: Int64
+        var origin: Origin
+        var repetition: Repetition
+        var tolerance_ns: Int64 = 0
+        /// Nil for the loop's own.
+        var precision: TimerPrecision?
+        /// The loop is inside the handler.
+        var isFiring = false
+        /// The deadline was set while the loop was inside the handler.
+        var isMoved = false
+        var lastFired_ns: Int64?
+        /// Ticks that no call has told yet, and those that the present or latest call tells.
+        var untoldTicks = 0
+        var missedTicks = 0
+        /// What follows the call that runs, unless the timer is moved.
+        var ticksAfter = TickCount(deadline_ns: .max)
+        var date = FireDate()
+
+        init(
+            handler: Handler?,
+            userInfo: (any Sendable)?,
+            deadline_ns: Int64,
+            origin: Origin,
+            repetition: Repetition
+        ) {
+            self.handler = handler
+            self.userInfo = userInfo
+            self.deadline_ns = deadline_ns
+            self.origin = origin
+            self.repetition = repetition
+        }
+
+        /// The next deadline, or of an invalid timer the one it fired for last.
+        var shownDeadline_ns: Int64 { handler == nil ? lastFired_ns ?? deadline_ns : deadline_ns }
+    }
+
+    /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
+    enum Origin: Sendable {
+        /// One interval after the timer was made by a clock, nil for the kernel's; a loop on another one counts it anew.
+        case interval(ns: Int64, clock: ObjectIdentifier?)
+        /// An instant that had passed, or not, when it was given.
+        case instant(isPast: Bool)
+        /// The same for an instant of the wall clock.
+        case date(wall_ns: Int64, isPast: Bool)
+        /// The loop's own clock was asked already.
+        case settled
+    }
+}
+
+extension LoopTimer.State {
+    /// What the loop is asked for.
+    var asked: TimerSchedule.Asked {
+        TimerSchedule.Asked(
+            tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
+            isPrecise: precision == .precise
+        )
+    }
+
+    /// The deadline by the clock of the loop that the timer is added to.
+    mutating func settle(_ time: TimeBase) {
+        switch (origin, time.virtual) {
+        case (.interval(let interval_ns, let clock), let virtual) where clock != virtual.map { ObjectIdentifier($0) }:
+            deadline_ns = time.now_ns.addingSaturating(interval_ns)
+        case (.date(let wall_ns, _), .some):
+            deadline_ns = max(time.instant_ns(wall_ns: wall_ns), time.now_ns)
+            date.settle(to: deadline_ns, wall_ns: wall_ns)
+        case (.instant(isPast: true), nil), (.date(_, isPast: true), nil), (.instant, .some):
+            deadline_ns = max(deadline_ns, time.now_ns)
+        default: break
+        }
+        origin = .settled
+    }
+
+    /// Sets the next deadline. The origin counts only as long as there is no loop. False if the timer is invalid.
+    mutating func move(to deadline_ns: Int64, origin: LoopTimer.Origin) -> Bool {
+        guard handler != nil else { return false }
+        isMoved = isFiring
+        // A new grid, of which no tick has passed; inside the handler `endCall` sees to that.
+        if !isFiring { untoldTicks = 0 }
+        self.deadline_ns = deadline_ns
+        self.origin = origin
+        date = LoopTimer.FireDate()
+        return true
+    }
+
+    /// What a user's code may be freed with: to be let go without a lock. The timer is invalid from now on.
+    mutating func takeReferences() -> ReleasedTimer {
+        ReleasedTimer(timer: nil, handler: handler.take(), userInfo: userInfo.take())
+    }
+}
+
+// What a repeating timer does about its deadlines.
+extension LoopTimer.State {
+    /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
+    /// then.
+    mutating func beginCall(now_ns: Int64) -> LoopTimer.Handler? {
+        var ticks = TickCount(deadline_ns: deadline_ns, untold: untoldTicks)
+        guard let told = repetition.begin(&ticks, now_ns: now_ns) else {
+            deadline_ns = ticks.deadline_ns
+            untoldTicks = ticks.untold
+            return nil
+        }
+        isFiring = true
+        isMoved = false
+        lastFired_ns = deadline_ns
+        missedTicks = told
+        ticksAfter = ticks
+        return handler
+    }
+
+    /// As if the call had not begun.
+    mutating func callOff(_ call: PreparedCall) {
+        isFiring = false
+        lastFired_ns = call.lastFired_ns
+        missedTicks = call.missedTicks
+    }
+
+    /// Ends the call and sets the next deadline. False if there is none.
+    mutating func endCall(now_ns: Int64) -> Bool {
+        isFiring = false
+        guard repetition.repeats, handler != nil else { return false }
+        if isMoved {
+            untoldTicks = 0
+        } else {
+            repetition.end(&ticksAfter, now_ns: now_ns)
+            deadline_ns = ticksAfter.deadline_ns
+            untoldTicks = ticksAfter.untold
+        }
+        return true
+    }
+}

@@ -1,0 +1,43 @@
+/// Modes of one loop, by their index: a word of bits, and more words for whoever has more than 64 modes.
+struct ModeSet: Sendable, Hashable {
+    private var first: UInt64 = 0
+    private var rest: [UInt64] = []
+
+    var isEmpty: Bool { first == 0 && rest.allSatisfy { $0 == 0 } }
+
+    @inline(__always)
+    func contains(_ index: Int) -> Bool {
+        if index < 64 { return index >= 0 && first >> index & 1 != 0 }
+        return word(index / 64) >> (index % 64) & 1 != 0
+    }
+
+    mutating func insert(_ index: Int) { setWord(index / 64, word(index / 64) | 1 << (index % 64)) }
+
+    mutating func remove(_ index: Int) { setWord(index / 64, word(index / 64) & ~(1 << (index % 64))) }
+
+    mutating func formUnion(_ other: ModeSet) {
+        first |= other.first
+        for (index, bits) in other.rest.enumerated() { setWord(index + 1, word(index + 1) | bits) }
+    }
+
+    mutating func subtract(_ other: ModeSet) {
+        first &= ~other.first
+        for (index, bits) in other.rest.enumerated() { setWord(index + 1, word(index + 1) & ~bits) }
+    }
+
+    private func word(_ index: Int) -> UInt64 {
+        if index == 0 { return first }
+        return index <= rest.count ? rest[index - 1] : 0
+    }
+
+    /// Without words of zeros at the end: equal sets are equal values.
+    private mutating func setWord(_ index: Int, _ bits: UInt64) {
+        if index == 0 {
+            first = bits
+            return
+        }
+        while rest.count < index { rest.append(0) }
+        rest[index - 1] = bits
+        while rest.last == 0 { rest.removeLast() }
+    }
+}

@@ -1,0 +1,146 @@
+import CHRTimer
+import HRTimerCore
+
+// One pass of a run.
+extension TimerLoop {
+    /// Blocks and triggers, then a wait, then timers and descriptors, then blocks again. Nil if the run goes on.
+    func pass(limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+        tell(.beforeTimers)
+        tell(.beforeSources)
+        performBlocks()
+        var hasServed = callTriggers(onlyFirst: returnsAfterSource)
+        if hasServed { performBlocks() }
+        var ready = ReadyDescriptors()
+        if hasServed || limit_ns < .max && limit_ns <= time.now_ns {
+            updateWatches()
+            _ = waiter.poll()
+            ready = takeReady()
+            fireDueTimers(beginPass())
+        } else {
+            tell(.beforeWaiting)
+            var call = sleep(limit_ns: limit_ns)
+            if call == nil {
+                // Before a handler can run the loop, which looks anew.
+                ready = takeReady()
+                tell(.afterWaiting)
+                call = beginPass()
+            }
+            fireDueTimers(call)
+        }
+        if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }
+        performBlocks()
+        if hasServed && returnsAfterSource { return .handledSource }
+        let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
+        return core.state.withLock { state in
+            if isPastLimit { return .timedOut }
+            guard let run = state.runs.last, !run.isStopped, !state.isEnded else { return .stopped }
+            return state.hasWork(in: run.index) ? nil : .finished
+        }
+    }
+
+    private func performBlocks() {
+        guard core.hasPosted(.blocks) else { return }
+        let blocks = core.state.withLock { state in
+            let index = state.served
+            let blocks = state.performs.take { state.modes.contains($0, index) }
+            if state.performs.isEmpty { core.clear(.blocks) }
+            return blocks
+        }
+        for block in blocks { block() }
+    }
+
+    /// Takes what is due, and begins the first call.
+    private func beginPass() -> TimerCall? {
+        let now_ns = time.now_ns
+        return core.state.withLock { state in
+            state.beginPass(now_ns: now_ns)
+            return state.nextCall(now_ns: now_ns)
+        }
+    }
+
+    /// Sleeps until there is something to do. Gives the first call if that is a timer's and nobody is to be told before.
+    private func sleep(limit_ns: Int64) -> TimerCall? {
+        let isTold = isObserved(.afterWaiting)
+        while true {
+            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0) }
+            for source in plan.refused { source.invalidate() }
+            guard let wake = plan.wake else { continue }
+            var prepared: TimerCall?
+            let found = sleep(until: wake, plan.spinBudget, isTold ? nil : { prepared = $0 })
+            let now_ns = time.now_ns
+            let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
+            let awake = core.state.withLock { state -> Awake in
+                // Before the observers of `afterWaiting`: what they add needs no wake.
+                state.schedule.stayAwake()
+                if let call = prepared {
+                    if found.isEmpty, state.confirmPrepared(call, now_ns: now_ns) { return Awake(isDue: true, call: call) }
+                    _ = state.callOffPrepared()
+                }
+                // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
+                // reason for a pass.
+                state.collectDue(now_ns: now_ns)
+                guard found.isEmpty, !isTold, state.hasOverdue(at: now_ns) else {
+                    return Awake(isDue: isOver || state.hasOverdue(at: now_ns), call: nil)
+                }
+                state.beginPass(now_ns: now_ns)
+                return Awake(isDue: true, call: state.nextCall(now_ns: now_ns))
+            }
+            if awake.isDue { return awake.call }
+        }
+    }
+
+    private struct Awake {
+        let isDue: Bool
+        let call: TimerCall?
+    }
+
+    private struct Plan {
+        /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of work
+        /// that others should not wait for.
+        var wake: TimerSchedule.Wake?
+        var spinBudget = 0.0
+        /// What cannot be watched.
+        var refused: [LoopSource] = []
+    }
+
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
+        let now = Plan(wake: TimerSchedule.Wake(at_ns: .min))
+        let refused = state.descriptors.update(core.waiter, state.served, state.modes)
+        if !refused.isEmpty { return Plan(wake: nil, refused: refused) }
+        // A block or a trigger may have been the last thing there was.
+        guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run.index) else {
+            return now
+        }
+        if core.hasPosted([.blocks, .triggers]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
+        let overdue_ns = state.overdueDeadline_ns
+        // Due in a run around this one, and not called yet; or a precise wait took it and was broken.
+        if overdue_ns < .max, overdue_ns <= time.now_ns { return now }
+        if state.tidy() { return Plan() }
+        var wake = state.nextWake
+        if limit_ns < wake.at_ns { wake = TimerSchedule.Wake(at_ns: limit_ns) }
+        state.schedule.sleep(until: wake)
+        return Plan(wake: wake, spinBudget: state.spinBudget)
+    }
+
+    /// `prepared` is given the call that was begun before its deadline; nil if none may be.
+    private func sleep(
+        until wake: TimerSchedule.Wake,
+        _ spinBudget: Double,
+        _ prepared: ((TimerCall?) -> Void)?
+    ) -> LoopWaiter.Found {
+        let until_ns = wake.at_ns
+        if until_ns == .min { return waiter.poll() }
+        guard let virtual = time.virtual else {
+            guard wake.isPrecise else { return waiter.wait(until: until_ns) }
+            return waiter.wait(until: until_ns, spinBudget: spinBudget) {
+                let call = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: prepared != nil) }
+                prepared?(call)
+            }
+        }
+        // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+        let found = waiter.poll()
+        guard found.isEmpty, virtual.now_ns < until_ns else { return found }
+        let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
+        return hasMoved ? waiter.poll() : waiter.wait(until: .max)
+    }
+}

@@ -1,0 +1,125 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What a pass found ready, and what a nested run made of it. A blocking read of what is drained would hang.
+@Suite(.serialized) struct LoopReadinessTests {
+    let ends: [Int32]
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        self.ends = ends
+    }
+
+    private func end() { ends.forEach { close($0) } }
+
+    private func write(_ text: String) { _ = Glibc.write(ends[1], text, text.utf8.count) }
+
+    /// Reads one byte from a descriptor that blocks.
+    private static func read(_ descriptor: Int32) -> String {
+        var byte: UInt8 = 0
+        return Glibc.read(descriptor, &byte, 1) == 1 ? String(UnicodeScalar(byte)) : "nothing"
+    }
+
+    @Test("A descriptor that a nested run has drained is not served again", arguments: [1, 2])
+    func drained(bytes: Int) throws {
+        let loop = TimerLoop()
+        let log = Recorder<String>()
+        let source = try LoopSource(descriptor: ends[0]) { [ends] _, _ in log.append(Self.read(ends[0])) }
+        try loop.add(source, forMode: .default)
+        let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
+            loop.run(mode: .default, before: .distantPast)
+            log.append("nested run ends")
+        }
+        loop.add(timer, forMode: .default)
+        write(String("ab".prefix(bytes)))
+        loop.run(mode: .default, before: .distantPast)
+        // What is still there is served by the pass that had found it.
+        #expect(log.all == ["a", "nested run ends"] + (bytes == 2 ? ["b"] : []))
+        end()
+    }
+
+    @Test("Of two sources of a descriptor the second is not called for what the first one's nested run drained")
+    func twoSources() throws {
+        let loop = TimerLoop()
+        let log = Recorder<String>()
+        let sources = try (0..<2).map { _ in
+            try LoopSource(descriptor: ends[0]) { [ends, loop] source, _ in
+                log.append(Self.read(ends[0]))
+                source.invalidate()
+                loop.run(mode: .default, before: .distantPast)
+            }
+        }
+        for source in sources { try loop.add(source, forMode: .default) }
+        write("ab")
+        loop.run(mode: .default, before: .distantPast)
+        #expect(log.all == ["a", "b"])
+        end()
+    }
+
+    @Test("A hang-up found before a nested run is served after it too, and a closed descriptor is not")
+    func hangUp() throws {
+        let loop = TimerLoop()
+        let log = Recorder<String>()
+        let source = try LoopSource(descriptor: ends[0]) { [ends] source, events in
+            log.append(Self.read(ends[0]))
+            #expect(events == .readable)
+            source.invalidate()
+        }
+        try loop.add(source, forMode: .default)
+        loop.perform(inModes: [.modal]) {}
+        let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
+            loop.run(mode: .modal, before: .distantPast)
+        }
+        loop.add(timer, forMode: .default)
+        close(ends[1])
+        loop.run(mode: .default, before: .distantPast)
+        #expect(log.all == ["nothing"])
+        close(ends[0])
+    }
+
+    @Test("A source that is triggered otherwise than one of the same descriptor is refused with EINVAL, and stays free")
+    func triggering() throws {
+        let loop = TimerLoop()
+        let level = try LoopSource(descriptor: ends[0]) { _, _ in }
+        let edge = try LoopSource(descriptor: ends[0], triggering: .edge) { _, _ in }
+        try loop.add(level, forMode: .default)
+        let refusal = #expect(throws: TimerError.self) { try loop.add(edge, forMode: .modal) }
+        #expect(refusal?.errorNumber == EINVAL)
+        #expect(refusal?.description.contains("descriptor \(ends[0]) edge-triggered") == true)
+        #expect(edge.isValid && level.isValid)
+        // Another loop has its own; here it may come when the other has gone.
+        try TimerLoop().add(edge, forMode: .default)
+        level.invalidate()
+        let again = try LoopSource(descriptor: ends[0], triggering: .edge) { _, _ in }
+        try loop.add(again, forMode: .default)
+        try loop.add(try LoopSource(descriptor: ends[0], triggering: .edge) { _, _ in }, forMode: .default)
+        #expect(throws: TimerError.self) {
+            try loop.add(try LoopSource(descriptor: ends[0]) { _, _ in }, forMode: .default)
+        }
+        again.invalidate()
+        end()
+    }
+
+    @Test("Sources keep to the rule of common modes: removed from .default they are in the others still")
+    func commonModes() throws {
+        let loop = TimerLoop()
+        let log = Recorder<String>()
+        let source = try LoopSource(descriptor: ends[0]) { [loop] _, _ in log.append(loop.currentMode!.rawValue) }
+        loop.addCommonMode(.modal)
+        try loop.add(source, forMode: .common)
+        loop.remove(source, forMode: .default)
+        write("a")
+        #expect(!loop.run(mode: .default, before: .distantPast))
+        #expect(loop.run(mode: .modal, before: .distantPast))
+        loop.addCommonMode(.eventTracking)
+        #expect(loop.contains(source, forMode: .eventTracking))
+        loop.remove(source, forMode: .common)
+        #expect(!loop.run(mode: .modal, before: .distantPast))
+        #expect(log.all == [TimerLoop.Mode.modal.rawValue])
+        end()
+    }
+}

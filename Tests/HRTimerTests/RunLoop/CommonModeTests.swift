@@ -1,0 +1,156 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// `.common` is a set of modes, as `CFRunLoopAddTimer`, `CFRunLoopRemoveTimer` and `CFRunLoopAddCommonMode` have it; triggers,
+/// observers and blocks alike. On frozen time.
+@Suite struct CommonModeTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        loop.addCommonMode(.eventTracking)
+    }
+
+    /// In which of the modes the three are; the same for all.
+    private struct Three {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in }
+        let trigger = LoopTrigger { _ in }
+        let observer = LoopObserver { _, _ in }
+
+        func add(_ loop: TimerLoop, _ mode: TimerLoop.Mode) {
+            loop.add(timer, forMode: mode)
+            loop.add(trigger, forMode: mode)
+            loop.add(observer, forMode: mode)
+        }
+
+        func remove(_ loop: TimerLoop, _ mode: TimerLoop.Mode) {
+            loop.remove(timer, forMode: mode)
+            loop.remove(trigger, forMode: mode)
+            loop.remove(observer, forMode: mode)
+        }
+
+        func modes(_ loop: TimerLoop) -> [TimerLoop.Mode] {
+            let all: [TimerLoop.Mode] = [.default, .eventTracking, .modal, .common]
+            let modes = all.filter { loop.contains(timer, forMode: $0) }
+            #expect(all.filter { loop.contains(trigger, forMode: $0) } == modes)
+            #expect(all.filter { loop.contains(observer, forMode: $0) } == modes)
+            return modes
+        }
+    }
+
+    @Test("Added for .common, removed from one mode: gone from that mode alone (CFRunLoopRemoveTimer)")
+    func removedFromOne() {
+        let three = Three()
+        three.add(loop, .common)
+        three.remove(loop, .default)
+        #expect(three.modes(loop) == [.eventTracking, .common])
+        #expect(!loop.run(mode: .default, before: time.now))
+        #expect(loop.run(mode: .eventTracking, before: time.now))
+    }
+
+    @Test("Added for .common and for a common mode, removed from .common: gone from all of them (CFRunLoopRemoveTimer)")
+    func removedFromCommon() {
+        let three = Three()
+        three.add(loop, .default)
+        three.add(loop, .modal)
+        three.add(loop, .common)
+        three.remove(loop, .common)
+        #expect(three.modes(loop) == [.modal])
+    }
+
+    @Test("Not added for .common, it is not removed by that (CFRunLoopRemoveTimer looks among the common items)")
+    func notCommon() {
+        let three = Three()
+        three.add(loop, .default)
+        three.remove(loop, .common)
+        #expect(three.modes(loop) == [.default])
+    }
+
+    @Test("A mode made common later gets the common items (CFRunLoopAddCommonMode), also those in no mode any more")
+    func madeCommonLater() {
+        let three = Three()
+        three.add(loop, .common)
+        three.remove(loop, .default)
+        three.remove(loop, .eventTracking)
+        #expect(three.modes(loop) == [.common])
+        #expect(!loop.run(mode: .eventTracking, before: time.now))
+        loop.addCommonMode(.modal)
+        loop.addCommonMode(.modal)
+        #expect(three.modes(loop) == [.modal, .common])
+        #expect(loop.run(mode: .modal, before: time.now))
+        three.remove(loop, .common)
+        #expect(three.modes(loop) == [])
+        #expect(loop.liveTimers == 0)
+        #expect(!loop.run(mode: .modal, before: time.now))
+    }
+
+    @Test("Counts stay right over all changes: what is gone keeps no mode running", arguments: [false, true])
+    func counts(isInvalidated: Bool) {
+        let three = Three()
+        three.add(loop, .default)
+        three.add(loop, .common)
+        let other = Three()
+        other.add(loop, .common)
+        loop.addCommonMode(.modal)
+        let third = Three()
+        third.add(loop, .common)
+        third.remove(loop, .modal)
+        if isInvalidated {
+            for three in [three, other, third] {
+                three.timer.invalidate()
+                three.trigger.invalidate()
+            }
+        } else {
+            for three in [three, other, third] { three.remove(loop, .common) }
+        }
+        for mode in [TimerLoop.Mode.default, .eventTracking, .modal] {
+            #expect(!loop.run(mode: mode, before: time.now))
+        }
+    }
+
+    @Test("A block for .common runs in a mode that became common before its turn")
+    func blocks() {
+        let log = Recorder<String>()
+        loop.perform(inModes: [.common]) { log.append("block") }
+        loop.addCommonMode(.modal)
+        loop.run(mode: .modal, before: time.now)
+        #expect(log.all == ["block"])
+    }
+
+    @Test("A common timer that is due comes in a mode made common by an earlier handler of a nested run")
+    func madeCommonInPass() {
+        let log = Recorder<String>()
+        let common = LoopTimer(fireAt: time.now, interval: .zero, repeats: false) { _ in log.append("common") }
+        let first = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
+            log.append("first")
+            loop.addCommonMode(.modal)
+            loop.run(mode: .modal, before: .distantPast)
+            log.append("nested run ends")
+        }
+        loop.add(first, forMode: .default)
+        loop.add(common, forMode: .common)
+        loop.run(until: .distantPast)
+        #expect(log.all == ["first", "common", "nested run ends"])
+    }
+
+    @Test("More than 64 modes: a timer in each, and in the common ones among them")
+    func manyModes() {
+        let modes = (0..<130).map { TimerLoop.Mode("mode \($0)") }
+        let counts = Recorder<Int>()
+        for (index, mode) in modes.enumerated() {
+            let timer = LoopTimer(fireAt: time.now, interval: .zero, repeats: false) { _ in counts.append(index) }
+            loop.add(timer, forMode: mode)
+        }
+        for mode in modes.suffix(3) { loop.addCommonMode(mode) }
+        let common = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in }
+        loop.add(common, forMode: .common)
+        #expect(loop.contains(common, forMode: modes[129]) && !loop.contains(common, forMode: modes[126]))
+        loop.remove(common, forMode: modes[128])
+        #expect(!loop.contains(common, forMode: modes[128]) && loop.contains(common, forMode: modes[127]))
+        for mode in modes.reversed() { loop.run(mode: mode, before: .distantPast) }
+        #expect(counts.all == Array((0..<130).reversed()))
+    }
+}

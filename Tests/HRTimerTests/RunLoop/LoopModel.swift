@@ -1,0 +1,177 @@
+import HRTimer
+
+/// What a loop's timers do, from the rules of `NSTimer` and `CFRunLoop` alone: lists that are sorted and searched anew for every
+/// question.
+final class LoopModel {
+    struct Timer {
+        var deadline: Int64
+        let interval: Int64
+        let policy: MissedTickPolicy
+        /// The order of armings; nil while there is none, as in its handler.
+        var arming: Int?
+        var modes: Set<String> = []
+        var isFiring = false
+        var isMoved = false
+        /// The last point of the grid that was called or counted.
+        var told: Int64 = 0
+        /// The next deadline if the handler that runs returns before that.
+        var following: Int64 = 0
+        var wasAdded = false
+    }
+
+    struct Call {
+        let name: Int
+        let deadline: Int64
+        let now: Int64
+        let missed: Int
+    }
+
+    private struct Run {
+        let mode: String
+        let limit: Int64
+        /// The time and the last arming when its pass began; nil before the first.
+        var pass: (now: Int64, arming: Int)?
+    }
+
+    var now: Int64 = 0
+    var timers: [Int: Timer] = [:]
+    private var commonModes: Set<String> = ["default"]
+    private var armings = 0
+    private var runs: [Run] = []
+    private(set) var calls = 0
+    private(set) var nestedCalls = 0
+    private(set) var starvedCalls = 0
+
+    private func arm(_ name: Int) {
+        guard let timer = timers[name], !timer.modes.isEmpty, !timer.isFiring else { return }
+        armings += 1
+        timers[name]?.arming = armings
+    }
+
+    // Modes: adding for .common adds to each common mode, now and later; removing from it takes out of all of them.
+
+    func add(_ name: Int, _ mode: String) {
+        guard let timer = timers[name] else { return }
+        timers[name]?.modes.formUnion(mode == "common" ? commonModes.union(["common"]) : [mode])
+        guard timer.modes.isEmpty else { return }
+        // What had passed when it was given counts as now; later its deadline waits, wherever it is.
+        if !timer.wasAdded { timers[name]!.deadline = max(timer.deadline, now) }
+        if !timer.wasAdded { timers[name]!.told = timers[name]!.deadline - timer.interval }
+        timers[name]!.wasAdded = true
+        arm(name)
+    }
+
+    func remove(_ name: Int, _ mode: String) {
+        guard let timer = timers[name], timer.modes.contains(mode) else { return }
+        timers[name]!.modes.subtract(mode == "common" ? commonModes.union(["common"]) : [mode])
+        if timers[name]!.modes.isEmpty { timers[name]!.arming = nil }
+    }
+
+    func makeCommon(_ mode: String) {
+        guard commonModes.insert(mode).inserted else { return }
+        for name in timers.keys where timers[name]!.modes.contains("common") { timers[name]!.modes.insert(mode) }
+    }
+
+    func move(_ name: Int, to deadline: Int64) {
+        guard let timer = timers[name] else { return }
+        // Out of a loop an instant is what it is until the timer is added.
+        timers[name]!.deadline = timer.modes.isEmpty ? deadline : max(deadline, now)
+        timers[name]!.told = timers[name]!.deadline - timer.interval
+        timers[name]!.isMoved = timer.isFiring
+        if timer.modes.isEmpty { timers[name]!.wasAdded = false }
+        arm(name)
+    }
+
+    func invalidate(_ name: Int) {
+        timers[name] = nil
+    }
+
+    // Runs.
+
+    private func hasTimers(_ mode: String) -> Bool { timers.values.contains { $0.modes.contains(mode) } }
+
+    /// False if there is nothing to run.
+    func begin(_ mode: String, limit: Int64) -> Bool {
+        guard hasTimers(mode) else { return false }
+        runs.append(Run(mode: mode, limit: limit))
+        return true
+    }
+
+    /// The next call of the innermost run, or nil when that has ended.
+    func next() -> Call? {
+        while let run = runs.last {
+            if let pass = run.pass, let (name, timer) = first(run.mode, pass) {
+                if let call = fire(name, timer) { return call }
+                continue
+            }
+            if run.pass != nil, run.limit <= now || !hasTimers(run.mode) { break }
+            beginPass(run)
+        }
+        runs.removeLast()
+        return nil
+    }
+
+    private func pending(_ mode: String) -> [Int: Timer] {
+        timers.filter { $0.value.arming != nil && $0.value.modes.contains(mode) }
+    }
+
+    /// Of what was due and armed when the pass began the first in order of (deadline, arming), of those in the mode now.
+    private func first(_ mode: String, _ pass: (now: Int64, arming: Int)) -> (Int, Timer)? {
+        pending(mode).filter { $0.value.deadline <= pass.now && $0.value.arming! <= pass.arming }
+            .min { ($0.value.deadline, $0.value.arming!) < ($1.value.deadline, $1.value.arming!) }
+            .map { ($0.key, $0.value) }
+    }
+
+    /// Sleeps until the first deadline of the mode.
+    private func beginPass(_ run: Run) {
+        let wake = pending(run.mode).values.map(\.deadline).min() ?? .max
+        now = max(now, min(wake, run.limit))
+        runs[runs.count - 1].pass = (now, armings)
+    }
+
+    private func fire(_ name: Int, _ timer: Timer) -> Call? {
+        timers[name]!.arming = nil
+        var missed = 0
+        timers[name]!.following = timer.deadline + timer.interval
+        if timer.interval > 0 {
+            let latest = timer.deadline + (now - timer.deadline) / timer.interval * timer.interval
+            switch timer.policy {
+            case .skip where latest > timer.deadline:
+                timers[name]!.deadline = latest + timer.interval
+                arm(name)
+                return nil
+            case .skip, .merge, .mergeToGrid:
+                missed = Int((latest - timer.told) / timer.interval) - 1
+                timers[name]!.told = latest
+                timers[name]!.following = latest + timer.interval
+            case .burst, .delay:
+                break
+            }
+        }
+        timers[name]!.isFiring = true
+        timers[name]!.isMoved = false
+        calls += 1
+        if runs.count > 1 { nestedCalls += 1 }
+        if now > timer.deadline, timer.modes.count < 3 { starvedCalls += 1 }
+        return Call(name: name, deadline: timer.deadline, now: now, missed: missed)
+    }
+
+    /// The timer's handler is about to return.
+    func end(_ name: Int) {
+        guard let timer = timers[name] else { return }
+        timers[name]!.isFiring = false
+        guard timer.interval > 0 else { return invalidate(name) }
+        if !timer.isMoved {
+            switch timer.policy {
+            case .mergeToGrid:
+                let passed = (now - timer.deadline) / timer.interval
+                timers[name]!.deadline += (passed + 1) * timer.interval
+            case .merge, .skip, .burst:
+                timers[name]!.deadline = timer.following
+            case .delay:
+                timers[name]!.deadline = now + timer.interval
+            }
+        }
+        arm(name)
+    }
+}

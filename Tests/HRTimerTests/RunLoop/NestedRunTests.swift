@@ -1,0 +1,192 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Runs in handlers of runs, and what time passes in them: `CFRunLoop`'s rules. On frozen time.
+@Suite struct NestedRunTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
+
+    private func note(_ name: String) {
+        log.append("\(name) \(Double(time.now.nanoseconds - start.nanoseconds) / 1e9)")
+    }
+
+    @discardableResult
+    private func timer(
+        _ name: String,
+        _ seconds: Double,
+        every interval: Duration? = nil,
+        policy: MissedTickPolicy = .mergeToGrid,
+        modes: TimerLoop.Mode...,
+        then block: @escaping LoopTimer.Handler = { _ in }
+    ) -> LoopTimer {
+        let timer = LoopTimer(
+            fireAt: at(seconds),
+            interval: interval ?? .zero,
+            repeats: interval != nil,
+            policy: policy
+        ) { [self] timer in
+            note(name)
+            block(timer)
+        }
+        for mode in modes.isEmpty ? [.default] : modes { loop.add(timer, forMode: mode) }
+        return timer
+    }
+
+    @Test("A nested run fires at once what is due already, and does not sleep over it")
+    func dueAlready() {
+        timer("a", 1) { [self] _ in
+            loop.run(until: at(10))
+            note("nested run ends")
+        }
+        timer("b", 1)
+        timer("c", 12)
+        loop.run(until: at(11))
+        #expect(log.all == ["a 1.0", "b 1.0", "nested run ends 10.0"])
+    }
+
+    @Test("A timer that is due already may stop the nested run that waits for it")
+    func dueAlreadyStops() {
+        timer("a", 1) { [self] _ in
+            loop.run()
+            note("nested run ends")
+        }
+        timer("b", 1) { [loop] _ in loop.stop() }
+        timer("c", 100)
+        loop.run(until: at(2))
+        #expect(log.all == ["a 1.0", "b 1.0", "nested run ends 1.0"])
+    }
+
+    @Test("A nested run in another mode takes nothing from the pass around it, not even from its last")
+    func otherMode() {
+        timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(1)) }
+        timer("b", 1)
+        timer("modal", 1, modes: .modal)
+        time.advance(by: .seconds(1))
+        loop.run(until: .distantPast)
+        #expect(log.all == ["a 1.0", "modal 1.0", "b 1.0"])
+    }
+
+    @Test("What a nested run in another mode slept through comes in the pass around it, in order of deadlines")
+    func orderAfterNestedRun() {
+        timer("a", 1) { [self] _ in loop.run(mode: .modal, before: at(5)) }
+        timer("first", 1)
+        timer("late", 4)
+        timer("early", 3)
+        timer("modal", 9, modes: .modal)
+        loop.run(until: at(5.5))
+        // `late` and `early` were not due yet when the pass of `a` began.
+        #expect(log.all == ["a 1.0", "first 5.0", "early 5.0", "late 5.0"])
+    }
+
+    @Test("Starved timers keep to deadline order, also those that were moved meanwhile, and starved bursts", arguments: [1, 100])
+    func starvedOrder(_ count: Int) {
+        for index in 0..<count { timer("\(index)", 1) }
+        let moved = timer("moved", 2)
+        timer("burst", 1.5, every: .seconds(1), policy: .burst)
+        timer("tracking", 60, modes: .eventTracking)
+        loop.run(mode: .eventTracking, before: at(3))
+        moved.fireInstant = at(4)
+        timer("later", 3.5)
+        loop.run(mode: .eventTracking, before: at(5))
+        loop.run(until: .distantPast)
+        #expect(log.all == (0..<count).map { "\($0) 5.0" } + ["burst 5.0", "later 5.0", "moved 5.0"])
+        for _ in 0..<3 { loop.run(until: .distantPast) }
+        #expect(Array(log.all.suffix(3)) == ["burst 5.0", "burst 5.0", "burst 5.0"])
+    }
+
+    @Test("A starved timer that is moved to where it was comes after its equals, as armed anew")
+    func starvedMovedBack() {
+        let first = timer("first", 2)
+        timer("second", 2)
+        timer("tracking", 60, modes: .eventTracking)
+        loop.run(mode: .eventTracking, before: at(1))
+        first.fireInstant = at(3)
+        first.fireInstant = at(2)
+        loop.run(mode: .eventTracking, before: at(4))
+        loop.run(until: .distantPast)
+        #expect(log.all == ["second 4.0", "first 4.0"])
+    }
+
+    @Test("100,000 starved timers cost a run in another mode nothing, and are invalidated in no more than linear time")
+    func starvedCrowd() {
+        let timers = (0..<100_000).map { index in
+            let timer = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { [log] _ in log.append("\(index)") }
+            loop.add(timer, forMode: .default)
+            return timer
+        }
+        timer("tracking", 2, every: .microseconds(100), modes: .eventTracking)
+        loop.run(mode: .eventTracking, before: at(3))
+        #expect(log.count == 10_001)
+        for timer in timers.shuffled().dropLast() { timer.invalidate() }
+        loop.run(until: .distantPast)
+        #expect(log.count == 10_002)
+    }
+
+    @Test("Lateness is judged when a timer's turn comes: what an earlier handler of the pass took is counted")
+    func judgedAtItsTurn() {
+        let missed = Recorder<Int>()
+        timer("slow", 1) { [time] _ in time.advance(by: .seconds(5)) }
+        timer("tick", 1, every: .seconds(1)) { missed.append($0.missedTicks) }
+        loop.run(until: at(8))
+        #expect(log.all == ["slow 1.0", "tick 6.0", "tick 7.0", "tick 8.0"])
+        #expect(missed.all == [5, 0, 0])
+    }
+
+    @Test("With .skip a tick whose turn comes an interval late or more is left out, and counted with the next")
+    func skippedAtItsTurn() {
+        let missed = Recorder<Int>()
+        timer("slow", 1) { [time] _ in time.advance(by: .seconds(5.5)) }
+        timer("tick", 1, every: .seconds(1), policy: .skip) { missed.append($0.missedTicks) }
+        loop.run(until: at(8))
+        #expect(log.all == ["slow 1.0", "tick 7.0", "tick 8.0"])
+        #expect(missed.all == [6, 0])
+    }
+
+    @Test("A call by hand missed no ticks, and leaves the count of the loop's next call alone")
+    func countByHand() {
+        let missed = Recorder<Int>()
+        let tick = timer("tick", 1, every: .seconds(1)) { [time, log] timer in
+            missed.append(timer.missedTicks)
+            if log.count == 2 { time.advance(by: .seconds(3)) }
+        }
+        time.advance(by: .seconds(3.5))
+        loop.run(until: .distantPast)
+        tick.fire()
+        #expect(missed.all == [2, 0])
+        loop.run(until: at(7))
+        // Those of 4, 5 and 6 passed while it was called by hand: the call at 6.5 is for the first of them.
+        #expect(missed.all == [2, 0, 2, 0])
+    }
+
+    @Test("A timer added to a second mode by an earlier handler, or taken out of the running one, is in the pass or not")
+    func modesChangedInPass() {
+        let out = timer("out", 1)
+        let both = timer("both", 1)
+        timer("first", 0.5) { [self] _ in
+            time.advance(by: .seconds(1))
+            loop.run(mode: .modal, before: .distantPast)
+            loop.add(both, forMode: .modal)
+            loop.run(mode: .modal, before: .distantPast)
+        }
+        timer("modal", 9, modes: .modal)
+        timer("second", 1.25) { [loop] _ in loop.remove(out, forMode: .default) }
+        loop.run(until: at(1.6))
+        #expect(log.all == ["first 0.5", "both 1.5", "out 1.5", "second 1.5"])
+        loop.remove(timer("gone", 1), forMode: .default)
+        loop.run(until: at(2))
+        #expect(log.count == 4)
+    }
+}
