@@ -147,12 +147,14 @@ extension EngineCore {
 
     /// Every caller returns when the thread has ended, unless it is that thread.
     package func shutdown() {
+        // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
+        if isInherited { return }
         let state = self.state.lock()
         let timers = state.pointee.end()
         self.state.unlock()
         waiter.wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
-        if let toJoin, !isInherited {
+        if let toJoin {
             if isCurrent(toJoin) {
                 pthread_detach(toJoin)
             } else {

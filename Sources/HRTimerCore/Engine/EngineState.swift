@@ -90,7 +90,7 @@ extension EngineState {
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
-        guard schedule.isLive(token) else { return false }
+        guard !isShutDown, schedule.isLive(token) else { return false }
         if let tolerance_ns, schedule.precision == .coalesced {
             schedule.ask(.init(tolerance_ns: timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)), for: token)
         }
@@ -113,7 +113,7 @@ extension EngineState {
     }
 
     mutating func cancel(_ token: TimerToken) -> Cancelled {
-        guard schedule.isLive(token) else { return Cancelled() }
+        guard !isShutDown, schedule.isLive(token) else { return Cancelled() }
         let isCalledOff = callOff(token)
         let hasBegun = running?.token == token && !isCalledOff
         // A repeating timer has another deadline, which is the one that is cancelled.
