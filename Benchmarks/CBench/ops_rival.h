@@ -38,8 +38,8 @@ struct cbench_queue_ops {
     bool takes_all_at_once;  // its clock cannot be told the time; all that is armed in the past fires in one call
 };
 
-extern const struct cbench_queue_ops cbench_rival_hrt_queue, cbench_rival_hrt_queue_owner, cbench_rival_binary_heap,
-    cbench_rival_quaternary_heap, cbench_rival_quaternary_heap_owner, cbench_rival_libevent, cbench_rival_null,
+extern const struct cbench_queue_ops cbench_rival_hrt_queue, cbench_rival_hrt_queue_owner,
+    cbench_rival_hrt_queue_tolerant, cbench_rival_binary_heap, cbench_rival_quaternary_heap, cbench_rival_quaternary_heap_owner, cbench_rival_libevent, cbench_rival_null,
     cbench_rival_touch, cbench_rival_touch_token;
 
 // Zeroed memory in huge pages, for every rival alike.

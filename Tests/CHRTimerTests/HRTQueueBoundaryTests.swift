@@ -106,7 +106,9 @@ struct HRTQueueBoundaryTests {
         let coarse = timers.schedule(at: 1024 * Self.tick + 5)
         _ = timers.takeDue(at: 10 * Self.tick)
         let fine = timers.schedule(at: 1024 * Self.tick + 50)
-        #expect(timers.next == 1024 * Self.tick + 5)
+        // The first goes, so that the next has to be looked for.
+        hrt_queue_remove(timers.queue, timers.schedule(at: 500 * Self.tick))
+        #expect(timers.next <= 1024 * Self.tick + 5)
         timers.settle()
         #expect(timers.next == 1024 * Self.tick + 5)
         #expect(timers.takeDue(at: 1025 * Self.tick).map(\.token) == [coarse, fine])
