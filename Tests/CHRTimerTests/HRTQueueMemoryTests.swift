@@ -64,7 +64,10 @@ struct HRTQueueMemoryTests {
     }
 
     /// The first block has 65,535 timers, each other 65,536.
-    @Test("Blocks fill, empty and fill again at their very ends", arguments: [65_534, 65_535, 65_536, 131_070, 131_071, 131_072])
+    @Test(
+        "Blocks fill, empty and fill again at their very ends",
+        arguments: [65_534, 65_535, 65_536, 131_070, 131_071, 131_072]
+    )
     func blocks(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -79,7 +82,10 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("The first block is cut behind its last timer, if that is 64 KiB", arguments: [10, 2046, 2047, 2048, 2049, 60_000])
+    @Test(
+        "The first block is cut behind its last timer, if that is 64 KiB",
+        arguments: [10, 2046, 2047, 2048, 2049, 60_000]
+    )
     func cut(kept: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
@@ -132,6 +138,23 @@ struct HRTQueueMemoryTests {
             #expect(stale == 0)
         }
         #expect(timers.takeDue(at: 62 * second).map(\.deadline_ns) == live.map(\.deadline).sorted())
+    }
+
+    @Test("The first block keeps timers that come while it is being emptied", arguments: [false, true])
+    func comesBack(stays: Bool) {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (0..<60_000).map { timers.schedule(at: second + Int64($0)) }
+        for token in tokens { hrt_queue_remove(timers.queue, token) }
+        for _ in 0..<10 { #expect(hrt_queue_trim(timers.queue)) }
+        // The slots removed last are given out first, and those are looked through already.
+        let again = (0..<200).map { timers.schedule(at: 2 * second + Int64($0)) }
+        #expect(again.contains { $0.slot > 55_000 })
+        if !stays { for token in again { hrt_queue_remove(timers.queue, token) } }
+        timers.trimWholly()
+        hrt_queue_check(timers.queue)
+        #expect(again.allSatisfy { hrt_queue_is_live(timers.queue, $0) == stays })
+        #expect(timers.takeDue(at: 3 * second).map(\.token) == (stays ? again : []))
     }
 
     @Test("Slots are handed out lowest block first, so that high blocks empty")
