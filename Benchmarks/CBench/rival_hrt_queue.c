@@ -3,7 +3,7 @@
 #include "hrt_queue.h"
 #include "ops_rival.h"
 
-enum { BATCH = 256 };
+enum { BATCH = 256, TOLERANCE_NS = 10000000 };
 
 struct rival {
     hrt_queue *queue;
@@ -37,6 +37,22 @@ static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_queue_remove(rival->queue, rival->tokens[timer]);
     hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
+}
+
+static void tolerant_add(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+}
+
+static void tolerant_replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_remove(rival->queue, rival->tokens[timer]);
+    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+}
+
+static void tolerant_move(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, TOLERANCE_NS);
 }
 
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
@@ -76,4 +92,10 @@ const struct cbench_queue_ops cbench_rival_hrt_queue = {
 const struct cbench_queue_ops cbench_rival_hrt_queue_owner = {
     .id = "hrtimer.queue-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
     .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+};
+
+const struct cbench_queue_ops cbench_rival_hrt_queue_tolerant = {
+    .id = "hrtimer.queue-tolerant", .create = create, .destroy = destroy, .add = tolerant_add,
+    .replace = tolerant_replace, .move = tolerant_move, .next_ns = next_ns, .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };

@@ -23,7 +23,10 @@ struct HRTQueueBoundaryTests {
         }
     }
 
-    @Test("Spare slots are used again, last first, and their tokens differ", arguments: [31, 32, 33, 63, 64, 65, 66, 129])
+    @Test(
+        "Spare slots are used again, last first, and their tokens differ",
+        arguments: [31, 32, 33, 63, 64, 65, 66, 129]
+    )
     func spares(count: Int) {
         let timers = TimerQueue()
         let tokens = (0..<count).map { _ in timers.add() }
@@ -82,7 +85,10 @@ struct HRTQueueBoundaryTests {
         #expect(timers.takeDue(at: 100 * ms).map(\.token) == tokens)
     }
 
-    @Test("Where one level of the wheel ends and the next begins, nothing is early and all is in order", arguments: 0..<4)
+    @Test(
+        "Where one level of the wheel ends and the next begins, nothing is early and all is in order",
+        arguments: 0..<4
+    )
     func levels(level: Int) {
         let reach = Self.tick << (10 * Int64(level + 1))
         for now in [0, 1, Self.tick - 1, Self.tick, 1000 * Self.tick + 7] as [Int64] {
@@ -106,7 +112,9 @@ struct HRTQueueBoundaryTests {
         let coarse = timers.schedule(at: 1024 * Self.tick + 5)
         _ = timers.takeDue(at: 10 * Self.tick)
         let fine = timers.schedule(at: 1024 * Self.tick + 50)
-        #expect(timers.next == 1024 * Self.tick + 5)
+        // The first goes, so that the next has to be looked for.
+        hrt_queue_remove(timers.queue, timers.schedule(at: 500 * Self.tick))
+        #expect(timers.next <= 1024 * Self.tick + 5)
         timers.settle()
         #expect(timers.next == 1024 * Self.tick + 5)
         #expect(timers.takeDue(at: 1025 * Self.tick).map(\.token) == [coarse, fine])

@@ -44,7 +44,10 @@ struct HRTQueuePreciseTests {
         #expect(timers.takeDue(at: 4 * ms).map(\.token) == [token])
     }
 
-    @Test("However many precise timers have lived, their next deadline never lies in the past", arguments: [31, 32, 33, 40])
+    @Test(
+        "However many precise timers have lived, their next deadline never lies in the past",
+        arguments: [31, 32, 33, 40]
+    )
     func neverInThePast(count: Int) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)

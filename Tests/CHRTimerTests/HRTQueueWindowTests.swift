@@ -25,7 +25,9 @@ struct HRTQueueWindowTests {
 
     /// Sleeps and wakes as an engine does: settles, waits until the next wake-up, takes all, arms each for its next
     /// deadline.
-    private func wakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> (wakes: Int, vain: Int) {
+    private func wakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> (
+        wakes: Int, vain: Int
+    ) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         for phase in phases { _ = timers.schedule(at: phase, tolerance: tolerance) }
@@ -103,7 +105,10 @@ struct HRTQueueWindowTests {
     }
 
     /// Both sides of where ends of no use are dropped together: more than twice those that are near, and 16.
-    @Test("Ends of windows that are of no use never show", arguments: [14, 15, 16, 17, 18, 33, 34, 35, 1023, 1024, 1025, 3000])
+    @Test(
+        "Ends of windows that are of no use never show",
+        arguments: [14, 15, 16, 17, 18, 33, 34, 35, 1023, 1024, 1025, 3000]
+    )
     func uselessEnds(count: Int) {
         for kept in [0, 1, 8] {
             let timers = TimerQueue()

@@ -8,8 +8,10 @@
 // is due then. So disarming, and arming for any instant not before the promised look, change the node alone and leave
 // it filed where it is; the look, when it comes, files the node anew or drops it. A node keeps its filing even while
 // its slot is free, and the slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts
-// are, thus costs one cache line each time, and a filing only once in its length. The price: the queue may look once at
-// an instant when nothing is due.
+// are, thus costs one cache line each time, and a filing only once in its length. The price: the queue may look at an
+// instant when nothing is due. Settling (hrt_lane_settle) spares that: a bucket knows the node its earliest key came
+// from; where that node is gone, a bucket of a few nodes is walked, and a crowd is filed finer, in finer buckets where
+// the present allows and in the heap where it does not, so that no crowd is walked again and again.
 //
 // The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of 1,024 buckets; a
 // bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser. Levels rotate: level l holds the
@@ -17,6 +19,11 @@
 // bucket is the most that ever falls due at once. An opened bucket of level 0 goes to the run, a list in exact order;
 // what arrives there far out of order goes to the heap, and the earlier of the two is next. Exact order is that of
 // (key, arming) in the node, so it does not depend on the way a node took through the wheel.
+//
+// All this is a lane, and a queue has one for each kind of timer: ordinary, precise, and with tolerance. The last files by
+// deadline like the others; hrt_queue_windows.c tells how it finds the earliest end of a window.
+//
+// Files include and call one way: queue -> rare -> lane -> wheel -> near -> windows -> node; slab and pages stand beside.
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
