@@ -5,11 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The cost of a timer queue's operations, for our queue and its rivals alike: one call runs one round of one workload
-// on one of them. The caller interleaves rounds, and compares within a round.
+// The cost of a timer queue's operations, for our queue and its rivals alike: one call runs one
+// round of one workload on one of them. The caller interleaves rounds, and compares within a round.
 
 typedef enum {
-    // Cancel a random timer and arm a new one, time standing still. Deadlines uniform in 1 ms ... 60 s.
+    // Cancel a random timer and arm a new one, time standing still. Deadlines uniform in
+    // 1 ms ... 60 s.
     CBENCH_OPS_ARM_CANCEL = 0,
     // The same with time running, 10 us an operation, and due timers taken every 1 ms.
     CBENCH_OPS_ARM_CANCEL_RUNNING,
@@ -28,34 +29,38 @@ typedef enum {
 } cbench_ops_workload;
 
 typedef enum {
-    CBENCH_OPS_HRT_QUEUE = 0,    // our queue, by tokens
-    CBENCH_OPS_HRT_QUEUE_OWNER,  // our queue, by slots: long-lived timers that are armed again and again
-    CBENCH_OPS_HRT_QUEUE_TOLERANT,  // our queue, by tokens, each timer with a tolerance of 10 ms
-    CBENCH_OPS_BINARY_HEAP,      // of indices, each node knowing its place; by tokens
-    CBENCH_OPS_QUATERNARY_HEAP,  // deadlines cached in its array; by tokens
+    CBENCH_OPS_HRT_QUEUE = 0,          // our queue, by tokens
+    CBENCH_OPS_HRT_QUEUE_OWNER,        // our queue, by slots: timers that are armed again and again
+    CBENCH_OPS_HRT_QUEUE_TOLERANT,     // our queue, by tokens, each with a tolerance of 10 ms
+    CBENCH_OPS_BINARY_HEAP,            // of indices, each node knowing its place; by tokens
+    CBENCH_OPS_QUATERNARY_HEAP,        // deadlines cached in its array; by tokens
     CBENCH_OPS_QUATERNARY_HEAP_OWNER,  // the same by slots
-    CBENCH_OPS_LIBEVENT,         // libevent's timers, through its API
-    CBENCH_OPS_NULL,             // nothing: what the loop costs
-    CBENCH_OPS_TOUCH,            // one random cache line of memory of the same size: the limit of an owner
-    CBENCH_OPS_TOUCH_TOKEN,      // a token, and the line it leads to: the limit of all that checks tokens
+    CBENCH_OPS_LIBEVENT,               // libevent's timers, through its API
+    CBENCH_OPS_NULL,                   // nothing: what the loop costs
+    // One random cache line of memory of the same size: the limit of an owner.
+    CBENCH_OPS_TOUCH,
+    // A token, and the line it leads to: the limit of all that checks tokens.
+    CBENCH_OPS_TOUCH_TOKEN,
     CBENCH_OPS_RIVALS,
 } cbench_ops_rival;
 
 typedef struct {
     double ns_per_op;
-    int64_t longest_call_ns;   // the longest single call that took due timers; 0 if the workload takes none
-    double bytes_per_timer;    // 0 if not known
+    // The longest single call that took due timers; 0 if the workload takes none.
+    int64_t longest_call_ns;
+    double bytes_per_timer;  // 0 if not known
     uint64_t operations;
     uint64_t fired;
-    uint64_t early;            // fired before their deadline
-    uint64_t inversions;       // fired after a later one
+    uint64_t early;       // fired before their deadline
+    uint64_t inversions;  // fired after a later one
 } cbench_ops_result;
 
 // "hrtimer.queue", "heap.binary" ...; NULL beyond the last.
 const char *cbench_ops_rival_id(cbench_ops_rival rival);
 
-// 0, -ENOMEM, or -ENOTSUP if the rival cannot do the workload. The same seed gives the same deadlines to each rival.
-int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers, uint64_t seed,
-                   cbench_ops_result *out_result);
+// 0, -ENOMEM, or -ENOTSUP if the rival cannot do the workload. The same seed gives the same
+// deadlines to each rival.
+int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                   uint64_t seed, cbench_ops_result *out_result);
 
 #endif
