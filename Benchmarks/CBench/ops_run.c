@@ -119,8 +119,8 @@ static void expire(struct run *run, int64_t step_ns, int64_t until_ns) {
     }
 }
 
-// Without a reading of the clock for each call, which would cost more than the call. What cannot be told the time has
-// it pass by itself: it looks once an operation.
+// Without a reading of the clock for each call, which would cost more than the call. What cannot be
+// told the time has it pass by itself: it looks once an operation.
 static void pass(struct run *run, uint64_t operations) {
     for (uint64_t i = 0; i < operations; i++) {
         run->now_ns += MS;
@@ -184,7 +184,10 @@ int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t 
         case CBENCH_OPS_ARM_CANCEL_RUNNING: churn_running(&run, operations, false); break;
         case CBENCH_OPS_RE_ARM_LATER: churn_running(&run, operations, true); break;
         case CBENCH_OPS_PASS: pass(&run, operations); break;
-        default: operations = timers; expire_all(&run, workload); break;
+        default:
+            operations = timers;
+            expire_all(&run, workload);
+            break;
     }
     int64_t took_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - before_ns;
     *out_result = (cbench_ops_result){

@@ -82,20 +82,42 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
     return hrt_queue_next_ns(rival->queue) <= now_ns;
 }
 
-static size_t memory_bytes(void *opaque) { return hrt_queue_memory_bytes(((struct rival *)opaque)->queue); }
+static size_t memory_bytes(void *opaque) {
+    return hrt_queue_memory_bytes(((struct rival *)opaque)->queue);
+}
 
 const struct cbench_queue_ops cbench_rival_hrt_queue = {
-    .id = "hrtimer.queue", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "hrtimer.queue",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_hrt_queue_owner = {
-    .id = "hrtimer.queue-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
-    .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "hrtimer.queue-owner",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = owner_replace,
+    .move = owner_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_hrt_queue_tolerant = {
-    .id = "hrtimer.queue-tolerant", .create = create, .destroy = destroy, .add = tolerant_add,
-    .replace = tolerant_replace, .move = tolerant_move, .next_ns = next_ns, .take_due = take_due,
+    .id = "hrtimer.queue-tolerant",
+    .create = create,
+    .destroy = destroy,
+    .add = tolerant_add,
+    .replace = tolerant_replace,
+    .move = tolerant_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
     .memory_bytes = memory_bytes,
 };

@@ -1,6 +1,6 @@
-// What of the C core depends on the machine, without Swift and without libevent, so that it can be built for another
-// one and run under its emulator: the lateness histogram, the margin, the ways to wait. Ends the process at the first
-// thing that is not so.
+// What of the C core depends on the machine, without Swift and without libevent, so that it can be
+// built for another one and run under its emulator: the lateness histogram, the margin, the ways to
+// wait. Ends the process at the first thing that is not so.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -49,15 +49,18 @@ static void check_histogram(void) {
     require(hrt_histogram_add(sum, histogram) == 0, "a histogram can be added");
     require(hrt_histogram_count(sum) == 1000001, "every value is counted");
     require(hrt_histogram_early_count(sum) == 1, "what was early is counted apart");
-    require(hrt_histogram_min_ns(sum) == -7 && hrt_histogram_max_ns(sum) == 1000000, "both ends are exact");
+    require(hrt_histogram_min_ns(sum) == -7 && hrt_histogram_max_ns(sum) == 1000000,
+            "both ends are exact");
     require(hrt_histogram_sum_ns(sum) == total_ns - 7, "the sum is exact");
     int64_t median_ns = hrt_histogram_percentile_ns(sum, 50);
     require(median_ns >= 499500 && median_ns <= 500500, "the median is right to three digits");
     size_t cursor = 0;
     uint64_t count = 0;
     int64_t last_ns = INT64_MIN;
-    for (hrt_histogram_bucket bucket; hrt_histogram_next(sum, &cursor, &bucket); count += bucket.count) {
-        require(bucket.low_ns > last_ns && bucket.high_ns >= bucket.low_ns, "buckets come in order");
+    for (hrt_histogram_bucket bucket; hrt_histogram_next(sum, &cursor, &bucket);
+         count += bucket.count) {
+        require(bucket.low_ns > last_ns && bucket.high_ns >= bucket.low_ns,
+                "buckets come in order");
         last_ns = bucket.high_ns;
     }
     require(count == 1000001, "buckets hold all there is");
@@ -76,7 +79,8 @@ static void check_margin(void) {
         hrt_margin_record_wake(&margin, MS, latency_ns);
         hrt_margin_record_spin(&margin, used_ns > latency_ns ? used_ns - latency_ns : 0);
     }
-    require(used_ns >= 15000 && used_ns <= 25000, "the margin is near the quantile of the latencies");
+    require(used_ns >= 15000 && used_ns <= 25000,
+            "the margin is near the quantile of the latencies");
     hrt_margin_init(&margin, 0.9, 0, now_ns);
     hrt_margin_record_wake(&margin, MS, 10000);
     require(hrt_margin_ns(&margin, MS, now_ns + MS) == 0, "without a budget there is none");

@@ -1,5 +1,6 @@
-// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without being copied, and what
-// is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2), mremap(2), mincore(2)
+// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without
+// being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
+// mremap(2), mincore(2)
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +26,8 @@ void *hrt_pages_map(size_t bytes) {
 }
 
 static void *map_at(void *start, size_t bytes) {
-    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0);
 }
 
 // Address and length are multiples of `alignment`, a power of two and no less than a page.
@@ -45,19 +47,22 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
     void *added = mmap(end, bytes - old_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (added == end) return true;
-    if (added != MAP_FAILED) munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
+    if (added != MAP_FAILED)
+        munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
     return false;
 }
 
-// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are multiples of
-// `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at the first piece, if at all, as
-// the others take no more room than it. By then it may have unmapped where the piece should have gone.
+// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are
+// multiples of `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at
+// the first piece, if at all, as the others take no more room than it. By then it may have unmapped
+// where the piece should have gone.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
     char *grown = hrt_pages_map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
     for (size_t offset = 0; offset < old_bytes; offset += alignment) {
         char *piece = (char *)start + offset;
-        void *moved = mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
+        void *moved =
+            mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
         if (moved != MAP_FAILED) continue;
         if (offset == 0) {
             munmap(grown, bytes);
@@ -101,7 +106,8 @@ size_t hrt_pages_resident(const void *start, size_t bytes) {
     size_t resident = 0;
     for (size_t page = 0; page < pages; page += PAGES_PER_LOOK) {
         size_t count = pages - page < PAGES_PER_LOOK ? pages - page : PAGES_PER_LOOK;
-        if (mincore((char *)start + page * page_size, count * page_size, is_resident) != 0) return bytes;
+        if (mincore((char *)start + page * page_size, count * page_size, is_resident) != 0)
+            return bytes;
         for (size_t i = 0; i < count; i++) resident += is_resident[i] & 1;
     }
     return resident * page_size;
@@ -129,7 +135,9 @@ size_t hrt_room_bytes(const struct hrt_room *room, size_t bytes_per_node) {
     return hrt_pages_resident(room->start, room_bytes(room->blocks, bytes_per_node));
 }
 
-void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first, uint32_t end) {
+void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first,
+                        uint32_t end) {
     char *start = room->start;
-    if (start != NULL) hrt_pages_give_back_within(start + first * bytes_per_node, start + end * bytes_per_node);
+    if (start != NULL)
+        hrt_pages_give_back_within(start + first * bytes_per_node, start + end * bytes_per_node);
 }

@@ -1,6 +1,7 @@
-// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When it is full it gets
-// twice the addresses, and the memory is mapped there: nothing is copied. The array is made of blocks. Each keeps its
-// own free list, and the lowest with room serves first, so that after a peak the high ones empty and can be given back.
+// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When
+// it is full it gets twice the addresses, and the memory is mapped there: nothing is copied. The
+// array is made of blocks. Each keeps its own free list, and the lowest with room serves first, so
+// that after a peak the high ones empty and can be given back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,12 +29,15 @@ static struct hrt_node *start_of(const struct hrt_queue *queue, uint32_t block) 
     return hrt_node_at(queue, block * HRT_BLOCK_NODES);
 }
 
-static bool has_memory(const struct hrt_queue *queue, uint32_t block) { return queue->blocks[block].used != 0; }
+static bool has_memory(const struct hrt_queue *queue, uint32_t block) {
+    return queue->blocks[block].used != 0;
+}
 
 static bool grow(struct hrt_queue *queue, uint32_t blocks) {
     size_t old_bytes = bytes_of(queue->blocks_reserved);
     if (!hrt_pages_extend(queue->nodes, old_bytes, bytes_of(blocks))) {
-        struct hrt_node *nodes = hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
+        struct hrt_node *nodes =
+            hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
         if (nodes == NULL) return false;
         queue->nodes = nodes;
     }
@@ -54,12 +58,14 @@ static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
     queue->slots = blocks * HRT_BLOCK_NODES - 1;  // node 0 does not exist
 }
 
-// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
-// well as of the cache. But a huge page is all there at the first touch. So only a block that is a small part of the
-// whole begins as one; the others may become huge once they are full. That is left to the kernel's own thread: asking
-// for it there and then, MADV_COLLAPSE, takes milliseconds. madvise(2)
+// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise
+// a miss of the TLB as well as of the cache. But a huge page is all there at the first touch. So
+// only a block that is a small part of the whole begins as one; the others may become huge once
+// they are full. That is left to the kernel's own thread: asking for it there and then,
+// MADV_COLLAPSE, takes milliseconds. madvise(2)
 static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
-    madvise(start_of(queue, block), BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    madvise(start_of(queue, block), BLOCK_BYTES,
+            block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
@@ -79,12 +85,17 @@ static int add_block(struct hrt_queue *queue) {
     return 0;
 }
 
-static bool has_room(const struct hrt_block *block) { return block->first_free != 0 || block->used < HRT_BLOCK_NODES; }
+static bool has_room(const struct hrt_block *block) {
+    return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
+}
 
-// The lowest block with room has filled up; those below it are full. Few blocks make up a queue of millions.
+// The lowest block with room has filled up; those below it are full. Few blocks make up a queue of
+// millions.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
-    while (block < queue->blocks_used && !(has_memory(queue, block) && has_room(&queue->blocks[block]))) block++;
+    while (block < queue->blocks_used &&
+           !(has_memory(queue, block) && has_room(&queue->blocks[block])))
+        block++;
     queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
 }
 
@@ -153,11 +164,13 @@ static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first
     }
 }
 
-// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are no longer used.
+// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are
+// no longer used.
 void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
     raise_floor(queue, number, 0);
     hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
-    queue->blocks[number] = (struct hrt_block){.generation_floor = queue->blocks[number].generation_floor};
+    queue->blocks[number] =
+        (struct hrt_block){.generation_floor = queue->blocks[number].generation_floor};
     if (queue->room_block == number) find_room(queue);
     uint32_t used = queue->blocks_used;
     while (used > 1 && !has_memory(queue, used - 1)) used--;
@@ -192,7 +205,8 @@ void hrt_slab_free(struct hrt_queue *queue) {
 size_t hrt_slab_bytes(const struct hrt_queue *queue) {
     size_t bytes = 0;
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        if (has_memory(queue, block)) bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
+        if (has_memory(queue, block))
+            bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
     }
     return bytes;
 }

@@ -1,11 +1,12 @@
-// Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a call; then it goes.
-// At the end the arrays beside the nodes follow, and the parts of the wheels in which nothing is filed.
+// Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a
+// call; then it goes. At the end the arrays beside the nodes follow, and the parts of the wheels in
+// which nothing is filed.
 #include "hrt_queue_parts.h"
 
 enum {
     NODES_PER_CALL = 1024,
-    LEAST_PEAK = 4096,      // below, a queue is small anyway
-    LEAST_CUT = 2048,       // nodes at the end of the first block: 64 KiB, the largest page
+    LEAST_PEAK = 4096,  // below, a queue is small anyway
+    LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page
 };
 
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING {
@@ -32,8 +33,10 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
         queue->trim_index = 0;
     }
     uint32_t used = queue->blocks[number].used;
-    uint32_t end = used - queue->trim_index > NODES_PER_CALL ? queue->trim_index + NODES_PER_CALL : used;
-    for (; queue->trim_index < end; queue->trim_index++) unfile(queue, number * HRT_BLOCK_NODES + queue->trim_index);
+    uint32_t end =
+        used - queue->trim_index > NODES_PER_CALL ? queue->trim_index + NODES_PER_CALL : used;
+    for (; queue->trim_index < end; queue->trim_index++)
+        unfile(queue, number * HRT_BLOCK_NODES + queue->trim_index);
     if (end < used) return;
     trim_windows(queue, number * HRT_BLOCK_NODES, (number + 1) * HRT_BLOCK_NODES);
     hrt_slab_give_back(queue, number);
@@ -41,8 +44,8 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
     queue->trim_index = 0;
 }
 
-// From the end of the first block down to the last timer there, which trim_index approaches. What was taken and given
-// back between two calls may be filed again. True if there is more to do.
+// From the end of the first block down to the last timer there, which trim_index approaches. What
+// was taken and given back between two calls may be filed again. True if there is more to do.
 static bool empty_first_block(struct hrt_queue *queue) {
     uint32_t used = queue->blocks_used == 0 ? 1 : queue->blocks[0].used;
     uint32_t index = queue->trim_index == 0 || queue->trim_index > used ? used : queue->trim_index;

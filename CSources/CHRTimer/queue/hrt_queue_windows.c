@@ -1,9 +1,11 @@
-// The windows of timers with tolerance. Their lane is one by deadline like the others; what it has beside is the end of
-// each node's window, and a heap of the ends of those that are near. Timers in the wheel need no place there: their
-// windows end after they begin, and those that begin before the earliest end are near (hrt_lane_settle).
+// The windows of timers with tolerance. Their lane is one by deadline like the others; what it has
+// beside is the end of each node's window, and a heap of the ends of those that are near. Timers in
+// the wheel need no place there: their windows end after they begin, and those that begin before
+// the earliest end are near (hrt_lane_settle).
 //
-// An end stays in the heap when its timer is disarmed or moved, until it is met as the earliest, or until those that
-// are of no use are the most: a wake-up takes nearly all that is near, and one by one would cost more than all at once.
+// An end stays in the heap when its timer is disarmed or moved, until it is met as the earliest, or
+// until those that are of no use are the most: a wake-up takes nearly all that is near, and one by
+// one would cost more than all at once.
 #include <errno.h>
 
 #include "hrt_queue_parts.h"
@@ -27,12 +29,14 @@ void hrt_windows_destroy(struct hrt_windows *windows) {
 int hrt_windows_reserve(struct hrt_windows *windows, uint32_t blocks) {
     int status = hrt_room_reserve(&windows->end_of, blocks, sizeof(uint64_t));
     if (status == 0) status = hrt_room_reserve(&windows->entry_of, blocks, sizeof(uint32_t));
-    if (status == 0) status = hrt_room_reserve(&windows->heap, blocks, sizeof(struct hrt_window_end));
+    if (status == 0)
+        status = hrt_room_reserve(&windows->heap, blocks, sizeof(struct hrt_window_end));
     return status;
 }
 
 size_t hrt_windows_bytes(const struct hrt_windows *windows) {
-    return hrt_pages_resident(windows, sizeof *windows) + hrt_room_bytes(&windows->end_of, sizeof(uint64_t)) +
+    return hrt_pages_resident(windows, sizeof *windows) +
+           hrt_room_bytes(&windows->end_of, sizeof(uint64_t)) +
            hrt_room_bytes(&windows->entry_of, sizeof(uint32_t)) +
            hrt_room_bytes(&windows->heap, sizeof(struct hrt_window_end));
 }
@@ -68,7 +72,8 @@ static void sink(struct hrt_windows *windows, uint32_t place, struct hrt_window_
     put(windows, place, end);
 }
 
-// The node is near now. Its last end may still have a place, so that there is one place for a node at most.
+// The node is near now. Its last end may still have a place, so that there is one place for a node
+// at most.
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING {
     struct hrt_window_end end = {.end = windows->end_of.keys[index], .index = index};
     uint32_t place = windows->entry_of.indices[index];
@@ -82,10 +87,11 @@ void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKIN
 }
 
 // Whether a timer's window ends then. It need not be near: the end is as good.
-static bool is_open(const struct hrt_queue *queue, const struct hrt_lane *lane, struct hrt_window_end end) {
+static bool is_open(const struct hrt_queue *queue, const struct hrt_lane *lane,
+                    struct hrt_window_end end) {
     const struct hrt_node *node = hrt_node_at(queue, end.index);
-    return end.index <= queue->slots && hrt_node_is_armed(node) && hrt_node_lane(node) == lane->base &&
-           lane->windows->end_of.keys[end.index] == end.end;
+    return end.index <= queue->slots && hrt_node_is_armed(node) &&
+           hrt_node_lane(node) == lane->base && lane->windows->end_of.keys[end.index] == end.end;
 }
 
 static void keep_near_only(struct hrt_queue *queue, struct hrt_lane *lane) {
@@ -98,12 +104,14 @@ static void keep_near_only(struct hrt_queue *queue, struct hrt_lane *lane) {
     }
 }
 
-// What belongs to the nodes first ... before end, which are not filed; and the room of the heap that is not used. The
-// heap must not name them any more.
-void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t first, uint32_t end) {
+// What belongs to the nodes first ... before end, which are not filed; and the room of the heap
+// that is not used. The heap must not name them any more.
+void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t first,
+                      uint32_t end) {
     struct hrt_windows *windows = lane->windows;
     hrt_room_give_back(&windows->end_of, sizeof(uint64_t), first, end);
-    if (windows->count > lane->near_count && lane->near_count <= HRT_MOVES_PER_CALL) keep_near_only(queue, lane);
+    if (windows->count > lane->near_count && lane->near_count <= HRT_MOVES_PER_CALL)
+        keep_near_only(queue, lane);
     if (windows->count == lane->near_count) {
         hrt_room_give_back(&windows->entry_of, sizeof(uint32_t), first, end);
     }
@@ -111,9 +119,10 @@ void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t f
     hrt_room_give_back(&windows->heap, sizeof(struct hrt_window_end), windows->count, room);
 }
 
-// The earliest end of the windows of those that are near, HRT_KEY_NEVER if there is none; with no moves left it may be
-// too early.
-uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+// The earliest end of the windows of those that are near, HRT_KEY_NEVER if there is none; with no
+// moves left it may be too early.
+uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane,
+                         int *moves_left) HRT_NONBLOCKING {
     struct hrt_windows *windows = lane->windows;
     if (windows->count > 2 * lane->near_count + USELESS && lane->near_count <= HRT_MOVES_PER_CALL) {
         *moves_left -= (int)lane->near_count;

@@ -336,7 +336,8 @@ extension SourceCore: StagedHandler {
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns) else {
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
+        else {
             return nil
         }
         return UInt(missed).addingReportingOverflow(1).partialValue

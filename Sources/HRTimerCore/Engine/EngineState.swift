@@ -92,7 +92,8 @@ extension EngineState {
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
         if let tolerance_ns, schedule.precision == .coalesced {
-            schedule.ask(.init(tolerance_ns: timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)), for: token)
+            let capped_ns = timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)
+            schedule.ask(.init(tolerance_ns: capped_ns), for: token)
         }
         schedule.arm(token, deadline_ns)
         timers[token.slot].untold = 0
