@@ -37,7 +37,7 @@ package final class EngineCore: Sendable {
         time = configuration.time.on(configuration.clock)
         defersMoves = configuration.defersMoves ?? (time.virtual == nil)
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        let initial = EngineState(precision: configuration.precision)
+        let initial = EngineState(precision: configuration.precision, isVirtual: time.virtual != nil)
         spin = initial.spin
         state = Locked(initial)
         margin = SpinMargin(

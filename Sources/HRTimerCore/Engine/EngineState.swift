@@ -42,8 +42,12 @@ package struct EngineState: ~Copyable, Sendable {
     private var hasLooked = false
     var statistics = EngineStatistics()
 
-    init(precision: TimerPrecision) {
+    /// No thread sleeps: the clock may have passed a deadline that was taken back without anybody looking.
+    private let isVirtual: Bool
+
+    init(precision: TimerPrecision, isVirtual: Bool) {
         schedule = TimerSchedule(precision: precision)
+        self.isVirtual = isVirtual
     }
 
     private var isInherited: Bool { generation != hrt_fork_generation() }
@@ -77,8 +81,8 @@ extension EngineState {
     /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is asked for only if it may be past.
     @inline(__always)
     mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64, _ now_ns: @autoclosure () -> Int64) -> Bool {
-        if deadline_ns < schedule.sleepsUntil_ns || deadline_ns <= looked_ns {
-            let isAwake = schedule.sleepsUntil_ns == .min && looked_ns > .min
+        if deadline_ns < schedule.sleepsUntil_ns || deadline_ns <= looked_ns || isVirtual {
+            let isAwake = schedule.sleepsUntil_ns == .min && !isVirtual
             timers[token.slot].lateFrom_ns = isAwake ? looked_ns : now_ns()
         }
         guard schedule.mustWake(for: token, deadline_ns) else { return false }
@@ -139,8 +143,8 @@ extension EngineState {
         tolerance_ns: Int64,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {
-        guard schedule.precision != .coalesced, !isShutDown, !isAhead, deadline_ns >= schedule.sleepsUntil_ns,
-            deadline_ns > looked_ns, deadline_ns < .max
+        guard schedule.precision != .coalesced, !isShutDown, !isAhead, !isVirtual,
+            deadline_ns >= schedule.sleepsUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
         else { return setOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
         schedule.armPlain(token, deadline_ns)
         return false

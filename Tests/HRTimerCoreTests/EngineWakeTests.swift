@@ -1,0 +1,87 @@
+import HRTimerCore
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// How often an engine wakes, counted exactly on frozen time.
+@Suite struct EngineWakeTests {
+    let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
+
+    private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
+
+    @Test("Precise timers that came and went leave no wake-ups behind", arguments: [1, 31, 32, 33, 64, 100])
+    func preciseComeAndGo(count: Int) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let fires = Recorder<Int>()
+        for index in 0..<count {
+            engine.schedule(at: at(Int64(index) * 1_000_000), precision: .precise) { _ in fires.append(index) }
+        }
+        engine.schedule(at: at(3_600_000_000_000), precision: .precise) { _ in fires.append(-1) }
+        time.advance(to: at(1_000_000_000))
+        #expect(fires.all == Array(0..<count))
+        let before = engine.statistics.wakeups
+        time.advance(to: at(3_000_000_000_000))
+        #expect(engine.statistics.wakeups == before)
+        #expect(time.nextDeadline == at(3_600_000_000_000))
+    }
+
+    @Test("Any number of timers cancelled beside one that is pending costs no wake-up", arguments: [39, 1000, 100_000])
+    func cancelledBesideOne(count: Int) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let fires = Recorder<Int>()
+        let tokens = (1...count).map { index in
+            engine.schedule(at: at(Int64(index) * 600_000_000_000 / Int64(count))) { _ in fires.append(index) }
+        }
+        engine.schedule(at: at(3_600_000_000_000)) { _ in fires.append(0) }
+        for token in tokens { #expect(engine.cancel(token)) }
+        #expect(time.nextDeadline == at(3_600_000_000_000))
+        #expect(time.run(limit: 1) == 1)
+        #expect(fires.all == [0])
+        #expect(engine.statistics.wakeups == 1)
+        #expect(engine.statistics.spuriousWakeups == 0)
+    }
+
+    @Test(
+        "A thousand timers with a tenth of their interval as tolerance wake the engine as often as the greedy minimum",
+        arguments: [10, 100]
+    )
+    func coalesces(hertz: Int) throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let interval_ns = Int64(1_000_000_000 / hertz)
+        var random = SeededRandom.fromEnvironment()
+        var windows: [(deadline_ns: Int64, end_ns: Int64)] = []
+        for _ in 0..<1000 {
+            let first_ns = Int64.random(in: 0..<interval_ns, using: &random)
+            engine.schedule(
+                at: at(first_ns),
+                every: .nanoseconds(interval_ns),
+                tolerance: .nanoseconds(interval_ns / 10)
+            ) { _ in }
+            for tick in 0..<Int64(hertz) {
+                let deadline_ns = first_ns + tick * interval_ns
+                windows.append((deadline_ns, deadline_ns + interval_ns / 10))
+            }
+        }
+        time.advance(to: at(1_000_000_000))
+        // Wake at the earliest end of a window that is left, and serve all that have begun.
+        windows.sort { $0.end_ns < $1.end_ns }
+        var (fewest, woke_ns) = (0, Int64.min)
+        for window in windows where window.deadline_ns > woke_ns && window.end_ns <= 1_000_000_000 {
+            woke_ns = window.end_ns
+            fewest += 1
+        }
+        #expect(engine.statistics.wakeups <= fewest + fewest / 10)
+        #expect(engine.statistics.spuriousWakeups == 0)
+    }
+
+    @Test("What two threads advance the clock by adds up", .timeLimit(.minutes(1)))
+    func twoThreads() async {
+        let time = self.time
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 {
+                group.addTask { for _ in 0..<1000 { time.advance(by: .nanoseconds(1)) } }
+            }
+        }
+        #expect(time.now == at(2000))
+    }
+}

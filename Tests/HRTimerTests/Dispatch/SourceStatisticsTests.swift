@@ -1,0 +1,75 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What sources leave in their engine's statistics.
+@Suite struct SourceStatisticsTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let data = Recorder<UInt>()
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+    }
+
+    private func makeSource(hasHandler: Bool = true) -> TimerSource {
+        let source = TimerSource(engine: engine)
+        if hasHandler { source.setEventHandler { [data, weak source] in data.append(source?.data ?? 0) } }
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        return source
+    }
+
+    @Test("Time that a source was suspended on purpose is no lateness, and its ticks are missed ticks")
+    func suspended() {
+        let source = makeSource()
+        time.advance(by: .seconds(1))
+        source.suspend()
+        time.advance(by: .seconds(10))
+        source.resume()
+        time.advance(by: .zero)
+        #expect(data.all == [1, 10])
+        #expect(engine.statistics.fires == 2)
+        #expect(engine.statistics.missedTicks == 9)
+        #expect(engine.lateness.count == 2 && engine.lateness.max == .zero)
+        source.cancel()
+    }
+
+    @Test("A source without a handler fires nothing, and keeps its grid")
+    func withoutHandler() {
+        let source = makeSource(hasHandler: false)
+        time.advance(by: .seconds(3.5))
+        #expect(engine.statistics.fires == 0)
+        #expect(engine.lateness.count == 0)
+        source.setEventHandler { [data] in data.append(7) }
+        time.advance(by: .seconds(1))
+        #expect(data.all == [7])
+        #expect(engine.statistics.fires == 1)
+        source.cancel()
+    }
+
+    @Test("What is armed for the past is late from then on, not from its deadline")
+    func armedForThePast() {
+        engine.schedule(at: .distantPast) { _ in }
+        engine.schedule(at: time.now.advanced(by: .seconds(-5))) { _ in }
+        time.advance(by: .seconds(1))
+        #expect(engine.lateness.count == 2 && engine.lateness.max == .zero)
+    }
+
+    @Test("A source with leeway is moved with the engine told, since its window moves too")
+    func leewayIsNotMovedSilently() throws {
+        var configuration = TimerEngine.Configuration(precision: .coalesced, time: time.base)
+        configuration.defersMoves = true
+        let engine = try TimerEngine(configuration)
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { [data, time] in data.append(UInt(time.now.nanoseconds / 1_000_000_000)) }
+        source.schedule(deadline: time.now.advanced(by: .seconds(2)), leeway: .seconds(4))
+        source.activate()
+        source.schedule(deadline: time.now.advanced(by: .seconds(3)))
+        time.advance(by: .seconds(20))
+        // It began at 10 s.
+        #expect(data.all == [13])
+        source.cancel()
+    }
+}
