@@ -66,8 +66,8 @@ extension TimerLoop {
             for source in plan.refused { source.invalidate() }
             guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
-            let found = sleep(until: wake, plan.spinBudget, isTold ? nil : { prepared = $0 })
-            let now_ns = time.now_ns
+            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold ? nil : { prepared = $0 })
+            let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
             let awake = core.state.withLock { state -> Awake in
                 // Before the observers of `afterWaiting`: what they add needs no wake.
@@ -127,11 +127,11 @@ extension TimerLoop {
         until wake: TimerSchedule.Wake,
         _ spinBudget: Double,
         _ prepared: ((TimerCall?) -> Void)?
-    ) -> LoopWaiter.Found {
+    ) -> (LoopWaiter.Found, now_ns: Int64?) {
         let until_ns = wake.at_ns
-        if until_ns == .min { return waiter.poll() }
+        if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
-            guard wake.isPrecise else { return waiter.wait(until: until_ns) }
+            guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
                 let call = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: prepared != nil) }
                 prepared?(call)
@@ -139,8 +139,8 @@ extension TimerLoop {
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
         let found = waiter.poll()
-        guard found.isEmpty, virtual.now_ns < until_ns else { return found }
+        guard found.isEmpty, virtual.now_ns < until_ns else { return (found, nil) }
         let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
-        return hasMoved ? waiter.poll() : waiter.wait(until: .max)
+        return (hasMoved ? waiter.poll() : waiter.wait(until: .max), nil)
     }
 }
