@@ -188,7 +188,10 @@ import Testing
         #expect(!trigger.isValid)
     }
 
-    @Test("stop() of another thread wakes a loop that sleeps, and ends its run", arguments: [TimerPrecision.normal, .precise])
+    @Test(
+        "stop() of another thread wakes a loop that sleeps, and ends its run",
+        arguments: [TimerPrecision.normal, .precise]
+    )
     func stopWakes(_ precision: TimerPrecision) throws {
         let loop = TimerLoop(precision: precision)
         loop.isKeptAlive = true

@@ -97,8 +97,9 @@ extension LoopState {
     }
 
     /// The prepared call's deadline has come. False if it was called off.
-    mutating func confirmPrepared(_ call: TimerCall, now_ns: Int64) -> Bool {
-        guard prepared?.token == call.token else { return false }
+    @inline(__always)
+    mutating func confirmPrepared(now_ns: Int64) -> Bool {
+        guard prepared != nil else { return false }
         prepared = nil
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }
         return true
