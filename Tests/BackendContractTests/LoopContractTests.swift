@@ -218,6 +218,20 @@ import Testing
         worker.end()
     }
 
+    @Test("A starved timer that another thread adds to the mode in which the loop sleeps wakes it")
+    func modeAdded() throws {
+        let worker = try TimerLoop.thread()
+        let done = Recorder<Bool>()
+        let starved = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { _ in done.append(true) }
+        worker.loop.add(starved, forMode: .modal)
+        usleep(5000)
+        while !worker.loop.isWaiting { usleep(50) }
+        worker.loop.add(starved, forMode: .default)
+        // It would sleep for ever.
+        while done.count == 0 { usleep(50) }
+        worker.end()
+    }
+
     @Test("Invalidated by another thread a timer is not called once the loop has passed: 10,000 rounds")
     func invalidatedElsewhere() throws {
         final class Flag: Sendable { let isSet = Atomic(false) }
