@@ -46,7 +46,9 @@ import Testing
         mutating func fire(at now_ns: Int64) -> [String] {
             state.beginPass(now_ns: now_ns)
             var fired: [String] = []
-            while let call = state.nextCall(now_ns: now_ns) { fired.append(names[ObjectIdentifier(call.timer)] ?? "?") }
+            while let call = state.nextCall(now_ns: now_ns) {
+                fired.append(names[ObjectIdentifier(call.timer)] ?? "?")
+            }
             return fired
         }
     }
@@ -196,7 +198,7 @@ import Testing
         #expect(timer.fireInstant == deadline)
     }
 
-    @Test("Moved while the thread spins, it comes at its new deadline alone, and tells no tick and no call that never were")
+    @Test("Moved while the thread spins, it comes at its new deadline alone, and tells no call that never was")
     func moved() {
         let timer = timer()
         #expect(prepare() != nil)
@@ -211,7 +213,7 @@ import Testing
         #expect(other.fireInstant == deadline.advanced(by: .seconds(5)))
     }
 
-    @Test("Its tolerance, precision or modes changed, or the spin broken, it comes at its deadline, and is counted once")
+    @Test("Its tolerance, precision or modes changed, or the spin broken, it comes at its deadline, once")
     func changed() {
         let changes: [(LoopTimer) -> Void] = [
             { $0.tolerance = 0.1 },
