@@ -9,7 +9,7 @@ QUEUE = CSources/CHRTimer/queue/*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model model-short fuzz never-early clock-steps time-namespace steady
+    model model-short fuzz arm64 never-early clock-steps time-namespace steady
 
 build:
 	$(SWIFT) build
@@ -77,14 +77,18 @@ time-namespace:
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
+	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
+	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
-# 10^9 random operations on the timer queue against a sorted array: some three minutes.
+# 10^9 random operations on the timer queue against a sorted array: some three minutes. Then what a peak leaves resident.
 model:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 1000000000
+	clang -O2 $(filter-out Tests/Fuzz/queue_model.c -DHRT_CHECKING,$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
+	.build/queue_memory
 
 # 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.
 model-short:
@@ -98,3 +102,18 @@ fuzz:
 	mkdir -p .build && clang -O1 -g -fsanitize=fuzzer,address,undefined -DHRT_MOVES_PER_CALL=3 \
 	    $(QUEUE) Tests/Fuzz/queue_fuzz.c -o .build/queue_fuzz
 	.build/queue_fuzz -max_total_time=60 -max_len=8192
+
+# The C core for another machine, under its emulator, with pages of 4 and of 64 KiB told to it. Needs gcc-aarch64-linux-gnu
+# and qemu-user.
+ARM64_CC ?= aarch64-linux-gnu-gcc
+ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
+CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c -ICSources/CHRTimer/include \
+    -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -D_Nonnull= -D_Nullable=  # which only clang knows
+
+arm64:
+	mkdir -p .build
+	for page_bytes in 4096 65536; do \
+	    $(ARM64_CC) -O2 -Wall -Wextra -Werror -DHRT_PAGE_BYTES=$$page_bytes $(QUEUE) Tests/Fuzz/queue_random.c \
+	        -o .build/queue_random.arm64 && timeout 300 $(ARM64_RUN) .build/queue_random.arm64 1000000 || exit 1; done
+	$(ARM64_CC) -O2 $(CORE) Tests/Arm64/core_checks.c -o .build/core_checks.arm64
+	timeout 60 $(ARM64_RUN) .build/core_checks.arm64

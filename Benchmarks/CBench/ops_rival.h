@@ -43,6 +43,7 @@ struct cbench_queue_ops {
 };
 
 extern const struct cbench_queue_ops cbench_rival_hrt_queue, cbench_rival_hrt_queue_owner,
+    cbench_rival_hrt_queue_tolerant,
     cbench_rival_binary_heap, cbench_rival_quaternary_heap, cbench_rival_quaternary_heap_owner,
     cbench_rival_libevent, cbench_rival_null, cbench_rival_touch, cbench_rival_touch_token;
 

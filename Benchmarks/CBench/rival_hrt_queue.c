@@ -3,7 +3,7 @@
 #include "hrt_queue.h"
 #include "ops_rival.h"
 
-enum { BATCH = 256 };
+enum { BATCH = 256, TOLERANCE_NS = 10000000 };
 
 struct rival {
     hrt_queue *queue;
@@ -39,6 +39,22 @@ static void replace(void *opaque, size_t timer, int64_t deadline_ns) {
     hrt_queue_schedule(rival->queue, deadline_ns, 0, &rival->tokens[timer]);
 }
 
+static void tolerant_add(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+}
+
+static void tolerant_replace(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_remove(rival->queue, rival->tokens[timer]);
+    hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
+}
+
+static void tolerant_move(void *opaque, size_t timer, int64_t deadline_ns) {
+    struct rival *rival = opaque;
+    hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, TOLERANCE_NS);
+}
+
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
     hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, 0);
@@ -66,14 +82,42 @@ static bool take_due(void *opaque, int64_t now_ns, struct cbench_fired *fired) {
     return hrt_queue_next_ns(rival->queue) <= now_ns;
 }
 
-static size_t memory_bytes(void *opaque) { return hrt_queue_memory_bytes(((struct rival *)opaque)->queue); }
+static size_t memory_bytes(void *opaque) {
+    return hrt_queue_memory_bytes(((struct rival *)opaque)->queue);
+}
 
 const struct cbench_queue_ops cbench_rival_hrt_queue = {
-    .id = "hrtimer.queue", .create = create, .destroy = destroy, .add = add, .replace = replace, .move = move,
-    .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "hrtimer.queue",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = replace,
+    .move = move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };
 
 const struct cbench_queue_ops cbench_rival_hrt_queue_owner = {
-    .id = "hrtimer.queue-owner", .create = create, .destroy = destroy, .add = add, .replace = owner_replace,
-    .move = owner_move, .next_ns = next_ns, .take_due = take_due, .memory_bytes = memory_bytes,
+    .id = "hrtimer.queue-owner",
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .replace = owner_replace,
+    .move = owner_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
+};
+
+const struct cbench_queue_ops cbench_rival_hrt_queue_tolerant = {
+    .id = "hrtimer.queue-tolerant",
+    .create = create,
+    .destroy = destroy,
+    .add = tolerant_add,
+    .replace = tolerant_replace,
+    .move = tolerant_move,
+    .next_ns = next_ns,
+    .take_due = take_due,
+    .memory_bytes = memory_bytes,
 };

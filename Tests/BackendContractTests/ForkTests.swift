@@ -150,11 +150,8 @@ import Testing
         }
     }
 
-    private static let needsTheEngine: Comment = "needs the engine's part: inherited ones end in the child"
-
     @Test(
         "In the child inherited engines have ended: calls return, nothing fires; `.shared` starts anew",
-        .disabled(needsTheEngine),
         .timeLimit(.minutes(2))
     )
     func engines() async {
@@ -193,7 +190,6 @@ import Testing
 
     @Test(
         "In the child inherited sources are dead: they can be moved, cancelled and dropped, and none fires",
-        .disabled(needsTheEngine),
         .timeLimit(.minutes(2))
     )
     func sources() async {
@@ -229,7 +225,6 @@ import Testing
 
     @Test(
         "In the child inherited loops have ended: they take nothing, run nothing, and end at once; a new one runs",
-        .disabled(needsTheEngine),
         .timeLimit(.minutes(2))
     )
     func loops() async {

@@ -38,7 +38,30 @@ final class TimerQueue {
         return all
     }
 
+    /// All of `trim`; how many calls it took.
+    @discardableResult
+    func trimWholly() -> Int {
+        var calls = 1
+        while hrt_queue_trim(queue) { calls += 1 }
+        return calls
+    }
+
+    /// All of `settle`; how many calls it took.
+    @discardableResult
+    func settle() -> Int {
+        var calls = 1
+        while hrt_queue_settle(queue) { calls += 1 }
+        return calls
+    }
+
+    func addPrecise(at deadline: Int64) -> hrt_token {
+        let token = add()
+        precondition(hrt_queue_arm_precise(queue, token, deadline))
+        return token
+    }
+
     var next: Int64 { hrt_queue_next_ns(queue) }
+    var nextPrecise: Int64 { hrt_queue_next_precise_ns(queue) }
     var nextWake: Int64 { hrt_queue_next_wake_ns(queue) }
 }
 

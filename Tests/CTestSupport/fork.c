@@ -23,7 +23,8 @@ static bool read_all(int fd, char *text, size_t size, int32_t timeout_ms) {
     }
 }
 
-int ctest_in_child(void (*body)(void *context, int fd), void *context, int32_t timeout_ms, char *text, size_t size) {
+int ctest_in_child(void (*body)(void *context, int fd), void *context, int32_t timeout_ms,
+                   char *text, size_t size) {
     int ends[2];
     if (pipe(ends) != 0) return -errno;
     pid_t child = fork();

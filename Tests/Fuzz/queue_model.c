@@ -29,7 +29,7 @@ struct queue_model {
     uint16_t armed[TIMERS];  // by deadline, equal ones in order of arming
     size_t armed_count;
     hrt_token stale[STALE];
-    uint64_t crowd_end;   // until this step nearly all deadlines lie in one bucket of the wheel
+    uint64_t crowd_end;  // until this step nearly all deadlines lie in one bucket of the wheel
     int64_t crowd_ns;
     unsigned crowd_bits;
     uint64_t armings;
@@ -40,7 +40,8 @@ struct queue_model {
 
 static void require(const struct queue_model *model, bool holds, const char *sentence) {
     if (holds) return;
-    fprintf(stderr, "step %" PRIu64 ", now %" PRId64 " ns: not so: %s\n", model->steps, model->now_ns, sentence);
+    fprintf(stderr, "step %" PRIu64 ", now %" PRId64 " ns: not so: %s\n", model->steps,
+            model->now_ns, sentence);
     abort();
 }
 
@@ -64,7 +65,8 @@ static int64_t clamped_sum(int64_t a, int64_t b) {
     return sum;
 }
 
-// What timers are set to: soon, later, much later, the same instant as another, long past, and the ends of the line.
+// What timers are set to: soon, later, much later, the same instant as another, long past, and the
+// ends of the line.
 static int64_t deadline_from(const struct queue_model *model, uint64_t value) {
     uint64_t amount = value >> 8;
     if (model->steps < model->crowd_end && value % 16 < 15) {
@@ -75,14 +77,18 @@ static int64_t deadline_from(const struct queue_model *model, uint64_t value) {
         case 1: return clamped_sum(model->now_ns, (int64_t)(amount % 70000));
         case 2: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000));
         case 3: return clamped_sum(model->now_ns, (int64_t)(amount % 70000000));
-        case 4: case 5: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000000));
+        case 4:
+        case 5: return clamped_sum(model->now_ns, (int64_t)(amount % 1000000000));
         case 6: return clamped_sum(model->now_ns, (int64_t)(amount % 3000000000));
-        case 7: case 8: return clamped_sum(model->now_ns, (int64_t)(amount % 60000000000));
+        case 7:
+        case 8: return clamped_sum(model->now_ns, (int64_t)(amount % 60000000000));
         case 9: return clamped_sum(model->now_ns, (int64_t)(amount % 100000000000000));
         case 10: return clamped_sum(model->now_ns, (int64_t)(amount << 7 >> 1));
         case 11: return clamped_sum(model->now_ns, -(int64_t)(amount % 100000000));
-        case 12: case 13:
-            if (model->armed_count > 0) return model->timers[model->armed[amount % model->armed_count]].deadline_ns;
+        case 12:
+        case 13:
+            if (model->armed_count > 0)
+                return model->timers[model->armed[amount % model->armed_count]].deadline_ns;
             return model->now_ns;
         case 14: return (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
         default: return amount % 3 == 0 ? INT64_MAX : amount % 3 == 1 ? INT64_MIN : INT64_MAX - 1;
@@ -94,25 +100,29 @@ static void model_disarm(struct queue_model *model, size_t subject) {
     size_t at = 0;
     while (model->armed[at] != subject) at++;
     model->armed_count--;
-    memmove(&model->armed[at], &model->armed[at + 1], (model->armed_count - at) * sizeof model->armed[0]);
+    memmove(&model->armed[at], &model->armed[at + 1],
+            (model->armed_count - at) * sizeof model->armed[0]);
     model->timers[subject].is_armed = false;
 }
 
 static bool is_before(const struct timer *a, const struct timer *b) {
-    return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns : a->arming < b->arming;
+    return a->deadline_ns != b->deadline_ns ? a->deadline_ns < b->deadline_ns
+                                            : a->arming < b->arming;
 }
 
 // What the timer was armed for last comes into the array again.
 static void model_insert(struct queue_model *model, size_t subject) {
     size_t at = model->armed_count;
     while (at > 0 && is_before(&model->timers[subject], &model->timers[model->armed[at - 1]])) at--;
-    memmove(&model->armed[at + 1], &model->armed[at], (model->armed_count - at) * sizeof model->armed[0]);
+    memmove(&model->armed[at + 1], &model->armed[at],
+            (model->armed_count - at) * sizeof model->armed[0]);
     model->armed[at] = (uint16_t)subject;
     model->armed_count++;
     model->timers[subject].is_armed = true;
 }
 
-static void model_arm(struct queue_model *model, size_t subject, int64_t deadline_ns, int64_t tolerance_ns) {
+static void model_arm(struct queue_model *model, size_t subject, int64_t deadline_ns,
+                      int64_t tolerance_ns) {
     model_disarm(model, subject);
     struct timer *timer = &model->timers[subject];
     timer->deadline_ns = deadline_ns;
@@ -144,19 +154,22 @@ static int64_t model_next_precise_ns(const struct queue_model *model) {
 }
 
 // Returns how many were taken.
-static size_t take_once(struct queue_model *model, size_t capacity, hrt_due *batch, size_t *subjects) {
+static size_t take_once(struct queue_model *model, size_t capacity, hrt_due *batch,
+                        size_t *subjects) {
     size_t taken = hrt_queue_take_due(model->queue, model->now_ns, batch, capacity);
     require(model, taken <= capacity, "a batch fits");
     for (size_t i = 0; i < taken; i++) {
         require(model, model->armed_count > 0, "what is given out was armed");
         struct timer *first = &model->timers[model->armed[0]];
         require(model, batch[i].deadline_ns <= model->now_ns, "no timer is early");
-        require(model, batch[i].deadline_ns == first->deadline_ns, "timers come in order of deadline");
+        require(model, batch[i].deadline_ns == first->deadline_ns,
+                "timers come in order of deadline");
         require(model, memcmp(&batch[i].token, &first->token, sizeof(hrt_token)) == 0,
                 "equal deadlines come in order of arming");
         require(model, batch[i].arming == first->arming, "what is given out tells its arming");
         subjects[i] = model->armed[0];
-        model->hash = (model->hash ^ (uint64_t)batch[i].deadline_ns ^ batch[i].token.slot) * UINT64_C(0x100000001B3);
+        model->hash = (model->hash ^ (uint64_t)batch[i].deadline_ns ^ batch[i].token.slot) *
+                      UINT64_C(0x100000001B3);
         model->fired++;
         model_disarm(model, model->armed[0]);
     }
@@ -175,7 +188,8 @@ static void take_and_put_back(struct queue_model *model, size_t capacity, size_t
         model_insert(model, subjects[taken]);
         model->fired--;
     }
-    require(model, hrt_queue_last_arming(model->queue) == model->armings, "putting back is no arming");
+    require(model, hrt_queue_last_arming(model->queue) == model->armings,
+            "putting back is no arming");
 }
 
 static void take_all(struct queue_model *model, size_t capacity) {
@@ -195,18 +209,24 @@ static void compare_bounds(struct queue_model *model) {
     require(model, next_ns <= model_next_ns(model), "next is no later than the first deadline");
     require(model, model->armed_count > 0 || next_ns == HRT_NEVER, "without timers, next is never");
     int64_t wake_ns = hrt_queue_next_wake_ns(model->queue);
-    require(model, wake_ns <= model_next_wake_ns(model), "the next wake is no later than the first end of a window");
-    require(model, wake_ns >= next_ns, "the next wake is no earlier than the first deadline may be");
+    require(model, wake_ns <= model_next_wake_ns(model),
+            "the next wake is no later than the first end of a window");
+    require(model, wake_ns >= next_ns,
+            "the next wake is no earlier than the first deadline may be");
     require(model, hrt_queue_next_precise_ns(model->queue) <= model_next_precise_ns(model),
             "the next precise deadline is no later than it is");
-    require(model, hrt_queue_last_arming(model->queue) == model->armings, "the number of the last arming");
+    require(model, hrt_queue_last_arming(model->queue) == model->armings,
+            "the number of the last arming");
     require(model, hrt_queue_count(model->queue) == model->live, "the count of timers");
-    require(model, hrt_queue_armed_count(model->queue) == model->armed_count, "the count of armed timers");
+    require(model, hrt_queue_armed_count(model->queue) == model->armed_count,
+            "the count of armed timers");
 }
 
 static void require_exact(const struct queue_model *model) {
-    require(model, hrt_queue_next_ns(model->queue) == model_next_ns(model), "once settled, next is exact");
-    require(model, hrt_queue_next_wake_ns(model->queue) == model_next_wake_ns(model), "and so is the next wake");
+    require(model, hrt_queue_next_ns(model->queue) == model_next_ns(model),
+            "once settled, next is exact");
+    require(model, hrt_queue_next_wake_ns(model->queue) == model_next_wake_ns(model),
+            "and so is the next wake");
     require(model, hrt_queue_next_precise_ns(model->queue) == model_next_precise_ns(model),
             "and so is the next precise deadline");
 }
@@ -217,7 +237,8 @@ static void settle(struct queue_model *model, uint64_t value) {
         return;
     }
     if (value % 8 == 1) {
-        require(model, hrt_queue_next_exact_ns(model->queue) == model_next_ns(model), "the exact deadline is exact");
+        require(model, hrt_queue_next_exact_ns(model->queue) == model_next_ns(model),
+                "the exact deadline is exact");
     }
     for (size_t calls = 0; hrt_queue_settle(model->queue); calls++) {
         require(model, calls < 100 * TIMERS, "settling comes to an end");
@@ -225,7 +246,8 @@ static void settle(struct queue_model *model, uint64_t value) {
     require_exact(model);
 }
 
-// Sleeps until the next wake-up, as a thread would, and takes what is due then: something always is.
+// Sleeps until the next wake-up, as a thread would, and takes what is due then: something always
+// is.
 static void sleep_once(struct queue_model *model) {
     while (hrt_queue_settle(model->queue)) continue;
     require_exact(model);
@@ -244,7 +266,8 @@ static void look_once(struct queue_model *model) {
     model->now_ns = next_ns;
     uint64_t fired = model->fired;
     take_all(model, BATCH);
-    require(model, model->fired > fired || hrt_queue_next_ns(model->queue) > next_ns, "a look in vain is not repeated");
+    require(model, model->fired > fired || hrt_queue_next_ns(model->queue) > next_ns,
+            "a look in vain is not repeated");
 }
 
 static void add(struct queue_model *model, size_t subject, uint64_t value, bool fused) {
@@ -280,21 +303,27 @@ static void use_stale(struct queue_model *model, uint64_t value) {
         if (timer->is_live && memcmp(&timer->token, &token, sizeof token) == 0) return;
     }
     require(model, !hrt_queue_is_live(model->queue, token), "a stale token is not live");
-    require(model, !hrt_queue_arm(model->queue, token, model->now_ns, 0), "a stale token arms nothing");
+    require(model, !hrt_queue_arm(model->queue, token, model->now_ns, 0),
+            "a stale token arms nothing");
     require(model, !hrt_queue_arm_precise(model->queue, token, model->now_ns), "nor precisely");
-    hrt_queue_put_back(model->queue, &(hrt_due){.deadline_ns = model->now_ns, .token = token, .arming = 1});
-    require(model, hrt_queue_armed_count(model->queue) == model->armed_count, "a stale token is not put back");
+    hrt_queue_put_back(model->queue,
+                       &(hrt_due){.deadline_ns = model->now_ns, .token = token, .arming = 1});
+    require(model, hrt_queue_armed_count(model->queue) == model->armed_count,
+            "a stale token is not put back");
     require(model, !hrt_queue_disarm(model->queue, token), "a stale token disarms nothing");
     require(model, !hrt_queue_remove(model->queue, token), "a stale token removes nothing");
-    require(model, hrt_queue_deadline_ns(model->queue, token) == HRT_NEVER, "a stale token has no deadline");
+    require(model, hrt_queue_deadline_ns(model->queue, token) == HRT_NEVER,
+            "a stale token has no deadline");
 }
 
 static void arm(struct queue_model *model, size_t subject, uint64_t value, int64_t tolerance_ns) {
     int64_t deadline_ns = deadline_from(model, value);
     hrt_token token = model->timers[subject].token;
-    require(model, hrt_queue_arm(model->queue, token, deadline_ns, tolerance_ns), "a live timer can be armed");
+    require(model, hrt_queue_arm(model->queue, token, deadline_ns, tolerance_ns),
+            "a live timer can be armed");
     model_arm(model, subject, deadline_ns, tolerance_ns);
-    require(model, hrt_queue_deadline_ns(model->queue, token) == deadline_ns, "the deadline is the one armed for");
+    require(model, hrt_queue_deadline_ns(model->queue, token) == deadline_ns,
+            "the deadline is the one armed for");
 }
 
 static void arm_precise(struct queue_model *model, size_t subject, uint64_t value) {
@@ -303,7 +332,8 @@ static void arm_precise(struct queue_model *model, size_t subject, uint64_t valu
     if (value >> 8 & 1) {
         hrt_queue_arm_slot_precise(model->queue, token.slot, deadline_ns);
     } else {
-        require(model, hrt_queue_arm_precise(model->queue, token, deadline_ns), "a live timer can be armed precisely");
+        require(model, hrt_queue_arm_precise(model->queue, token, deadline_ns),
+                "a live timer can be armed precisely");
     }
     model_arm(model, subject, deadline_ns, 0);
     model->timers[subject].is_precise = true;
@@ -327,24 +357,33 @@ static void move_time(struct queue_model *model, uint64_t value, size_t capacity
     switch (value % 32) {
         case 0: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 100000)); break;
         case 1: model->now_ns = clamped_sum(model->now_ns, -(int64_t)(amount % 10000000000)); break;
-        case 2: if (amount % 64 == 0) model->now_ns = (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15)); break;
-        case 3: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000000)); break;
-        case 4: case 5: case 6: case 7:
-            model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000));
+        case 2:
+            if (amount % 64 == 0) model->now_ns = (int64_t)(value * UINT64_C(0x9E3779B97F4A7C15));
             break;
-        case 8: case 9: look_once(model); return;
-        case 10: case 11: case 12: sleep_once(model); return;
+        case 3: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000000)); break;
+        case 4:
+        case 5:
+        case 6:
+        case 7: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 100000000)); break;
+        case 8:
+        case 9: look_once(model); return;
+        case 10:
+        case 11:
+        case 12: sleep_once(model); return;
         default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
     }
-    if (capacity == 0) take_and_put_back(model, amount % BATCH, amount / BATCH % BATCH);
-    else take_all(model, capacity);
+    if (capacity == 0)
+        take_and_put_back(model, amount % BATCH, amount / BATCH % BATCH);
+    else
+        take_all(model, capacity);
 }
 
 // In the next steps timers crowd in one bucket of a level, a few buckets ahead.
 static void begin_crowd(struct queue_model *model, uint64_t value) {
     model->crowd_bits = 16 + value % 4 * 10;
     int64_t ahead_ns = (int64_t)(1 + value / 4 % 8) << model->crowd_bits;
-    model->crowd_ns = clamped_sum(model->now_ns, ahead_ns) & ~((INT64_C(1) << model->crowd_bits) - 1);
+    model->crowd_ns =
+        clamped_sum(model->now_ns, ahead_ns) & ~((INT64_C(1) << model->crowd_bits) - 1);
     model->crowd_end = model->steps + 200 + value / 32 % 512;
 }
 
@@ -355,17 +394,22 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
         return;
     }
     switch (operation % 8) {
-        case 0: case 1: arm(model, subject, value, 0); break;
+        case 0:
+        case 1: arm(model, subject, value, 0); break;
         case 2: arm(model, subject, value, (int64_t)(value >> 20)); break;
         case 3: arm(model, subject, value, (int64_t)(value >> 40)); break;
         case 4:
-            if (value >> 20 & 1) arm_precise(model, subject, value);
-            else arm_slot(model, subject, value);
+            if (value >> 20 & 1)
+                arm_precise(model, subject, value);
+            else
+                arm_slot(model, subject, value);
             break;
         case 5: {
-            bool was_armed = value % 2 == 0 ? hrt_queue_disarm(model->queue, timer->token)
-                                            : hrt_queue_disarm_slot(model->queue, timer->token.slot);
-            require(model, was_armed == timer->is_armed, "disarming tells whether the timer was armed");
+            bool was_armed = value % 2 == 0
+                                 ? hrt_queue_disarm(model->queue, timer->token)
+                                 : hrt_queue_disarm_slot(model->queue, timer->token.slot);
+            require(model, was_armed == timer->is_armed,
+                    "disarming tells whether the timer was armed");
             model_disarm(model, subject);
             break;
         }
@@ -378,16 +422,20 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
     }
 }
 
-void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t subject, uint64_t value) {
+void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t subject,
+                      uint64_t value) {
     model->steps++;
     // The number of timers in play goes up and down with the subjects' range.
     size_t range = operation & 0x80 ? TIMERS : 8;
     switch (operation % 16) {
-        case 0: case 1: move_time(model, value, 1 + subject % BATCH); break;
+        case 0:
+        case 1: move_time(model, value, 1 + subject % BATCH); break;
         case 2: move_time(model, value, 0); break;
         case 3:
-            if (value & 1) compare_bounds(model);
-            else settle(model, value >> 1);
+            if (value & 1)
+                compare_bounds(model);
+            else
+                settle(model, value >> 1);
             break;
         case 4: use_stale(model, value); break;
         case 5:
@@ -400,7 +448,9 @@ void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t sub
                 begin_crowd(model, value >> 8);
             }
             break;
-        default: on_timer(model, (uint8_t)(operation / 16 + operation), subject % range, value); break;
+        default:
+            on_timer(model, (uint8_t)(operation / 16 + operation), subject % range, value);
+            break;
     }
 }
 
@@ -411,7 +461,8 @@ void queue_model_check(struct queue_model *model) {
     size_t seen = 0;
     hrt_due timer;
     while (hrt_queue_next_armed(model->queue, &cursor, &timer)) {
-        require(model, hrt_queue_is_armed(model->queue, timer.token), "iterating visits armed timers");
+        require(model, hrt_queue_is_armed(model->queue, timer.token),
+                "iterating visits armed timers");
         require(model, hrt_queue_deadline_ns(model->queue, timer.token) == timer.deadline_ns,
                 "and tells their deadline");
         seen++;

@@ -24,6 +24,15 @@ import Testing
         }
     }
 
+    @Test(
+        "Chapters that differed once agree",
+        arguments: [13_066_821_414_949_013_227, 16_175_143_489_966_792_241] as [UInt64]
+    )
+    func agreesAgain(_ seed: UInt64) throws {
+        let difference = try play(EngineScript(seed: seed)).difference
+        #expect(difference == nil, "\(difference ?? "")")
+    }
+
     /// One chapter: engines of their own, so that what went wrong can be told from the start. The first difference, if any.
     private func play(_ script: EngineScript) throws -> (operations: Int, difference: String?) {
         let real = try RealEngines(script)

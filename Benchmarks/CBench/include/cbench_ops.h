@@ -24,11 +24,14 @@ typedef enum {
     CBENCH_OPS_EXPIRE_EQUAL,
     // Fire all timers, uniform in 60 s, after one jump of a century.
     CBENCH_OPS_EXPIRE_JUMP,
+    // Let 1 ms pass in which no timer is due, the first being due in a day. An operation is 1 ms.
+    CBENCH_OPS_PASS,
 } cbench_ops_workload;
 
 typedef enum {
     CBENCH_OPS_HRT_QUEUE = 0,          // our queue, by tokens
     CBENCH_OPS_HRT_QUEUE_OWNER,        // our queue, by slots: timers that are armed again and again
+    CBENCH_OPS_HRT_QUEUE_TOLERANT,     // our queue, by tokens, each with a tolerance of 10 ms
     CBENCH_OPS_BINARY_HEAP,            // of indices, each node knowing its place; by tokens
     CBENCH_OPS_QUATERNARY_HEAP,        // deadlines cached in its array; by tokens
     CBENCH_OPS_QUATERNARY_HEAP_OWNER,  // the same by slots

@@ -33,6 +33,11 @@ enum QueueOperations {
             kind: CBENCH_OPS_EXPIRE
         ),
         Workload(
+            operation: "pass",
+            explanation: "let 1 ms pass in which nothing is due, the first timer in a day; an operation is 1 ms",
+            kind: CBENCH_OPS_PASS
+        ),
+        Workload(
             operation: "arm-cancel-running",
             explanation: "arm-cancel with time running 10 µs an operation, due timers taken every 1 ms",
             kind: CBENCH_OPS_ARM_CANCEL_RUNNING,
@@ -76,7 +81,8 @@ enum QueueOperations {
         switch kind {
         case CBENCH_OPS_NEXT_DEADLINE: return queues + limits
         case CBENCH_OPS_RE_ARM_LATER, CBENCH_OPS_ARM_CANCEL:
-            return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER] + queues.dropFirst()
+            return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER, CBENCH_OPS_HRT_QUEUE_TOLERANT]
+                + queues.dropFirst()
                 + [CBENCH_OPS_LIBEVENT, CBENCH_OPS_TOUCH_TOKEN] + limits
         case CBENCH_OPS_ARM_CANCEL_RUNNING: return queues + [CBENCH_OPS_LIBEVENT] + limits
         default: return queues + [CBENCH_OPS_LIBEVENT]

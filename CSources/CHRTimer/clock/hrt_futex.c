@@ -10,12 +10,14 @@
 
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
     // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
-    int operation = FUTEX_WAIT_BITSET_PRIVATE | (clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
+    int operation =
+        FUTEX_WAIT_BITSET_PRIVATE | (clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
     for (;;) {
         // Woken, or for no reason at all, which futex(2) allows.
-        if (syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0) return false;
+        if (syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
+            return false;
         switch (errno) {
             case ETIMEDOUT: return true;
             case EAGAIN: return false;  // the word was not 0 any more: a wake came first

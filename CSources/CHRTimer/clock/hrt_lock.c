@@ -51,7 +51,16 @@ __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint3
     }
 }
 
+#ifdef HRT_CHECKING
+static _Thread_local uint64_t taken_by_thread;
+
+uint64_t hrt_lock_taken_by_thread(void) { return taken_by_thread; }
+#endif
+
 void hrt_lock_acquire(hrt_lock *lock) {
+#ifdef HRT_CHECKING
+    taken_by_thread++;
+#endif
     uint32_t free = 0, held = held_now();
     if (!exchange(word_of(lock), &free, held)) acquire_late(word_of(lock), held);
 }

@@ -47,7 +47,8 @@ static unsigned class_of(int64_t sleep_ns) {
 static unsigned bucket_of(int64_t latency_ns) {
     if (latency_ns < INT64_C(1) << LOWEST_OCTAVE) return 0;
     unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)latency_ns);
-    unsigned part = (unsigned)(latency_ns >> (octave - BUCKETS_PER_OCTAVE_LOG2)) & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1);
+    unsigned part = (unsigned)(latency_ns >> (octave - BUCKETS_PER_OCTAVE_LOG2)) &
+                    ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1);
     unsigned bucket = ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
     return bucket < HRT_MARGIN_BUCKETS ? bucket : HRT_MARGIN_BUCKETS - 1;
 }
@@ -77,14 +78,17 @@ void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t
     }
 }
 
-void hrt_margin_set_budget(hrt_margin *margin, double budget) { margin->budget = clamp(budget, 0, 1); }
+void hrt_margin_set_budget(hrt_margin *margin, double budget) {
+    margin->budget = clamp(budget, 0, 1);
+}
 
 static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
     double elapsed_ns = (double)(now_ns - margin->allowance_as_of_ns);
     if (elapsed_ns <= 0) return;
     margin->allowance_as_of_ns = now_ns;
     double allowance_ns = margin->allowance_ns + elapsed_ns * margin->budget;
-    margin->allowance_ns = clamp(allowance_ns, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
+    margin->allowance_ns =
+        clamp(allowance_ns, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
 }
 
 static bool is_new(const hrt_margin *margin, unsigned class) {
@@ -122,7 +126,8 @@ static int64_t margin_within(const hrt_margin *margin, unsigned class, double sp
         double with_this_ns = latencies_ns + weights[bucket] * 0.5 * (double)(begin_ns + end_ns);
         if ((double)end_ns * with_this - with_this_ns > most_ns) {
             if (covered == 0) return begin_ns;
-            return (int64_t)clamp((most_ns + latencies_ns) / covered, (double)begin_ns, (double)end_ns);
+            return (int64_t)clamp((most_ns + latencies_ns) / covered, (double)begin_ns,
+                                  (double)end_ns);
         }
         covered = with_this;
         latencies_ns = with_this_ns;
@@ -146,7 +151,8 @@ int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_
     return (double)wanted_ns < margin->allowance_ns ? wanted_ns : (int64_t)margin->allowance_ns;
 }
 
-void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latency_ns) HRT_NONBLOCKING {
+void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns,
+                            int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);
     double weight = margin->classes[class].next_weight;
     margin->last_latency_ns = latency_ns;
@@ -155,7 +161,8 @@ void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latenc
     margin->classes[class].next_weight = weight / KEPT;
     if (weight < LARGEST_WEIGHT) return;
     // Once in some 5,600 entries.
-    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) margin->classes[class].weights[bucket] /= weight;
+    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++)
+        margin->classes[class].weights[bucket] /= weight;
     margin->classes[class].total /= weight;
     margin->classes[class].next_weight /= weight;
 }

@@ -1,21 +1,21 @@
 // Reading the clock until an instant comes.
 #include "hrt_spin.h"
 
-// Above this a pause spares the processor; below it nothing is given away, since a pause is as long as a reading of the
-// clock.
+// Above this a pause spares the processor; below it nothing is given away, since a pause is as long
+// as a reading of the clock.
 static const int64_t PAUSE_ABOVE_NS = 500;
 
-// Two readings of the clock so far apart have something else between them: the processor was given to another thread,
-// by the kernel or the host, or the clock was set. That is not spun.
+// Two readings of the clock so far apart have something else between them: the processor was given
+// to another thread, by the kernel or the host, or the clock was set. That is not spun.
 static const int64_t AWAY_NS = 10 * 1000;
 
-// No sched_yield: to a thread that computes it gives a whole slice, 3 ms, and the deadline with it. An ordinary thread
-// is made to give way by the scheduler, and a spin is short.
+// No sched_yield: to a thread that computes it gives a whole slice, 3 ms, and the deadline with it.
+// An ordinary thread is made to give way by the scheduler, and a spin is short.
 //
-// The vDSO's clock is read in the time of two pauses, and is the clock that was asked for: no calibration of the
-// processor's own counter can make it early.
-int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns, int64_t now_ns,
-                 int64_t longest_ns, int64_t *spun_ns) {
+// The vDSO's clock is read in the time of two pauses, and is the clock that was asked for: no
+// calibration of the processor's own counter can make it early.
+int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
+                 int64_t now_ns, int64_t longest_ns, int64_t *spun_ns) {
     while (now_ns < deadline_ns) {
         int64_t before_ns = now_ns;
         if (atomic_load_explicit(woken, memory_order_relaxed)) break;

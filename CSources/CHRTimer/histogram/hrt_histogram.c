@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Magnitudes are indexed as HdrHistogram does: bucket b holds the values that need b more bits than a sub-bucket index
-// has, in steps of 2^b. All buckets but the first use the upper half of their sub-buckets alone, for the lower half is
-// what the bucket before covers.
+// Magnitudes are indexed as HdrHistogram does: bucket b holds the values that need b more bits than
+// a sub-bucket index has, in steps of 2^b. All buckets but the first use the upper half of their
+// sub-buckets alone, for the lower half is what the bucket before covers.
 //
 // The table then lies in order of value:
 //
@@ -52,7 +52,8 @@ static size_t slot_of(const hrt_histogram *histogram, int64_t value_ns) {
     return histogram->length - index_of(histogram, early_ns);
 }
 
-static void range_of(const hrt_histogram *histogram, size_t slot, hrt_histogram_bucket *out_bucket) {
+static void range_of(const hrt_histogram *histogram, size_t slot,
+                     hrt_histogram_bucket *out_bucket) {
     size_t length = histogram->length;
     int64_t highest_ns = (int64_t)histogram->highest_ns;
     uint64_t width_ns;
@@ -71,14 +72,13 @@ static void range_of(const hrt_histogram *histogram, size_t slot, hrt_histogram_
     }
 }
 
-static size_t slot_count(const hrt_histogram *histogram) {
-    return 2 * histogram->length + 2;
-}
+static size_t slot_count(const hrt_histogram *histogram) { return 2 * histogram->length + 2; }
 
-// There is one writer, so that an ordinary load and store do what a locked add would, at a tenth of its cost. Atomic
-// all the same, for the readers on other threads.
-#define ADD_RELAXED(counter, amount) \
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + (amount), memory_order_relaxed)
+// There is one writer, so that an ordinary load and store do what a locked add would, at a tenth of
+// its cost. Atomic all the same, for the readers on other threads.
+#define ADD_RELAXED(counter, amount)                                                               \
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + (amount), \
+                          memory_order_relaxed)
 
 static int64_t sum_saturating(int64_t left_ns, int64_t right_ns) {
     int64_t sum_ns;
@@ -90,7 +90,8 @@ static int64_t sum_saturating(int64_t left_ns, int64_t right_ns) {
 static void add_to_sum(hrt_histogram *histogram, int64_t value_ns) {
     int64_t sum_ns = atomic_load_explicit(&histogram->sum_ns, memory_order_relaxed);
     if (sum_ns == INT64_MIN || sum_ns == INT64_MAX) return;
-    atomic_store_explicit(&histogram->sum_ns, sum_saturating(sum_ns, value_ns), memory_order_relaxed);
+    atomic_store_explicit(&histogram->sum_ns, sum_saturating(sum_ns, value_ns),
+                          memory_order_relaxed);
 }
 
 static void widen_extremes(hrt_histogram *histogram, int64_t low_ns, int64_t high_ns) {
@@ -102,8 +103,10 @@ static void widen_extremes(hrt_histogram *histogram, int64_t low_ns, int64_t hig
     }
 }
 
-int hrt_histogram_create(int significant_digits, int64_t highest_ns, hrt_histogram **out_histogram) {
-    // Half the sub-buckets that tell values apart to that many digits: the power of two at or above 10^digits.
+int hrt_histogram_create(int significant_digits, int64_t highest_ns,
+                         hrt_histogram **out_histogram) {
+    // Half the sub-buckets that tell values apart to that many digits: the power of two at or above
+    // 10^digits.
     static const int half_bits_for_digits[] = {0, 4, 7, 10, 14};
     if (significant_digits < 1 || significant_digits > 4) return -EINVAL;
     if (highest_ns < 1 || highest_ns > INT64_MAX / 2) return -EINVAL;
@@ -116,7 +119,8 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns, hrt_histogr
         buckets += 1;
     }
     size_t length = (buckets + 1) << half_bits;
-    hrt_histogram *histogram = calloc(1, sizeof *histogram + (2 * length + 2) * sizeof histogram->counts[0]);
+    hrt_histogram *histogram =
+        calloc(1, sizeof *histogram + (2 * length + 2) * sizeof histogram->counts[0]);
     if (histogram == NULL) return -ENOMEM;
     histogram->half_bits = half_bits;
     histogram->length = length;
@@ -127,9 +131,7 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns, hrt_histogr
     return 0;
 }
 
-void hrt_histogram_destroy(hrt_histogram *histogram) {
-    free(histogram);
-}
+void hrt_histogram_destroy(hrt_histogram *histogram) { free(histogram); }
 
 void hrt_histogram_record(hrt_histogram *histogram, int64_t value_ns) HRT_NONBLOCKING {
     ADD_RELAXED(&histogram->counts[slot_of(histogram, value_ns)], 1);
@@ -187,11 +189,13 @@ uint64_t hrt_histogram_early_count(const hrt_histogram *histogram) {
 }
 
 uint64_t hrt_histogram_out_of_range_count(const hrt_histogram *histogram) {
-    return atomic_load_explicit(&histogram->counts[0], memory_order_relaxed)
-        + atomic_load_explicit(&histogram->counts[slot_count(histogram) - 1], memory_order_relaxed);
+    return atomic_load_explicit(&histogram->counts[0], memory_order_relaxed) +
+           atomic_load_explicit(&histogram->counts[slot_count(histogram) - 1],
+                                memory_order_relaxed);
 }
 
-bool hrt_histogram_next(const hrt_histogram *histogram, size_t *cursor, hrt_histogram_bucket *out_bucket) {
+bool hrt_histogram_next(const hrt_histogram *histogram, size_t *cursor,
+                        hrt_histogram_bucket *out_bucket) {
     for (size_t slot = *cursor; slot < slot_count(histogram); slot++) {
         uint64_t count = atomic_load_explicit(&histogram->counts[slot], memory_order_relaxed);
         if (count == 0) continue;
@@ -213,7 +217,8 @@ static uint64_t rank_of(uint64_t count, double percentile) {
 }
 
 int64_t hrt_histogram_percentile_ns(const hrt_histogram *histogram, double percentile) {
-    // The total of the buckets, and not the counter: a record in flight may be in one and not yet in the other.
+    // The total of the buckets, and not the counter: a record in flight may be in one and not yet
+    // in the other.
     uint64_t total = 0;
     hrt_histogram_bucket bucket;
     for (size_t cursor = 0; hrt_histogram_next(histogram, &cursor, &bucket);) total += bucket.count;

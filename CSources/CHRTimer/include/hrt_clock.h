@@ -14,21 +14,24 @@ typedef enum {
     HRT_CLOCK_BOOT = CLOCK_BOOTTIME,        // goes on while the system is suspended
 } hrt_clock;
 
-// From ns since the clock's zero to what the kernel takes. Negative instants become 0, the earliest that the kernel
-// accepts (clock_nanosleep(2): EINVAL for a negative tv_sec).
+// From ns since the clock's zero to what the kernel takes. Negative instants become 0, the earliest
+// that the kernel accepts (clock_nanosleep(2): EINVAL for a negative tv_sec).
 static inline struct timespec hrt_timespec_from_ns(int64_t instant_ns) {
     if (instant_ns < 0) instant_ns = 0;
-    return (struct timespec){.tv_sec = instant_ns / HRT_NS_PER_S, .tv_nsec = instant_ns % HRT_NS_PER_S};
+    return (struct timespec){.tv_sec = instant_ns / HRT_NS_PER_S,
+                             .tv_nsec = instant_ns % HRT_NS_PER_S};
 }
 
 static inline int64_t hrt_ns_from_timespec(struct timespec instant) {
     return (int64_t)instant.tv_sec * HRT_NS_PER_S + instant.tv_nsec;
 }
 
-// The clock's reading, in ns since its zero. Any thread. No system call where the vDSO serves the clock (vdso(7)).
+// The clock's reading, in ns since its zero. Any thread. No system call where the vDSO serves the
+// clock (vdso(7)).
 static inline int64_t hrt_clock_now_ns(hrt_clock clock) {
     struct timespec now;
-    clock_gettime((clockid_t)clock, &now);  // cannot fail: the clock ids are constants, the address is ours
+    clock_gettime((clockid_t)clock,
+                  &now);  // cannot fail: the clock ids are constants, the address is ours
     return hrt_ns_from_timespec(now);
 }
 
@@ -45,9 +48,9 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
     return hrt_ns_from_timespec(used);
 }
 
-// Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the kernel's wake
-// latency and the thread's timer slack. Returns at once for a past deadline; HRT_NEVER sleeps for ever.
-// clock_nanosleep(2) with TIMER_ABSTIME.
+// Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the
+// kernel's wake latency and the thread's timer slack. Returns at once for a past deadline;
+// HRT_NEVER sleeps for ever. clock_nanosleep(2) with TIMER_ABSTIME.
 void hrt_clock_sleep_until(hrt_clock clock, int64_t deadline_ns);
 
 #endif

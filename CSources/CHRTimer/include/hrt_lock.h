@@ -26,4 +26,8 @@ void hrt_lock_release(hrt_lock *_Nonnull lock);
 // it since. Any thread.
 bool hrt_lock_is_abandoned(const hrt_lock *_Nonnull lock);
 
+// How many locks the calling thread has taken so far. Compiled with HRT_CHECKING alone, as tests
+// are.
+uint64_t hrt_lock_taken_by_thread(void);
+
 #endif

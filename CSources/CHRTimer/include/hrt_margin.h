@@ -37,9 +37,9 @@ enum {
 };
 
 typedef struct {
-    double quantile;             // in (0, 1)
-    double budget;               // processor time for spinning, as a fraction of one core, in [0, 1]
-    double allowance_ns;         // what may be spun now
+    double quantile;      // in (0, 1)
+    double budget;        // processor time for spinning, as a fraction of one core, in [0, 1]
+    double allowance_ns;  // what may be spun now
     int64_t allowance_as_of_ns;  // up to when the allowance was added up
     int64_t last_latency_ns;     // of the wake recorded last; whoever takes it makes it -1
     struct {
@@ -61,7 +61,8 @@ void hrt_margin_set_budget(hrt_margin *margin, double budget);
 int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING;
 
 // A sleep of sleep_ns ended latency_ns after the instant it was to end at.
-void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns, int64_t latency_ns) HRT_NONBLOCKING;
+void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns,
+                            int64_t latency_ns) HRT_NONBLOCKING;
 
 // So much was spun.
 void hrt_margin_record_spin(hrt_margin *margin, int64_t spun_ns) HRT_NONBLOCKING;

@@ -7,23 +7,25 @@
 
 #include "hrt_nonblocking.h"
 
-// Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back what is due, in order
-// of (deadline, arming), exact to the nanosecond. The caller keeps whatever belongs to a timer in an array of its own,
-// indexed by slot. How it works: hrt_queue_node.h.
+// Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back
+// what is due, in order of (deadline, arming), exact to the nanosecond. The caller keeps whatever
+// belongs to a timer in an array of its own, indexed by slot. How it works: hrt_queue_node.h.
 //
-// Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call but hrt_queue_clear
-// and hrt_queue_destroy does an amount of work that grows with the number of timers: what a large jump of time, or a
-// crowd of timers in one instant, would make long is spread over several calls of hrt_queue_take_due.
+// Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call
+// but hrt_queue_clear and hrt_queue_destroy does an amount of work that grows with the number of
+// timers: what a large jump of time, or a crowd of timers in one instant, would make long is spread
+// over several calls of hrt_queue_take_due.
 //
-// Time may jump forward by centuries; the years between are not walked. It may also go back (a wall clock does): the
-// order stays exact, and timers armed before the latest time ever told cost O(log n) until time has caught up. A queue
-// that was never told the time believes it to be INT64_MIN: right, but slower for the timers armed so far. Call
-// hrt_queue_take_due once, with a capacity of 0, before arming many.
+// Time may jump forward by centuries; the years between are not walked. It may also go back (a wall
+// clock does): the order stays exact, and timers armed before the latest time ever told cost O(log
+// n) until time has caught up. A queue that was never told the time believes it to be INT64_MIN:
+// right, but slower for the timers armed so far. Call hrt_queue_take_due once, with a capacity of
+// 0, before arming many.
 typedef struct hrt_queue hrt_queue;
 
-// One timer. Stays the same however often the timer is armed; stale once the timer was removed, also after the slot was
-// given to another timer: a slot whose 2^31 - 1 generations are used up is not given out again. The zero token is never
-// valid.
+// One timer. Stays the same however often the timer is armed; stale once the timer was removed,
+// also after the slot was given to another timer: a slot whose 2^31 - 1 generations are used up is
+// not given out again. The zero token is never valid.
 typedef struct {
     uint32_t slot;
     uint32_t generation;
@@ -44,7 +46,8 @@ void hrt_queue_destroy(hrt_queue *queue);
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
 // hrt_queue_add and hrt_queue_arm in one. 0, -ENOMEM or -ENOSPC.
-int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token);
+int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
+                       hrt_token *out_token);
 
 // Disarms and forgets the timer. False if the token is stale; nothing happens then. O(1).
 bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
@@ -52,15 +55,16 @@ bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
 // Arms the timer, or moves it if it is armed: in the order of equal deadlines it then comes last.
-// The timer may be given out at any time in deadline_ns ... deadline_ns + tolerance_ns; see hrt_queue_next_wake_ns.
-// False if the token is stale. HRT_NEVER keeps it armed for ever. Negative tolerance counts as 0.
-// Cheapest when the deadline only moves later: a store. A tolerance above 0 may allocate, and is taken as 0 when memory
-// is short.
+// The timer may be given out at any time in deadline_ns ... deadline_ns + tolerance_ns; see
+// hrt_queue_next_wake_ns. False if the token is stale. HRT_NEVER keeps it armed for ever. Negative
+// tolerance counts as 0. Cheapest when the deadline only moves later: a store. A tolerance above 0
+// may allocate, and is taken as 0 when memory is short.
 bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns);
 
-// The same for a timer that its caller waits for more exactly than for others, until it is armed otherwise. It comes in
-// the one order of all; hrt_queue_next_precise_ns tells the earliest of its kind. The first such timer of a queue
-// allocates; it is armed as an ordinary one if memory is short.
+// The same for a timer that its caller waits for more exactly than for others, until it is armed
+// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns tells the earliest of its
+// kind. The first such timer of a queue allocates; it is armed as an ordinary one if memory is
+// short.
 bool hrt_queue_arm_precise(hrt_queue *queue, hrt_token token, int64_t deadline_ns);
 
 // True if the timer was armed. False if it was not, or if the token is stale.
@@ -71,68 +75,85 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 // The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// The same for an owner: whoever added the timer and alone removes it knows that the slot is his, so that no generation
-// is compared. The slot must be live. hrt_queue_arm_slot arms without tolerance.
+// The same for an owner: whoever added the timer and alone removes it knows that the slot is his,
+// so that no generation is compared. The slot must be live. hrt_queue_arm_slot arms without
+// tolerance.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
-void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, int64_t tolerance_ns);
+void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
+                                 int64_t tolerance_ns);
 void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_settle returned false, whatever was
-// armed, disarmed and taken since it was called, except that a timer that was the earliest was disarmed or moved later.
-// Otherwise a lower bound: waking then, and calling hrt_queue_take_due, may find nothing due, and raises it.
+// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_settle returned
+// false, whatever was armed, disarmed and taken since it was called, except that a timer that was
+// the earliest was disarmed or moved later. Otherwise a lower bound: waking then, and calling
+// hrt_queue_take_due, may find nothing due, and raises it.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// The latest instant to wake at such that no armed timer is given out later than its deadline plus its tolerance: the
-// earliest end of all windows, those of timers without tolerance ending as they begin. HRT_NEVER if nothing is armed.
-// Exact, or a lower bound, as hrt_queue_next_ns.
+// The latest instant to wake at such that no armed timer is given out later than its deadline plus
+// its tolerance: the earliest end of all windows, those of timers without tolerance ending as they
+// begin. HRT_NEVER if nothing is armed. Exact, or a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// The earliest deadline armed by hrt_queue_arm_precise; HRT_NEVER if there is none. Exact, or a lower bound, as
-// hrt_queue_next_ns.
+// The earliest deadline armed by hrt_queue_arm_precise; HRT_NEVER if there is none. Exact, or a
+// lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Does a bounded piece of the work that makes the three answers above exact. True if there is more to do. Whoever is
-// about to sleep calls it until it returns false: then no wake-up is in vain. What timers that were disarmed or moved
-// left behind is taken away here, once for each; so the pieces together are O(1) amortised for each arming. (O(log n)
-// for those of a crowd, more than 32 timers in the bucket of the earliest one that lie too close together for their
-// distance.)
+// Does a bounded piece of the work that makes the three answers above exact. True if there is more
+// to do. Whoever is about to sleep calls it until it returns false: then no wake-up is in vain.
+// What timers that were disarmed or moved left behind is taken away here, once for each; so the
+// pieces together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32
+// timers in the bucket of the earliest one that lie too close together for their distance.)
 bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING;
 
 // hrt_queue_settle to its end, then hrt_queue_next_ns.
 int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and writes them to
-// out_due. Returns how many. Every deadline written is <= now_ns, and none that was left is earlier than one written.
+// Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and
+// writes them to out_due. Returns how many. Every deadline written is <= now_ns, and none that was
+// left is earlier than one written.
 //
-// The call ends when nothing more is due, when out_due is full, or when it has moved as many timers within the queue as
-// one call may. So it can return fewer than `capacity`, even 0, with timers still due: as long as
-// hrt_queue_next_ns(queue) <= now_ns, call again. Once nothing is due, hrt_queue_next_ns is later than now_ns.
-size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
-    HRT_NONBLOCKING;
+// The call ends when nothing more is due, when out_due is full, or when it has moved as many timers
+// within the queue as one call may. So it can return fewer than `capacity`, even 0, with timers
+// still due: as long as hrt_queue_next_ns(queue) <= now_ns, call again. Once nothing is due,
+// hrt_queue_next_ns is later than now_ns.
+size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
+                          size_t capacity) HRT_NONBLOCKING;
 
-// Arms a timer again that was just taken, exactly as it was: for the same deadline, under the same number of arming,
-// so that its place among equal deadlines is what it was; with its tolerance, or precisely. Does nothing if the timer
-// was removed or armed since.
+// Arms a timer again that was just taken, exactly as it was: for the same deadline, under the same
+// number of arming, so that its place among equal deadlines is what it was; with its tolerance, or
+// precisely. Does nothing if the timer was removed or armed since.
 void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING;
 
 // The number of the latest arming; 0 before the first. Putting back is none.
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end. Between two calls timers
-// may be armed, disarmed and removed; those already passed by are not visited again.
-bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out_timer) HRT_NONBLOCKING;
+// Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end.
+// Between two calls timers may be armed, disarmed and removed; those already passed by are not
+// visited again.
+bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor,
+                          hrt_due *out_timer) HRT_NONBLOCKING;
 
 // Disarms every timer; all stay live. O(timers).
 void hrt_queue_clear(hrt_queue *queue);
 
-// Gives memory back that removed timers no longer need, a bounded piece of work a call. True if there is more to do.
-// Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed. Slots are handed out
-// lowest block first, so that the high ones empty after a peak.
+// Gives memory back that removed timers no longer need, a bounded piece of work a call: about 1,024
+// timers, or one block given to the system. True if there is more to do. After a peak of n timers
+// it takes about n / 1,024 calls.
+//
+// Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed;
+// of the first block all beyond the last timer in it. Slots are handed out lowest block first, so
+// that the high ones empty after a peak. At the end what lies beside the timers follows: the heaps,
+// the ends of windows, and levels of the wheel in which no timer is filed.
 bool hrt_queue_trim(hrt_queue *queue);
+
+// Whether trimming is worth while: there were at least 4,096 timers, and three quarters of the most
+// there ever were since the last trimming was done are removed. O(1): ask before every sleep, and
+// trim then until nothing is left to do or something else is.
+bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Timers that exist, and timers that are armed.
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;
@@ -141,8 +162,8 @@ size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING;
 // Bytes held, without the pages that were reserved and never written.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);
 
-// Checks every invariant of the structure and aborts with a sentence about the one that does not hold; does nothing
-// unless compiled with HRT_CHECKING. O(timers).
+// Checks every invariant of the structure and aborts with a sentence about the one that does not
+// hold; does nothing unless compiled with HRT_CHECKING. O(timers).
 void hrt_queue_check(hrt_queue *queue);
 
 #endif

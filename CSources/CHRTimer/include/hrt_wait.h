@@ -6,21 +6,27 @@
 #include "hrt_clock.h"
 #include "hrt_margin.h"
 
-// A way for one thread to wait until an absolute instant of one clock, or until another thread wakes it.
+// A way for one thread to wait until an absolute instant of one clock, or until another thread
+// wakes it.
 //
-// When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in kernel/time/hrtimer.c): what a
-// step forward has passed ends at once, and a step back makes a wait longer. So every wait here stays one absolute
-// deadline; TFD_TIMER_CANCEL_ON_SET would only tell of a step that needs no answer. On return from suspend it looks at
-// those on the boot-time clock too.
+// When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in
+// kernel/time/hrtimer.c): what a step forward has passed ends at once, and a step back makes a wait
+// longer. So every wait here stays one absolute deadline; TFD_TIMER_CANCEL_ON_SET would only tell
+// of a step that needs no answer. On return from suspend it looks at those on the boot-time clock
+// too.
 typedef struct hrt_wait hrt_wait;
 
 typedef enum {
-    // FUTEX_WAIT_BITSET with an absolute timeout: one system call a wait, no descriptor. Subject to the thread's timer
-    // slack, as clock_nanosleep is. FUTEX_CLOCK_REALTIME for the wall clock; futex(2) knows no boot-time clock.
+    // FUTEX_WAIT_BITSET with an absolute timeout: one system call a wait, no descriptor. Subject to
+    // the thread's timer
+    // slack, as clock_nanosleep is. FUTEX_CLOCK_REALTIME for the wall clock; futex(2) knows no
+    // boot-time clock.
     HRT_WAIT_FUTEX = 0,
-    // An absolute timerfd and an eventfd in one epoll set, both edge-triggered and never read. Exempt from timer slack.
+    // An absolute timerfd and an eventfd in one epoll set, both edge-triggered and never read.
+    // Exempt from timer slack.
     HRT_WAIT_TIMERFD = 1,
-    // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first hrt_wait_create
+    // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first
+    // hrt_wait_create
     // installs a handler in the process. Only the waiting thread may have the signal unblocked.
     HRT_WAIT_NANOSLEEP = 2,
     // The loop of hrt_loop.h: four descriptors, libevent in between.
@@ -31,31 +37,31 @@ typedef enum {
 
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
-// 0, -ENOMEM; for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and HRT_WAIT_LIBEVENT also -EMFILE,
-// -ENFILE; for HRT_WAIT_NANOSLEEP -EBUSY if the program has a handler of its own for the signal, -ENOTSUP under Thread
-// Sanitizer, which keeps signals back.
+// 0, -ENOMEM; for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and
+// HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE; for HRT_WAIT_NANOSLEEP -EBUSY if the program has a
+// handler of its own for the signal, -ENOTSUP under Thread Sanitizer, which keeps signals back.
 int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);
 
 // No thread may be inside a wait or a wake.
 void hrt_wait_destroy(hrt_wait *wait);
 
-// Blocks until the clock reads deadline_ns or later (HRT_WAIT_TIMED_OUT, never early), or until a wake that was not
-// yet consumed (HRT_WAIT_WOKEN, consumes it). A past deadline returns at once. HRT_NEVER waits for a wake alone.
-// One thread at a time.
+// Blocks until the clock reads deadline_ns or later (HRT_WAIT_TIMED_OUT, never early), or until a
+// wake that was not yet consumed (HRT_WAIT_WOKEN, consumes it). A past deadline returns at once.
+// HRT_NEVER waits for a wake alone. One thread at a time.
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline. The margin learns how
-// late the wake came. Returns at once if the margin has begun.
+// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline.
+// The margin learns how late the wake came. Returns at once if the margin has begun.
 int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin);
 
-// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last reading goes to
-// out_now_ns. What was spun is taken from the margin's allowance, and goes to out_spun_ns. Where the wall clock was set
-// back meanwhile it sleeps before it spins on.
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
-                        int64_t *out_spun_ns);
+// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last
+// reading goes to out_now_ns. What was spun is taken from the margin's allowance, and goes to
+// out_spun_ns. Where the wall clock was set back meanwhile it sleeps before it spins on.
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
+                        int64_t *out_now_ns, int64_t *out_spun_ns);
 
-// Ends the current wait, or the next one if none is going on. Wakes that come before the waiter returned count as one.
-// Any thread; async-signal-safe.
+// Ends the current wait, or the next one if none is going on. Wakes that come before the waiter
+// returned count as one. Any thread; async-signal-safe.
 void hrt_wait_wake(hrt_wait *wait);
 
 #endif

@@ -26,7 +26,8 @@ struct hrt_loop {
     struct event_base *base;
     bool owns_base;
     struct event *timer_event;
-    // On a base of the host's: runs on_host once after any number of other events. NULL on a base of our own.
+    // On a base of the host's: runs on_host once after any number of other events. NULL on a base
+    // of our own.
     struct event *host_event;
     void (*on_host)(void *context);
     void *host_context;
@@ -37,10 +38,10 @@ struct hrt_loop {
     int64_t armed_ns;
     hrt_clock clock;
     int timer_fd;
-    bool is_expired;         // timer_fd came up since it was armed, for its deadline or for a wake
-    bool may_use_word;       // it need not wait in libevent while nothing is watched
-    _Atomic bool is_on_word; // the waiter sleeps on `woken`, or is about to
-    _Atomic uint32_t woken;  // 1 while a wake is pending
+    bool is_expired;          // timer_fd came up since it was armed, for its deadline or for a wake
+    bool may_use_word;        // it need not wait in libevent while nothing is watched
+    _Atomic bool is_on_word;  // the waiter sleeps on `woken`, or is about to
+    _Atomic uint32_t woken;   // 1 while a wake is pending
 };
 
 struct hrt_watch {
@@ -61,8 +62,8 @@ static void tell_host(hrt_loop *loop) {
     if (loop->host_event != NULL && loop->on_host != NULL) event_active(loop->host_event, 0, 0);
 }
 
-// The callbacks only note what happened: whatever follows from it is done after event_base_loop returned, or in the
-// host's event.
+// The callbacks only note what happened: whatever follows from it is done after event_base_loop
+// returned, or in the host's event.
 static void on_timer(evutil_socket_t fd, short events, void *context) {
     (void)fd, (void)events;
     hrt_loop *loop = context;
@@ -74,8 +75,10 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     (void)fd;
     struct hrt_watch *watch = context;
     hrt_loop *loop = watch->loop;
-    uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) | ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
-    // One entry for each watch, so that there is always room, also if a host did not have them taken: an edge comes once.
+    uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) |
+                     ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
+    // One entry for each watch, so that there is always room, also if a host did not have them
+    // taken: an edge comes once.
     size_t index = watch->ready_index;
     if (index < loop->ready_count && loop->ready[index].tag == watch->tag) {
         loop->ready[index].events |= found;
@@ -86,8 +89,8 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     tell_host(loop);
 }
 
-// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its signal pipe: see before
-// it tries. Another thread may still take the last ones in between.
+// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its
+// signal pipe: see before it tries. Another thread may still take the last ones in between.
 static bool has_room_for_base(int fd) {
     int probes[3];  // epoll set and pipe
     int count = 0;
@@ -101,7 +104,8 @@ static bool has_room_for_base(int fd) {
 static struct event_base *make_base(void) {
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
-    // No lock: one thread alone touches the base. No environment: EVENT_NOEPOLL and the like are not ours to obey.
+    // No lock: one thread alone touches the base. No environment: EVENT_NOEPOLL and the like are
+    // not ours to obey.
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
     // Where the kernel is short of descriptors in epoll_create1 libevent would go on with poll(2).
     event_config_avoid_method(config, "poll");
@@ -111,7 +115,8 @@ static struct event_base *make_base(void) {
     return base;
 }
 
-static struct event *add_event(hrt_loop *loop, int fd, short events, event_callback_fn callback, void *context) {
+static struct event *add_event(hrt_loop *loop, int fd, short events, event_callback_fn callback,
+                               void *context) {
     struct event *event = event_new(loop->base, fd, events | EV_PERSIST, callback, context);
     if (event == NULL) return NULL;
     if (event_add(event, NULL) == 0) return event;
@@ -133,8 +138,9 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
         loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
         if (loop->host_event == NULL) return -1;
     }
-    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be read. A host's base
-    // may know no edges; there each pass of the loop arms the timerfd anew, which makes it unreadable as well.
+    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be
+    // read. A host's base may know no edges; there each pass of the loop arms the timerfd anew,
+    // which makes it unreadable as well.
     loop->timer_event = add_event(loop, loop->timer_fd, EV_READ | EV_ET, on_timer, loop);
     return loop->timer_event == NULL ? -1 : 0;
 }
@@ -160,7 +166,9 @@ int hrt_loop_create(hrt_loop **out_loop) {
     return status;
 }
 
-int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) { return create(NULL, clock, out_loop); }
+int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) {
+    return create(NULL, clock, out_loop);
+}
 
 int hrt_loop_create_on(struct event_base *base, hrt_loop **out_loop) {
     return create(base, HRT_CLOCK_MONOTONIC, out_loop);
@@ -194,7 +202,8 @@ static void set_timer(int fd, int64_t deadline_ns) {
         spec.it_value = hrt_timespec_from_ns(deadline_ns);
         if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
     }
-    if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) hrt_impossible("timerfd_settime", errno);
+    if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0)
+        hrt_impossible("timerfd_settime", errno);
 }
 
 static void arm(hrt_loop *loop, int64_t deadline_ns) {
@@ -203,8 +212,8 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
     loop->is_expired = false;
 }
 
-// Makes the timerfd readable, as if it had expired, without the timer interrupt that a deadline in the past costs: 4 us
-// to the sleeping thread, as by an eventfd, in place of 29.
+// Makes the timerfd readable, as if it had expired, without the timer interrupt that a deadline in
+// the past costs: 4 us to the sleeping thread, as by an eventfd, in place of 29.
 static void make_readable(int fd) {
     // Kernels without CONFIG_CHECKPOINT_RESTORE do not know it (timerfd_create(2)).
     uint64_t expirations = 1;
@@ -217,8 +226,8 @@ static int take_wake(hrt_loop *loop) {
     return HRT_LOOP_WOKEN;
 }
 
-// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go on for as long as
-// it finds anything, so EVLOOP_ONCE stands with it.
+// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go
+// on for as long as it finds anything, so EVLOOP_ONCE stands with it.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
@@ -228,18 +237,21 @@ static int look(hrt_loop *loop, int flags) {
 
 int hrt_loop_poll(hrt_loop *loop) {
     // The host looks, and its base's loop must not be entered again.
-    if (loop->host_event != NULL) return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
+    if (loop->host_event != NULL)
+        return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
     if (loop->watch_count > 0) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     loop->ready_count = 0;
     return take_wake(loop);
 }
 
-// With nothing watched a futex does for all there is to wait for: the kernel's timer wakes the thread itself. Its wait
-// is subject to the thread's timer slack, which a timerfd is not, and the thread may not be ours to set it: so it
-// begins by as much earlier, and ends by then at the latest. What an interrupt of somebody else's ends before the
-// deadline, as the slack allows, the caller waits for by the timerfd. prctl(2), PR_SET_TIMERSLACK
+// With nothing watched a futex does for all there is to wait for: the kernel's timer wakes the
+// thread itself. Its wait is subject to the thread's timer slack, which a timerfd is not, and the
+// thread may not be ours to set it: so it begins by as much earlier, and ends by then at the
+// latest. What an interrupt of somebody else's ends before the deadline, as the slack allows, the
+// caller waits for by the timerfd. prctl(2), PR_SET_TIMERSLACK
 static int wait_on_word(hrt_loop *loop, int64_t deadline_ns) {
-    int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
+    int64_t wake_ns =
+        deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
     bool is_over;
     int found;
     loop->ready_count = 0;
@@ -269,21 +281,25 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
     for (;;) {
         if (hrt_loop_is_woken(loop)) return hrt_loop_poll(loop);
-        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns) return hrt_loop_poll(loop);
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(loop->clock) >= deadline_ns)
+            return hrt_loop_poll(loop);
         if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
-            // settime takes back the expiration of a wake that came just before. One that comes later stays.
+            // settime takes back the expiration of a wake that came just before. One that comes
+            // later stays.
             if (hrt_loop_is_woken(loop)) continue;
         }
         int found = is_alone ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
         if (found != 0) return found;
-        // The deadline, or for no reason: the expiration of a wake that was consumed before it was there.
+        // The deadline, or for no reason: the expiration of a wake that was consumed before it was
+        // there.
     }
 }
 
 int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
     hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, margin);
-    // Descriptors get one look all the same, lest timers that are never slept for keep them waiting.
+    // Descriptors get one look all the same, lest timers that are never slept for keep them
+    // waiting.
     if (early.has_begun) return hrt_loop_poll(loop);
     int found = hrt_loop_wait(loop, early.wake_ns);
     if (found == 0) hrt_woken_early(loop->clock, early, margin);
@@ -293,21 +309,23 @@ int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;
-    *out_now_ns = hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, margin,
-                                  out_spun_ns);
+    *out_now_ns =
+        hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, margin, out_spun_ns);
     return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
-    // Always, so that whatever made the descriptor readable is over, also what came after the last look at it.
+    // Always, so that whatever made the descriptor readable is over, also what came after the last
+    // look at it.
     arm(loop, deadline_ns);
     if (hrt_loop_is_woken(loop)) make_readable(loop->timer_fd);
 }
 
 int hrt_loop_descriptor(const hrt_loop *loop) {
     if (loop->host_event != NULL) return -ENOTSUP;
-    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one set that has it,
-    // and is refused everywhere else: ENOENT by other sets, EINVAL by what is none.
+    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one
+    // set that has it, and is refused everywhere else: ENOENT by other sets, EINVAL by what is
+    // none.
     struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
     long limit = sysconf(_SC_OPEN_MAX);
     for (int fd = 0; fd < limit; fd++) {
@@ -324,9 +342,9 @@ size_t hrt_loop_take_ready(hrt_loop *loop, const hrt_ready **out_ready) {
 }
 
 void hrt_loop_wake(hrt_loop *loop) {
-    // Sequentially consistent, as the loads are: either the waiter, having armed, sees the wake, or the expiration
-    // comes after the arming. And either the waiter sees the wake before it sleeps otherwise than is seen here, or it
-    // is seen.
+    // Sequentially consistent, as the loads are: either the waiter, having armed, sees the wake, or
+    // the expiration comes after the arming. And either the waiter sees the wake before it sleeps
+    // otherwise than is seen here, or it is seen.
     if (atomic_exchange(&loop->woken, 1) != 0) return;
     int error = errno;  // kept for the code that a signal interrupted
     if (atomic_load(&loop->is_on_word)) {
@@ -337,9 +355,7 @@ void hrt_loop_wake(hrt_loop *loop) {
     errno = error;
 }
 
-int hrt_loop_is_woken(const hrt_loop *loop) {
-    return (int)atomic_load(&loop->woken);
-}
+int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
 
 int hrt_loop_can_watch(int fd) {
     struct stat status;
@@ -365,7 +381,8 @@ int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_wa
     hrt_watch *watch = malloc(sizeof *watch);
     if (watch == NULL) return -ENOMEM;
     *watch = (hrt_watch){.loop = loop, .tag = tag};
-    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) | ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0) |
+    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) |
+                   ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0) |
                    ((events & HRT_EDGE) != 0 ? EV_ET : 0);
     errno = ENOMEM;
     watch->event = add_event(loop, fd, wanted, on_ready, watch);

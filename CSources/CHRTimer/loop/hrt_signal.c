@@ -32,8 +32,9 @@ static void on_signal(int signal) {
     errno = error;
 }
 
-// A thread that lets one signal in, for a process whose threads may all have it blocked: a mask is inherited from whoever
-// started it (signal(7)), and no other thread's can be changed. Nobody else's mask is touched.
+// A thread that lets one signal in, for a process whose threads may all have it blocked: a mask is
+// inherited from whoever started it (signal(7)), and no other thread's can be changed. Nobody
+// else's mask is touched.
 static struct {
     bool is_there;
     pthread_t thread;
@@ -53,7 +54,8 @@ static int open_door(int signal) {
     sigfillset(&others);
     sigdelset(&others, signal);
     doors[signal].end = (hrt_latch){0};
-    // The new thread inherits the mask: in between the signal comes to this one, whose handler is there.
+    // The new thread inherits the mask: in between the signal comes to this one, whose handler is
+    // there.
     pthread_sigmask(SIG_SETMASK, &others, NULL);
     int error = pthread_create(&doors[signal].thread, NULL, stand_open, &doors[signal].end);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -96,7 +98,8 @@ int hrt_signal_open(int signal, int *out_fd) {
 uint64_t hrt_signal_take(int signal) {
     uint64_t count = 0;
     int fd = atomic_load(&signal_fds[signal]) - 1;
-    if (fd >= 0 && read(fd, &count, sizeof count) < 0 && errno != EAGAIN) hrt_impossible("read of eventfd", errno);
+    if (fd >= 0 && read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
+        hrt_impossible("read of eventfd", errno);
     return count;
 }
 

@@ -28,29 +28,36 @@ void hrt_queue_destroy(hrt_queue *queue) {
 }
 
 // The node, in the wheel of the first lane or nowhere, is armed without tolerance. True.
-static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node, uint64_t key) {
+static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node,
+                                  uint64_t key) {
     if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
     hrt_node_set_armed(queue, node, key);
-    return HRT_UNLIKELY(hrt_lane_armed(&queue->lane, slot, node->place, key)) ? hrt_rare_file_listed(queue) : true;
+    return HRT_UNLIKELY(hrt_lane_armed(&queue->lane, slot, node->place, key))
+               ? hrt_rare_file_listed(queue)
+               : true;
 }
 
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
     uint32_t index;
     int status = hrt_slab_take(queue, &index);
     if (status != 0) return status;
-    *out_token = (hrt_token){.slot = index - 1, .generation = hrt_node_at(queue, index)->generation};
+    *out_token =
+        (hrt_token){.slot = index - 1, .generation = hrt_node_at(queue, index)->generation};
     return 0;
 }
 
-int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
-    if (HRT_UNLIKELY(queue->spare_count == 0 || tolerance_ns > 0)) {
+int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
+                       hrt_token *out_token) {
+    if (HRT_UNLIKELY(queue->spare_count == 0)) {
         return hrt_rare_schedule(queue, deadline_ns, tolerance_ns, out_token);
     }
     uint32_t slot = hrt_slab_take_spare(queue);
     struct hrt_node *node = hrt_node_of(queue, slot);
     *out_token = (hrt_token){.slot = slot, .generation = node->generation};
     uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) return hrt_rare_arm_new(queue, slot + 1, key);
+    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place > HRT_NOWHERE)) {
+        return hrt_rare_arm_new(queue, slot + 1, key, tolerance_ns);
+    }
     queue->armed_count++;
     node->arming = ++queue->armings;
     node->key = key;
@@ -102,7 +109,8 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 }
 
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_node(queue, token) != NULL ? hrt_queue_deadline_ns_slot(queue, token.slot) : INT64_MAX;
+    return hrt_slab_node(queue, token) != NULL ? hrt_queue_deadline_ns_slot(queue, token.slot)
+                                               : INT64_MAX;
 }
 
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
@@ -115,7 +123,8 @@ void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HR
     }
 }
 
-void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns, int64_t tolerance_ns) {
+void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
+                                 int64_t tolerance_ns) {
     hrt_rare_arm(queue, slot + 1, hrt_key(deadline_ns), tolerance_ns);
 }
 
@@ -142,9 +151,11 @@ int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NO
 
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
-    uint64_t bound = queue->lane.certainty == HRT_STALE ? hrt_lane_bound(queue, &queue->lane) : queue->lane.bound;
+    uint64_t bound = queue->lane.certainty == HRT_STALE ? hrt_lane_bound(queue, &queue->lane)
+                                                        : queue->lane.bound;
     for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) bound = earlier(bound, hrt_lane_bound(queue, queue->lanes[number]));
+        if (queue->lanes[number] != NULL)
+            bound = earlier(bound, hrt_lane_bound(queue, queue->lanes[number]));
     }
     return hrt_key_ns(bound);
 }
@@ -158,7 +169,8 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t wake = HRT_KEY_NEVER;
     for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) wake = earlier(wake, hrt_lane_wake(queue, queue->lanes[number]));
+        if (queue->lanes[number] != NULL)
+            wake = earlier(wake, hrt_lane_wake(queue, queue->lanes[number]));
     }
     return hrt_key_ns(wake);
 }
@@ -178,8 +190,8 @@ int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_queue_next_ns(queue);
 }
 
-size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due, size_t capacity)
-    HRT_NONBLOCKING {
+size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
+                          size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
     bool passes = hrt_lane_passes(&queue->lane, now_key);
     for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
@@ -194,9 +206,12 @@ void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING {
     hrt_rare_put_back(queue, due->token.slot + 1, hrt_key(due->deadline_ns), due->arming);
 }
 
-uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armings & ~HRT_ARMED; }
+uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
+    return queue->armings & ~HRT_ARMED;
+}
 
-bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out_timer) HRT_NONBLOCKING {
+bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor,
+                          hrt_due *out_timer) HRT_NONBLOCKING {
     for (uint32_t index = *cursor + 1; index >> HRT_BLOCK_BITS < queue->blocks_used; index++) {
         uint32_t block = index >> HRT_BLOCK_BITS;
         if ((index & (HRT_BLOCK_NODES - 1)) >= queue->blocks[block].used) {
@@ -215,10 +230,13 @@ bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor, hrt_due *out
 void hrt_queue_clear(hrt_queue *queue) {
     uint32_t cursor = 0;
     hrt_due timer;
-    while (hrt_queue_next_armed(queue, &cursor, &timer)) hrt_queue_disarm_slot(queue, timer.token.slot);
+    while (hrt_queue_next_armed(queue, &cursor, &timer))
+        hrt_queue_disarm_slot(queue, timer.token.slot);
 }
 
-size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->taken - queue->spare_count; }
+size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING {
+    return queue->taken - queue->spare_count;
+}
 
 size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armed_count; }
 

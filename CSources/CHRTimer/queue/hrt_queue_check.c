@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 struct census {
-    size_t filed;   // nodes that the lanes lead to
-    size_t live;    // nodes that are not free
+    size_t filed;  // nodes that the lanes lead to
+    size_t live;   // nodes that are not free
     size_t armed;
     size_t places;  // nodes that say they are filed
 };
@@ -19,17 +19,19 @@ static void require(bool holds, const char *sentence, uint32_t index) {
     abort();
 }
 
-static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *lane, unsigned level, uint32_t number,
-                         struct census *census) {
+static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *lane, unsigned level,
+                         uint32_t number, struct census *census) {
     uint32_t place = level * HRT_BUCKETS + number;
     const struct hrt_bucket *bucket = &lane->buckets[place];
     bool is_marked = (lane->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
     uint64_t present = lane->tick >> (level * HRT_LEVEL_BITS);
-    uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1))) << (level * HRT_LEVEL_BITS);
+    uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1)))
+                     << (level * HRT_LEVEL_BITS);
     bool is_opening = (lane->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
     for (uint32_t chain = 0; chain < HRT_CHAINS; chain++) {
         uint32_t previous = 0;
-        for (uint32_t index = bucket->chains[chain].first; index != 0; index = hrt_node_at(queue, index)->next) {
+        for (uint32_t index = bucket->chains[chain].first; index != 0;
+             index = hrt_node_at(queue, index)->next) {
             const struct hrt_node *node = hrt_node_at(queue, index);
             require(is_marked, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
@@ -39,7 +41,8 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
                     "no armed key in a bucket is before its earliest", index);
             require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, place, node->key),
                     "an armed node is looked at no later than it is due", index);
-            require(is_opening || (present & (HRT_BUCKETS - 1)) != number, "the bucket of the present is open", index);
+            require(is_opening || (present & (HRT_BUCKETS - 1)) != number,
+                    "the bucket of the present is open", index);
             require(is_opening || begin >= lane->look_tick,
                     "no bucket that holds a node begins before the next look", index);
             require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick,
@@ -57,64 +60,77 @@ struct found {
     uint32_t near;
 };
 
-static void check_near_node(const struct hrt_queue *queue, const struct hrt_lane *lane, uint32_t index,
-                            struct found *found) {
+static void check_near_node(const struct hrt_queue *queue, const struct hrt_lane *lane,
+                            uint32_t index, struct found *found) {
     const struct hrt_node *node = hrt_node_at(queue, index);
     require(hrt_node_is_armed(node), "nodes of the near tier are armed", index);
     if (node->key < found->earliest_near) found->earliest_near = node->key;
     found->near++;
     if (lane->windows == NULL) return;
     const struct hrt_windows *windows = lane->windows;
-    uint32_t entry = windows->of[index].entry;
-    require(entry < windows->count && windows->ends[entry].index == index &&
-                windows->ends[entry].end == windows->of[index].end,
+    uint32_t entry = windows->entry_of.indices[index];
+    require(entry < windows->count && windows->heap.ends[entry].index == index &&
+                windows->heap.ends[entry].end == windows->end_of.keys[index],
             "the end of the window of a node that is near stands in the heap of ends", index);
 }
 
-static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lane, struct census *census) {
+static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lane,
+                       struct census *census) {
     struct found found = {.earliest_near = HRT_KEY_NEVER};
     uint32_t previous = 0;
     for (uint32_t index = lane->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_RUN | lane->base), "a node of the run knows that it is there", index);
+        require(node->place == (HRT_IN_RUN | lane->base),
+                "a node of the run knows that it is there", index);
         require(node->previous == previous, "links of the run agree in both directions", index);
-        require(previous == 0 || hrt_node_is_before(hrt_node_at(queue, previous), node), "the run is in order", index);
+        require(previous == 0 || hrt_node_is_before(hrt_node_at(queue, previous), node),
+                "the run is in order", index);
         check_near_node(queue, lane, index, &found);
         previous = index;
     }
     require(lane->run_last == previous, "the run ends at its last node", previous);
     for (uint32_t place = 0; place < lane->heap_count; place++) {
-        uint32_t index = lane->heap[place];
+        uint32_t index = lane->heap.indices[place];
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_HEAP | lane->base | place), "a node of the heap knows its place", index);
-        require(place == 0 || hrt_node_is_before(hrt_node_at(queue, lane->heap[(place - 1) / 4]), node),
+        require(node->place == (HRT_IN_HEAP | lane->base | place),
+                "a node of the heap knows its place", index);
+        require(place == 0 || hrt_node_is_before(
+                                  hrt_node_at(queue, lane->heap.indices[(place - 1) / 4]), node),
                 "no node of the heap is before its parent", index);
         check_near_node(queue, lane, index, &found);
     }
-    require(lane->near_count == found.near, "the count of nodes that are near is right", found.near);
-    require(hrt_near_key(queue, lane) == found.earliest_near, "the earliest node that is near is known", 0);
+    require(lane->near_count == found.near, "the count of nodes that are near is right",
+            found.near);
+    require(hrt_near_key(queue, lane) == found.earliest_near,
+            "the earliest node that is near is known", 0);
     census->filed += found.near;
 }
 
 static void check_ends(const struct hrt_windows *windows) {
     for (uint32_t place = 0; place < windows->count; place++) {
-        uint32_t index = windows->ends[place].index;
-        require(windows->of[index].entry == place, "a node has one place in the heap of ends", index);
-        require(place == 0 || windows->ends[(place - 1) / 4].end <= windows->ends[place].end,
-                "no end is before its parent in the heap", index);
+        uint32_t index = windows->heap.ends[place].index;
+        require(windows->entry_of.indices[index] == place,
+                "a node has one place in the heap of ends", index);
+        require(
+            place == 0 || windows->heap.ends[(place - 1) / 4].end <= windows->heap.ends[place].end,
+            "no end is before its parent in the heap", index);
     }
 }
 
-static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lane, struct census *census) {
+static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lane,
+                       struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         for (uint32_t word = 0; word < HRT_MARK_WORDS; word++) {
-            require((lane->levels[level].marks[word] != 0) == (lane->levels[level].marked_words >> word & 1),
+            require((lane->levels[level].marks[word] != 0) ==
+                        (lane->levels[level].marked_words >> word & 1),
                     "the summary of marks agrees with them", word);
         }
         for (uint32_t number = 0; number < HRT_BUCKETS; number++) {
             check_bucket(queue, lane, level, number, census);
         }
     }
+    require(lane->opening == 0 || lane->look_tick == lane->tick,
+            "time does not pass a bucket that is being opened", 0);
     require(lane->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, lane, census);
     if (lane->windows != NULL) check_ends(lane->windows);
@@ -126,7 +142,8 @@ struct earliest {
     uint64_t end;
 };
 
-static void check_node(struct hrt_queue *queue, uint32_t index, struct census *census, struct earliest *earliest) {
+static void check_node(struct hrt_queue *queue, uint32_t index, struct census *census,
+                       struct earliest *earliest) {
     const struct hrt_node *node = hrt_node_at(queue, index);
     const struct hrt_lane *lane = hrt_lane_of(queue, node);
     require(lane != NULL, "a node's lane exists", index);
@@ -138,17 +155,19 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     struct earliest *of_lane = &earliest[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
     if (node->key < of_lane->key) of_lane->key = node->key;
     if (lane->windows == NULL) return;
-    uint64_t end = lane->windows->of[index].end;
+    uint64_t end = lane->windows->end_of.keys[index];
     require(end >= node->key, "a window ends after it begins", index);
     if (end < of_lane->end) of_lane->end = end;
 }
 
 static void check_bounds(const struct hrt_lane *lane, struct earliest earliest) {
     require(lane->bound <= earliest.key, "no armed key is before the bound", 0);
-    require(lane->certainty != HRT_EXACT || lane->bound == earliest.key, "an exact bound is the earliest key", 0);
+    require(lane->certainty != HRT_EXACT || lane->bound == earliest.key,
+            "an exact bound is the earliest key", 0);
     if (lane->windows == NULL) return;
     require(lane->windows->wake <= earliest.end, "no window ends before the bound of ends", 0);
-    require(lane->certainty != HRT_EXACT || lane->windows->wake == earliest.end, "an exact end is the earliest", 0);
+    require(lane->certainty != HRT_EXACT || lane->windows->wake == earliest.end,
+            "an exact end is the earliest", 0);
 }
 
 static void check_free(const struct hrt_queue *queue, uint32_t index, struct census *census) {
@@ -157,21 +176,26 @@ static void check_free(const struct hrt_queue *queue, uint32_t index, struct cen
 }
 
 static void check_blocks(const struct hrt_queue *queue) {
-    require(queue->blocks_used <= queue->blocks_reserved, "every block has its place in the array", 0);
-    require(queue->slots == (queue->blocks_used == 0 ? 0 : queue->blocks_used * HRT_BLOCK_NODES - 1),
-            "tokens are looked for in the blocks there are, and nowhere else", queue->slots);
+    require(queue->blocks_used <= queue->blocks_reserved, "every block has its place in the array",
+            0);
+    require(
+        queue->slots == (queue->blocks_used == 0 ? 0 : queue->blocks_used * HRT_BLOCK_NODES - 1),
+        "tokens are looked for in the blocks there are, and nowhere else", queue->slots);
     for (uint32_t number = 0; number < queue->blocks_used; number++) {
         const struct hrt_block *block = &queue->blocks[number];
         require(block->live <= block->used, "no node lives that was not given out", number);
-        require(block->used != 0 || block->first_free == 0, "no free node in a block without memory", number);
+        require(block->used != 0 || block->first_free == 0,
+                "no free node in a block without memory", number);
     }
 }
 
 static void check_free_nodes(const struct hrt_queue *queue, struct census *census) {
-    for (uint32_t i = 0; i < queue->spare_count; i++) check_free(queue, queue->spares[i] + 1, census);
+    for (uint32_t i = 0; i < queue->spare_count; i++)
+        check_free(queue, queue->spares[i] + 1, census);
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         uint32_t free = queue->blocks[block].first_free;
-        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming) check_free(queue, free, census);
+        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming)
+            check_free(queue, free, census);
         for (uint32_t i = 0; i < queue->blocks[block].used; i++) {
             if (queue->nodes[block * HRT_BLOCK_NODES + i].generation == HRT_RETIRED) census->live--;
         }

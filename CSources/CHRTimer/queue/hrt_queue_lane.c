@@ -1,12 +1,11 @@
-// A lane: nodes on their way from the wheel, through the near tier, to being due; and what is known of the earliest.
+// A lane: nodes on their way from the wheel, through the near tier, to being due; and what is known
+// of the earliest.
 #include <errno.h>
 
 #include "hrt_queue_parts.h"
 
 // How many nodes a question may look at to answer exactly, before it gives a bound.
 enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
-
-static size_t heap_bytes(uint32_t blocks) { return (size_t)blocks * HRT_BLOCK_NODES * sizeof(uint32_t); }
 
 void hrt_lane_init(struct hrt_lane *lane, enum hrt_lane_number number, uint64_t tick) {
     lane->tick = tick;
@@ -24,7 +23,8 @@ struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number num
     if (lane == NULL) return NULL;
     hrt_lane_init(lane, number, queue->lane.tick);
     if (number == HRT_TOLERANT) lane->windows = hrt_windows_create();
-    if ((number == HRT_TOLERANT && lane->windows == NULL) || hrt_lane_reserve(lane, queue->blocks_used) != 0) {
+    if ((number == HRT_TOLERANT && lane->windows == NULL) ||
+        hrt_lane_reserve(lane, queue->blocks_used) != 0) {
         hrt_lane_release(lane);
         hrt_pages_unmap(lane, sizeof *lane);
         return NULL;
@@ -33,25 +33,28 @@ struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number num
     return lane;
 }
 
-// Room for the nodes of so many blocks. It is not touched until it is used. 0 or -ENOMEM.
+// Room for the nodes of so many blocks. 0 or -ENOMEM.
 int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks) {
     if (lane->windows != NULL && hrt_windows_reserve(lane->windows, blocks) != 0) return -ENOMEM;
-    if (blocks <= lane->heap_blocks) return 0;
-    uint32_t *heap = hrt_pages_resize(lane->heap, heap_bytes(lane->heap_blocks), heap_bytes(blocks));
-    if (heap == NULL) return -ENOMEM;
-    lane->heap = heap;
-    lane->heap_blocks = blocks;
-    return 0;
+    return hrt_room_reserve(&lane->heap, blocks, sizeof(uint32_t));
 }
 
 void hrt_lane_release(struct hrt_lane *lane) {
     hrt_windows_destroy(lane->windows);
-    hrt_pages_unmap(lane->heap, heap_bytes(lane->heap_blocks));
+    hrt_room_release(&lane->heap, sizeof(uint32_t));
+}
+
+// Gives back the room of the heap that is not used, and the levels of the wheel in which nothing is
+// filed.
+void hrt_lane_trim(struct hrt_lane *lane) {
+    hrt_room_give_back(&lane->heap, sizeof(uint32_t), lane->heap_count,
+                       lane->heap.blocks * HRT_BLOCK_NODES);
+    hrt_wheel_trim(lane);
 }
 
 // Without the lane itself.
 size_t hrt_lane_bytes(const struct hrt_lane *lane) {
-    return hrt_pages_resident(lane->heap, heap_bytes(lane->heap_blocks)) +
+    return hrt_room_bytes(&lane->heap, sizeof(uint32_t)) +
            (lane->windows == NULL ? 0 : hrt_windows_bytes(lane->windows));
 }
 
@@ -59,12 +62,13 @@ static inline void raise(uint64_t *bound, uint64_t key) {
     if (key > *bound) *bound = key;
 }
 
-// Makes the bound exact, and the earliest end of a window. False if the moves were used up before; what was done then
-// need not be done again.
+// Makes the bound exact, and the earliest end of a window. False if the moves were used up before;
+// what was done then need not be done again.
 //
-// In the lane of timers with tolerance every timer that begins before the earliest end goes near: it will be given out
-// at that wake-up, if not before.
-bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+// In the lane of timers with tolerance every timer that begins before the earliest end goes near:
+// it will be given out at that wake-up, if not before.
+bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane,
+                     int *moves_left) HRT_NONBLOCKING {
     if (lane->certainty == HRT_EXACT) return true;
     if (lane->to_file_count != 0) hrt_wheel_file_listed(queue, lane);
     while (*moves_left > 0) {
@@ -82,7 +86,7 @@ bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_
         if (*moves_left < 0) return false;
         if (first.key >= limit || (lane->windows == NULL && first.is_exact)) {
             lane->bound = near < first.key ? near : first.key;
-            if (lane->windows != NULL) lane->windows->wake = limit;
+            if (lane->windows != NULL) hrt_windows_settled(lane->windows, limit);
             lane->certainty = HRT_EXACT;
             return true;
         }
@@ -96,7 +100,8 @@ uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONB
     if (lane->to_file_count != 0) hrt_wheel_file_listed(queue, lane);
     uint64_t near = hrt_near_key(queue, lane);
     if (lane->opening != 0) {
-        // What is still in the opened buckets is not sorted yet; it lies in the present tick or after it.
+        // What is still in the opened buckets is not sorted yet; it lies in the present tick or
+        // after it.
         uint64_t present = lane->tick << HRT_TICK_BITS;
         raise(&lane->bound, near < present ? near : present);
         return lane->bound;
@@ -113,15 +118,18 @@ uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONB
     return lane->bound;
 }
 
-// No armed timer of the lane may be given out later: the earliest end of a window, or a bound of it.
+// No armed timer of the lane may be given out later: the earliest end of a window, or a bound of
+// it.
 uint64_t hrt_lane_wake(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
     if (lane->windows == NULL) return hrt_lane_bound(queue, lane);
     int moves_left = MOVES_PER_QUESTION;
-    if (!hrt_lane_settle(queue, lane, &moves_left)) raise(&lane->windows->wake, hrt_lane_bound(queue, lane));
+    if (!hrt_lane_settle(queue, lane, &moves_left))
+        raise(&lane->windows->wake, hrt_lane_bound(queue, lane));
     return lane->windows->wake;
 }
 
-// Time has come to now_key. If all that was due is given out, nothing that is armed is due before the next instant.
+// Time has come to now_key. If all that was due is given out, nothing that is armed is due before
+// the next instant.
 void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key, bool is_served) HRT_NONBLOCKING {
     if (lane->bound > now_key) return;
     lane->certainty = HRT_STALE;
@@ -144,8 +152,8 @@ static bool advance(struct hrt_lane *lane, uint64_t now_tick) {
     return true;
 }
 
-// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the moves were used up
-// before it was known.
+// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the
+// moves were used up before it was known.
 bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
                   uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;

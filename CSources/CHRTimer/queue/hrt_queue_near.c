@@ -1,58 +1,64 @@
-// The near tier, in exact order: armed nodes due in the present tick or before it, and those of later buckets that were
-// looked into to find the next deadline. The run is a list in that order, linked through the nodes; the heap has four
-// children to a node, so that a step down reads one cache line of places.
+// The near tier, in exact order: armed nodes due in the present tick or before it, and those of
+// later buckets that were looked into to find the next deadline. The run is a list in that order,
+// linked through the nodes; the heap has four children to a node, so that a step down reads one
+// cache line of places.
 #include "hrt_queue_parts.h"
 
-// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or many that were
-// armed in order of deadline; both arrive almost in order.
+// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or
+// many that were armed in order of deadline; both arrive almost in order.
 enum { RUN_REACH = 16, FAN = 4 };
 
 static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
     return hrt_node_is_before(hrt_node_at(queue, a), hrt_node_at(queue, b));
 }
 
-static void heap_put(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
-    lane->heap[place] = index;
+static void heap_put(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+                     uint32_t index) {
+    lane->heap.indices[place] = index;
     hrt_node_set_place(hrt_node_at(queue, index), HRT_IN_HEAP | place);
 }
 
-static void heap_rise(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
+static void heap_rise(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+                      uint32_t index) {
     while (place > 0) {
         uint32_t parent = (place - 1) / FAN;
-        if (!is_before(queue, index, lane->heap[parent])) break;
-        heap_put(queue, lane, place, lane->heap[parent]);
+        if (!is_before(queue, index, lane->heap.indices[parent])) break;
+        heap_put(queue, lane, place, lane->heap.indices[parent]);
         place = parent;
     }
     heap_put(queue, lane, place, index);
 }
 
-static void heap_sink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint32_t index) {
+static void heap_sink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+                      uint32_t index) {
     for (;;) {
         uint32_t child = place * FAN + 1;
         if (child >= lane->heap_count) break;
         uint32_t end = child + FAN < lane->heap_count ? child + FAN : lane->heap_count;
         uint32_t least = child;
         for (child++; child < end; child++) {
-            if (is_before(queue, lane->heap[child], lane->heap[least])) least = child;
+            if (is_before(queue, lane->heap.indices[child], lane->heap.indices[least]))
+                least = child;
         }
-        if (!is_before(queue, lane->heap[least], index)) break;
-        heap_put(queue, lane, place, lane->heap[least]);
+        if (!is_before(queue, lane->heap.indices[least], index)) break;
+        heap_put(queue, lane, place, lane->heap.indices[least]);
         place = least;
     }
     heap_put(queue, lane, place, index);
 }
 
 static void heap_remove(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place) {
-    uint32_t last = lane->heap[--lane->heap_count];
+    uint32_t last = lane->heap.indices[--lane->heap_count];
     if (place == lane->heap_count) return;
-    if (place > 0 && is_before(queue, last, lane->heap[(place - 1) / FAN])) {
+    if (place > 0 && is_before(queue, last, lane->heap.indices[(place - 1) / FAN])) {
         heap_rise(queue, lane, place, last);
     } else {
         heap_sink(queue, lane, place, last);
     }
 }
 
-static void run_insert_after(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t previous, uint32_t index) {
+static void run_insert_after(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t previous,
+                             uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     uint32_t *link = previous == 0 ? &lane->run_first : &hrt_node_at(queue, previous)->next;
     node->previous = previous;
@@ -66,7 +72,8 @@ static void run_insert_after(struct hrt_queue *queue, struct hrt_lane *lane, uin
     hrt_node_set_place(node, HRT_IN_RUN);
 }
 
-static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const struct hrt_node *node) {
+static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane,
+                       const struct hrt_node *node) {
     if (node->previous != 0) {
         hrt_node_at(queue, node->previous)->next = node->next;
     } else {
@@ -77,6 +84,15 @@ static void run_remove(struct hrt_queue *queue, struct hrt_lane *lane, const str
     } else {
         lane->run_last = node->previous;
     }
+}
+
+// Into the heap: a node so far ahead that in the run it would be in the way of all that come before
+// it.
+void hrt_near_file_far(struct hrt_queue *queue, struct hrt_lane *lane,
+                       uint32_t index) HRT_NONBLOCKING {
+    lane->near_count++;
+    if (lane->windows != NULL) hrt_windows_put(lane->windows, index);
+    heap_rise(queue, lane, lane->heap_count++, index);
 }
 
 void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
@@ -93,7 +109,8 @@ void hrt_near_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
     run_insert_after(queue, lane, previous, index);
 }
 
-void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane,
+                     uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_in_run(node)) {
         run_remove(queue, lane, node);
@@ -104,9 +121,11 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t in
     lane->near_count--;
 }
 
-uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_lane *lane) HRT_NONBLOCKING {
+uint32_t hrt_near_first(const struct hrt_queue *queue,
+                        const struct hrt_lane *lane) HRT_NONBLOCKING {
     if (lane->heap_count == 0) return lane->run_first;
-    if (lane->run_first == 0 || is_before(queue, lane->heap[0], lane->run_first)) return lane->heap[0];
+    if (lane->run_first == 0 || is_before(queue, lane->heap.indices[0], lane->run_first))
+        return lane->heap.indices[0];
     return lane->run_first;
 }
 

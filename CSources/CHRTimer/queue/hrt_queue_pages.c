@@ -1,12 +1,24 @@
-// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without being copied, and what
-// is resident can be counted. mmap(2), mremap(2), mincore(2)
+// Zeroed memory straight from the system: pages never written cost nothing, arrays grow without
+// being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
+// mremap(2), mincore(2)
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "hrt_queue_parts.h"
 #include "../hrt_status.h"
 
-enum { PAGE_BYTES = 4096, PAGES_PER_LOOK = 1024 };
+enum { PAGES_PER_LOOK = 1024 };
+
+// Tests say what it is to be: any multiple of the kernel's is right too.
+static size_t page_bytes(void) {
+#ifdef HRT_PAGE_BYTES
+    return HRT_PAGE_BYTES;
+#else
+    return (size_t)sysconf(_SC_PAGESIZE);
+#endif
+}
 
 void *hrt_pages_map(size_t bytes) {
     void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -14,7 +26,8 @@ void *hrt_pages_map(size_t bytes) {
 }
 
 static void *map_at(void *start, size_t bytes) {
-    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0);
 }
 
 // Address and length are multiples of `alignment`, a power of two and no less than a page.
@@ -34,19 +47,22 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
     void *added = mmap(end, bytes - old_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (added == end) return true;
-    if (added != MAP_FAILED) munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
+    if (added != MAP_FAILED)
+        munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
     return false;
 }
 
-// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are multiples of
-// `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at the first piece, if at all, as
-// the others take no more room than it. By then it may have unmapped where the piece should have gone.
+// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are
+// multiples of `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at
+// the first piece, if at all, as the others take no more room than it. By then it may have unmapped
+// where the piece should have gone.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
     char *grown = hrt_pages_map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
     for (size_t offset = 0; offset < old_bytes; offset += alignment) {
         char *piece = (char *)start + offset;
-        void *moved = mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
+        void *moved =
+            mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
         if (moved != MAP_FAILED) continue;
         if (offset == 0) {
             munmap(grown, bytes);
@@ -74,15 +90,54 @@ void hrt_pages_unmap(void *start, size_t bytes) {
     if (start != NULL) munmap(start, bytes);
 }
 
+void hrt_pages_give_back_within(void *start, void *end) {
+    size_t page = page_bytes();
+    uintptr_t first = ((uintptr_t)start + page - 1) & ~(page - 1);
+    uintptr_t last = (uintptr_t)end & ~(page - 1);
+    if (first < last) hrt_pages_give_back((void *)first, last - first);
+}
+
+// mincore(2) counts in the kernel's pages, whatever a test says.
 size_t hrt_pages_resident(const void *start, size_t bytes) {
     if (start == NULL) return 0;
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char is_resident[PAGES_PER_LOOK];
-    size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    size_t pages = (bytes + page_size - 1) / page_size;
     size_t resident = 0;
     for (size_t page = 0; page < pages; page += PAGES_PER_LOOK) {
         size_t count = pages - page < PAGES_PER_LOOK ? pages - page : PAGES_PER_LOOK;
-        if (mincore((char *)start + page * PAGE_BYTES, count * PAGE_BYTES, is_resident) != 0) return bytes;
+        if (mincore((char *)start + page * page_size, count * page_size, is_resident) != 0)
+            return bytes;
         for (size_t i = 0; i < count; i++) resident += is_resident[i] & 1;
     }
-    return resident * PAGE_BYTES;
+    return resident * page_size;
+}
+
+static size_t room_bytes(uint32_t blocks, size_t bytes_per_node) {
+    return (size_t)blocks * HRT_BLOCK_NODES * bytes_per_node;
+}
+
+int hrt_room_reserve(struct hrt_room *room, uint32_t blocks, size_t bytes_per_node) {
+    if (blocks <= room->blocks) return 0;
+    size_t old_bytes = room_bytes(room->blocks, bytes_per_node);
+    void *start = hrt_pages_resize(room->start, old_bytes, room_bytes(blocks, bytes_per_node));
+    if (start == NULL) return -ENOMEM;
+    room->start = start;
+    room->blocks = blocks;
+    return 0;
+}
+
+void hrt_room_release(struct hrt_room *room, size_t bytes_per_node) {
+    hrt_pages_unmap(room->start, room_bytes(room->blocks, bytes_per_node));
+}
+
+size_t hrt_room_bytes(const struct hrt_room *room, size_t bytes_per_node) {
+    return hrt_pages_resident(room->start, room_bytes(room->blocks, bytes_per_node));
+}
+
+void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first,
+                        uint32_t end) {
+    char *start = room->start;
+    if (start != NULL)
+        hrt_pages_give_back_within(start + first * bytes_per_node, start + end * bytes_per_node);
 }

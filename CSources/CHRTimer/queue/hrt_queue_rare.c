@@ -1,10 +1,12 @@
-// What the common paths of hrt_queue.c leave apart: arming and removing a node that is near, not filed, or has
-// tolerance, and whatever is full or empty. In a file of its own, so that the compiler cannot look into it and a common
-// path ends in a jump here: it then needs no stack, and nothing kept over a call.
+// What the common paths of hrt_queue.c leave apart: arming and removing a node that is near, not
+// filed, or has tolerance, and whatever is full or empty. In a file of its own, so that the
+// compiler cannot look into it and a common path ends in a jump here: it then needs no stack, and
+// nothing kept over a call.
 #include "hrt_queue_parts.h"
 
 // Takes the node out of the lane it is filed in, to be filed in another.
-static void change_lane(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+static void change_lane(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                        struct hrt_node *node) {
     if (hrt_node_lane(node) == lane->base) return;
     hrt_wheel_unfile(queue, hrt_lane_of(queue, node), index);
     node->place = lane->base | HRT_NOWHERE;
@@ -22,7 +24,7 @@ static bool arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
     uint32_t place = node->place - lane->base;
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
         if (key < lane->bound) lane->bound = key;
-        hrt_wheel_file_sooner(queue, lane, index);
+        hrt_wheel_refile(queue, lane, index);
     } else if (HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key))) {
         hrt_wheel_file_listed(queue, lane);
     }
@@ -40,36 +42,63 @@ bool hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key)
     return arm_in(queue, lane != NULL ? lane : &queue->lane, index, key);
 }
 
-bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
-    if (tolerance_ns <= 0) return hrt_rare_arm_ordinary(queue, index, key);
+static bool arm_first_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
+                               int64_t tolerance_ns) {
     struct hrt_lane *lane = hrt_lane_make(queue, HRT_TOLERANT);
-    if (lane == NULL) return hrt_rare_arm_ordinary(queue, index, key);
     leave(queue, index);
-    uint64_t end;
-    if (__builtin_add_overflow(key, (uint64_t)tolerance_ns, &end)) end = HRT_KEY_NEVER;
-    lane->windows->of[index].end = end;
-    if (end < lane->windows->wake) lane->windows->wake = end;
+    if (lane == NULL) return arm_in(queue, &queue->lane, index, key);
+    hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
     return arm_in(queue, lane, index, key);
 }
 
-void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key, uint64_t arming) HRT_NONBLOCKING {
+static bool file_listed(struct hrt_queue *queue, struct hrt_lane *lane) {
+    hrt_wheel_file_listed(queue, lane);
+    return true;
+}
+
+// A timer with tolerance is armed with tolerance again: the common path of its lane.
+static HRT_ON_PATH bool arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
+                                     int64_t tolerance_ns) {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    struct hrt_lane *lane = queue->lanes[HRT_TOLERANT];
+    uint32_t place = node->place - ((uint32_t)HRT_TOLERANT << HRT_PLACE_LANE_SHIFT);
+    if (HRT_UNLIKELY(place > HRT_NOWHERE))
+        return arm_first_tolerant(queue, index, key, tolerance_ns);
+    hrt_lane_leaves(lane, index, node);
+    hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
+    hrt_node_set_armed(queue, node, key);
+    return HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key)) ? file_listed(queue, lane)
+                                                                     : true;
+}
+
+bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
+    if (tolerance_ns > 0) return arm_tolerant(queue, index, key, tolerance_ns);
+    return hrt_rare_arm_ordinary(queue, index, key);
+}
+
+void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
+                       uint64_t arming) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     struct hrt_lane *lane = hrt_lane_of(queue, node);
     uint64_t last = queue->armings;
-    if (lane->windows != NULL && lane->windows->of[index].end < lane->windows->wake) {
-        lane->windows->wake = lane->windows->of[index].end;
-    }
+    if (lane->windows != NULL)
+        hrt_windows_open(lane->windows, index, lane->windows->end_of.keys[index]);
     queue->armings = (arming | HRT_ARMED) - 1;
     arm_in(queue, lane, index, key);
     queue->armings = last;
 }
 
-int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key) {
-    hrt_rare_arm_ordinary(queue, index, key);
+int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
+    if (tolerance_ns > 0) {
+        arm_tolerant(queue, index, key, tolerance_ns);
+    } else {
+        hrt_rare_arm_ordinary(queue, index, key);
+    }
     return 0;
 }
 
-int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns, hrt_token *out_token) {
+int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
+                      hrt_token *out_token) {
     int status = hrt_queue_add(queue, out_token);
     if (status == 0) hrt_rare_arm(queue, out_token->slot + 1, hrt_key(deadline_ns), tolerance_ns);
     return status;
@@ -85,29 +114,45 @@ int hrt_rare_file_listed_for_new(struct hrt_queue *queue) {
     return 0;
 }
 
-bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
+static bool remove_any(struct hrt_queue *queue, uint32_t index) {
     hrt_node_disarm(queue, index, hrt_node_at(queue, index));
     hrt_slab_give(queue, index);
     return true;
 }
 
-// The first due node of all lanes; 0 if nothing is due, or if a lane ran out of moves before it knew: *out_known is then
-// false.
-static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left, bool *out_known) {
+bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_node_at(queue, index);
+    if (HRT_UNLIKELY(hrt_node_is_near(node) || queue->spare_count == HRT_SPARES))
+        return remove_any(queue, index);
+    // In the wheel of a lane of its own. If it is not armed, a bound may be found again for
+    // nothing.
+    queue->armed_count += (node->arming < 1) - 1U;
+    hrt_lane_leaves(hrt_lane_of(queue, node), index, node);
+    node->arming = 0;
+    hrt_slab_give_spare(queue, index - 1, node);
+    return true;
+}
+
+// The first due node of all lanes; 0 if nothing is due, or if a lane ran out of moves before it
+// knew: *out_known is then false.
+static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left,
+                          bool *out_known) {
     uint32_t first = 0;
-    *out_known = true;
-    for (unsigned number = 0; number < HRT_LANES; number++) {
+    *out_known = hrt_lane_due(queue, &queue->lane, now_key, moves_left, &first);
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
         struct hrt_lane *lane = queue->lanes[number];
         if (lane == NULL || hrt_lane_passes(lane, now_key)) continue;
         uint32_t due;
-        *out_known &= hrt_lane_due(queue, lane, now_key, moves_left, &due);
+        if (!hrt_lane_due(queue, lane, now_key, moves_left, &due)) *out_known = false;
         if (due == 0) continue;
-        if (first == 0 || hrt_node_is_before(hrt_node_at(queue, due), hrt_node_at(queue, first))) first = due;
+        if (first == 0 || hrt_node_is_before(hrt_node_at(queue, due), hrt_node_at(queue, first)))
+            first = due;
     }
     return *out_known ? first : 0;
 }
 
-size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due, size_t capacity) HRT_NONBLOCKING {
+size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due,
+                         size_t capacity) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;
     size_t taken = 0;
     bool is_known;
@@ -119,7 +164,8 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
         hrt_node_disarm(queue, index, node);
     }
     for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) hrt_lane_told(queue->lanes[number], now_key, index == 0 && is_known);
+        if (queue->lanes[number] != NULL)
+            hrt_lane_told(queue->lanes[number], now_key, index == 0 && is_known);
     }
     return taken;
 }

@@ -1,6 +1,7 @@
-// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When it is full it gets
-// twice the addresses, and the memory is mapped there: nothing is copied. The array is made of blocks. Each keeps its
-// own free list, and the lowest with room serves first, so that after a peak the high ones empty and can be given back.
+// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When
+// it is full it gets twice the addresses, and the memory is mapped there: nothing is copied. The
+// array is made of blocks. Each keeps its own free list, and the lowest with room serves first, so
+// that after a peak the high ones empty and can be given back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,7 +11,6 @@
 enum {
     BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node),
     BLOCKS_OF_SMALL_PAGES = 8,
-    TRIM_NODES_PER_CALL = 1024,
 };
 
 // Filing must never allocate: every lane has room for all nodes.
@@ -29,12 +29,15 @@ static struct hrt_node *start_of(const struct hrt_queue *queue, uint32_t block) 
     return hrt_node_at(queue, block * HRT_BLOCK_NODES);
 }
 
-static bool has_memory(const struct hrt_queue *queue, uint32_t block) { return queue->blocks[block].used != 0; }
+static bool has_memory(const struct hrt_queue *queue, uint32_t block) {
+    return queue->blocks[block].used != 0;
+}
 
 static bool grow(struct hrt_queue *queue, uint32_t blocks) {
     size_t old_bytes = bytes_of(queue->blocks_reserved);
     if (!hrt_pages_extend(queue->nodes, old_bytes, bytes_of(blocks))) {
-        struct hrt_node *nodes = hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
+        struct hrt_node *nodes =
+            hrt_pages_grow_aligned(queue->nodes, old_bytes, bytes_of(blocks), BLOCK_BYTES);
         if (nodes == NULL) return false;
         queue->nodes = nodes;
     }
@@ -55,12 +58,14 @@ static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
     queue->slots = blocks * HRT_BLOCK_NODES - 1;  // node 0 does not exist
 }
 
-// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise a miss of the TLB as
-// well as of the cache. But a huge page is all there at the first touch. So only a block that is a small part of the
-// whole begins as one; the others may become huge once they are full. That is left to the kernel's own thread: asking
-// for it there and then, MADV_COLLAPSE, takes milliseconds. madvise(2)
+// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise
+// a miss of the TLB as well as of the cache. But a huge page is all there at the first touch. So
+// only a block that is a small part of the whole begins as one; the others may become huge once
+// they are full. That is left to the kernel's own thread: asking for it there and then,
+// MADV_COLLAPSE, takes milliseconds. madvise(2)
 static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
-    madvise(start_of(queue, block), BLOCK_BYTES, block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    madvise(start_of(queue, block), BLOCK_BYTES,
+            block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
 // Called when no block has room, so that the new one is the lowest that has.
@@ -80,12 +85,17 @@ static int add_block(struct hrt_queue *queue) {
     return 0;
 }
 
-static bool has_room(const struct hrt_block *block) { return block->first_free != 0 || block->used < HRT_BLOCK_NODES; }
+static bool has_room(const struct hrt_block *block) {
+    return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
+}
 
-// The lowest block with room has filled up; those below it are full. Few blocks make up a queue of millions.
+// The lowest block with room has filled up; those below it are full. Few blocks make up a queue of
+// millions.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
-    while (block < queue->blocks_used && !(has_memory(queue, block) && has_room(&queue->blocks[block]))) block++;
+    while (block < queue->blocks_used &&
+           !(has_memory(queue, block) && has_room(&queue->blocks[block])))
+        block++;
     queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
 }
 
@@ -104,13 +114,15 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     } else {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
         struct hrt_node *node = hrt_node_at(queue, index);
+        // One that was cut off (hrt_slab_cut_first_block) still has what it had.
+        node->arming = 0;
         node->generation = block->generation_floor;
         node->place = HRT_NOWHERE;
         bool is_full = block->used == HRT_BLOCK_NODES;
         if (is_full) madvise(start_of(queue, queue->room_block), BLOCK_BYTES, MADV_HUGEPAGE);
     }
     block->live++;
-    queue->taken++;
+    if (++queue->taken > queue->peak) queue->peak = queue->taken;
     queue->spares[queue->spare_count++] = index - 1;
     if (!has_room(block)) find_room(queue);
     return 0;
@@ -132,24 +144,33 @@ void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
     memmove(queue->spares, queue->spares + count, queue->spare_count * sizeof queue->spares[0]);
 }
 
-// Block 0 stays: it is small pages while it is alone, and the next timer would need it again.
-static uint32_t next_empty_block(const struct hrt_queue *queue) {
+bool hrt_slab_is_empty_block(const struct hrt_queue *queue, uint32_t block) {
+    return block < queue->blocks_used && has_memory(queue, block) && queue->blocks[block].live == 0;
+}
+
+uint32_t hrt_slab_empty_block(const struct hrt_queue *queue) {
     for (uint32_t block = 1; block < queue->blocks_used; block++) {
-        if (has_memory(queue, block) && queue->blocks[block].live == 0) return block;
+        if (hrt_slab_is_empty_block(queue, block)) return block;
     }
     return 0;
 }
 
-// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are no longer used.
-static void give_back_block(struct hrt_queue *queue, uint32_t number) {
+// No token of a node that goes may match when the slot is given out again.
+static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first) {
     struct hrt_block *block = &queue->blocks[number];
-    uint32_t highest = block->generation_floor;
-    for (uint32_t i = 0; i < block->used; i++) {
+    for (uint32_t i = first; i < block->used; i++) {
         uint32_t generation = start_of(queue, number)[i].generation;
-        if (generation > highest) highest = generation;
+        if (generation > block->generation_floor) block->generation_floor = generation;
     }
+}
+
+// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are
+// no longer used.
+void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
+    raise_floor(queue, number, 0);
     hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
-    *block = (struct hrt_block){.generation_floor = highest};
+    queue->blocks[number] =
+        (struct hrt_block){.generation_floor = queue->blocks[number].generation_floor};
     if (queue->room_block == number) find_room(queue);
     uint32_t used = queue->blocks_used;
     while (used > 1 && !has_memory(queue, used - 1)) used--;
@@ -160,30 +181,21 @@ static void give_back_block(struct hrt_queue *queue, uint32_t number) {
     }
 }
 
-bool hrt_queue_trim(hrt_queue *queue) {
-    for (unsigned lane = 0; lane < HRT_LANES; lane++) {
-        if (queue->lanes[lane] != NULL) hrt_wheel_file_listed(queue, queue->lanes[lane]);
+// No node is spare, so that every one that is free stands in the block's list.
+void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first) {
+    struct hrt_block *block = &queue->blocks[0];
+    raise_floor(queue, 0, first);
+    block->used = first;
+    block->first_free = 0;
+    for (uint32_t index = first - 1; index > 0; index--) {
+        struct hrt_node *node = hrt_node_at(queue, index);
+        if ((node->generation & 1) != 0 || node->generation == HRT_RETIRED) continue;
+        node->arming = block->first_free;
+        block->first_free = index;
     }
-    hrt_slab_spill(queue, queue->spare_count);
-    uint32_t number = queue->trim_block;
-    if (number == 0 || !has_memory(queue, number) || queue->blocks[number].live != 0) {
-        number = next_empty_block(queue);
-        queue->trim_block = number;
-        queue->trim_index = 0;
-    }
-    if (number == 0) return false;
-    // The nodes are free, but the filings they kept still lead to them.
-    uint32_t end = queue->trim_index + TRIM_NODES_PER_CALL;
-    if (end > queue->blocks[number].used) end = queue->blocks[number].used;
-    for (; queue->trim_index < end; queue->trim_index++) {
-        uint32_t index = number * HRT_BLOCK_NODES + queue->trim_index;
-        hrt_wheel_unfile(queue, hrt_lane_of(queue, hrt_node_at(queue, index)), index);
-    }
-    if (end == queue->blocks[number].used) {
-        give_back_block(queue, number);
-        queue->trim_block = 0;
-    }
-    return true;
+    queue->room_block = 0;
+    choose_pages(queue, 0);
+    hrt_pages_give_back_within(hrt_node_at(queue, first), start_of(queue, 1));
 }
 
 void hrt_slab_free(struct hrt_queue *queue) {
@@ -193,7 +205,8 @@ void hrt_slab_free(struct hrt_queue *queue) {
 size_t hrt_slab_bytes(const struct hrt_queue *queue) {
     size_t bytes = 0;
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
-        if (has_memory(queue, block)) bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
+        if (has_memory(queue, block))
+            bytes += hrt_pages_resident(start_of(queue, block), BLOCK_BYTES);
     }
     return bytes;
 }

@@ -1,11 +1,13 @@
-// The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per bucket.
+// The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per
+// bucket.
 #include "hrt_queue_parts.h"
 
-// A bucket with more nodes is a crowd: it is not walked again and again for its earliest, but filed finer.
+// A bucket with more nodes is a crowd: it is not walked again and again for its earliest, but filed
+// finer.
 enum { CROWD = 32 };
 
-// How many buckets ahead of the one that is opened the nodes are asked for: a miss of the cache lasts about as long as
-// it takes to file what two of them hold.
+// How many buckets ahead of the one that is opened the nodes are asked for: a miss of the cache
+// lasts about as long as it takes to file what two of them hold.
 enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
@@ -38,8 +40,8 @@ static void unmark(struct hrt_level *level, uint32_t bucket) {
     if (marks == 0) level->marked_words &= ~(1U << (bucket / 64));
 }
 
-// The bucket of the finest level that reaches the key, which must lie beyond the present tick. Mostly it is one of the
-// two finest.
+// The bucket of the finest level that reaches the key, which must lie beyond the present tick.
+// Mostly it is one of the two finest.
 static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
     uint64_t tick = key >> HRT_TICK_BITS;
     uint64_t present = lane->tick;
@@ -53,13 +55,14 @@ static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
     return level * HRT_BUCKETS + (tick & (HRT_BUCKETS - 1));
 }
 
-static inline void set_earliest(struct hrt_lane *lane, uint32_t place, uint32_t index, uint64_t key) {
+static inline void set_earliest(struct hrt_lane *lane, uint32_t place, uint32_t index,
+                                uint64_t key) {
     lane->earliest[place] = key;
     lane->owners[place] = index;
 }
 
-static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node,
-                                uint32_t place) {
+static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                                struct hrt_node *node, uint32_t place) {
     struct hrt_level *level = &lane->levels[place / HRT_BUCKETS];
     if (!is_marked(level, place % HRT_BUCKETS)) {
         mark(level, place % HRT_BUCKETS);
@@ -89,7 +92,8 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_lane *lane, u
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane,
+                    uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
@@ -100,9 +104,10 @@ void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t ind
     }
 }
 
-// A bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked and unmarked each
-// time. The next search that meets it clears the mark.
-void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+// A bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked
+// and unmarked each time. The next search that meets it clears the mark.
+void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane,
+                      uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_near(node)) {
         hrt_near_unfile(queue, lane, index);
@@ -112,24 +117,15 @@ void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t i
     }
 }
 
-void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
+void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane,
+                      uint32_t index) HRT_NONBLOCKING {
     hrt_wheel_unfile(queue, lane, index);
     hrt_wheel_file(queue, lane, index);
 }
 
-void hrt_wheel_file_sooner(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING {
-    const struct hrt_node *node = hrt_node_at(queue, index);
-    bool is_in_wheel = hrt_node_is_filed(node) && !hrt_node_is_near(node);
-    uint32_t place = hrt_node_index(node);
-    if (is_in_wheel && hrt_wheel_looks_by(lane, place, node->key)) {
-        if (node->key < lane->earliest[place]) set_earliest(lane, place, index, node->key);
-    } else {
-        hrt_wheel_refile(queue, lane, index);
-    }
-}
-
-// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or another lane; some are
-// listed twice. The first turn asks for every line that the second will write.
+// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or
+// another lane; some are listed twice. The first turn asks for every line that the second will
+// write.
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
@@ -164,7 +160,8 @@ static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
     uint32_t word = from / 64;
     uint64_t marks = level->marks[word] >> (from % 64);
     if (marks != 0) return __builtin_ctzll(marks);
-    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its marks before `from`.
+    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its marks before
+    // `from`.
     uint32_t both = level->marked_words | level->marked_words << HRT_MARK_WORDS;
     uint32_t words = both >> (word + 1) & ((1U << HRT_MARK_WORDS) - 1);
     if (words == 0) return -1;
@@ -173,8 +170,10 @@ static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
     return (int)((bucket - from) % HRT_BUCKETS);
 }
 
-// The first bucket of the level after the present that holds a node, and the level's tick at which it begins.
-static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, uint64_t *out_level_tick) {
+// The first bucket of the level after the present that holds a node, and the level's tick at which
+// it begins.
+static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number,
+                                       uint64_t *out_level_tick) {
     struct hrt_level *level = &lane->levels[number];
     if (level->marked_words == 0) return NULL;
     uint64_t after = (lane->tick >> level_shift(number)) + 1;
@@ -191,9 +190,11 @@ static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number, u
     return NULL;
 }
 
-// The next tick at which a bucket begins that holds a node, and a bit for each level that has one. Buckets of several
-// levels can begin together. None of a level begins before the present one ends, so that mostly the finest decides.
-bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out_levels) HRT_NONBLOCKING {
+// The next tick at which a bucket begins that holds a node, and a bit for each level that has one.
+// Buckets of several levels can begin together. None of a level begins before the present one ends,
+// so that mostly the finest decides.
+bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick,
+                         uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
@@ -208,9 +209,10 @@ bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick, uint8_t *out
     return *out_tick != UINT64_MAX;
 }
 
-// Of the first bucket of each level, the one that promises the earliest node. A level whose first bucket cannot begin
-// before what was found need not be looked at, nor any coarser one.
-struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
+// Of the first bucket of each level, the one that promises the earliest node. A level whose first
+// bucket cannot begin before what was found need not be looked at, nor any coarser one.
+struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
+                                       struct hrt_lane *lane) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
@@ -223,7 +225,8 @@ struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue, struct hrt
     }
     if (first.place != HRT_NOWHERE) {
         const struct hrt_node *owner = hrt_node_at(queue, lane->owners[first.place]);
-        first.is_exact = hrt_node_is_armed(owner) && owner->key == first.key && hrt_node_lane(owner) == lane->base;
+        first.is_exact = lane->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) &&
+                         owner->key == first.key && hrt_node_lane(owner) == lane->base;
     }
     return first;
 }
@@ -236,15 +239,17 @@ static uint64_t begin_of(const struct hrt_lane *lane, uint32_t place) {
 }
 
 // A node of a bucket that was looked into, to which no list leads any more.
-static void file_seen(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+static void file_seen(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                      struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
     if (hrt_node_is_armed(node)) hrt_wheel_file(queue, lane, index);
 }
 
-// Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the lane of timers with
-// tolerance those with keys below the limit go near, where the ends of windows are compared. A crowd is only noted.
-void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place, uint64_t limit,
-                         int *moves_left) HRT_NONBLOCKING {
+// Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
+// lane of timers with tolerance those with keys below the limit go near, where the ends of windows
+// are compared. A crowd is only noted.
+void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+                         uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
     uint64_t level_tick = begin_of(lane, place) >> shift;
     uint32_t nodes[CROWD];
@@ -277,7 +282,8 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_
 
 static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
                                    struct hrt_node *node) {
-    if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER && node->key >> HRT_TICK_BITS > lane->tick) {
+    if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER &&
+        node->key >> HRT_TICK_BITS > lane->tick) {
         link_at(queue, lane, index, node, place_for(lane, node->key));
     } else {
         file_seen(queue, lane, index, node);
@@ -285,16 +291,18 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lan
 }
 
 // Takes the node, the first of its chain, from it. Writing the next node's link asks for its line.
-static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain, const struct hrt_node *node) {
+static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain,
+                                       const struct hrt_node *node) {
     uint32_t next = node->next;
     chain->first = next;
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = 0;
     return next;
 }
 
-// Takes one node off every chain in turn: the next node of a chain has come by the time the other chains had their
-// turn.
-static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket, int *moves_left) {
+// Takes one node off every chain in turn: the next node of a chain has come by the time the other
+// chains had their turn.
+static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket,
+                       int *moves_left) {
     uint32_t left = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
         struct hrt_chain *chain = &bucket->chains[i];
@@ -308,20 +316,27 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
     return left != 0;
 }
 
-// What the wheel can tell apart by now goes to its finer levels, the rest of the crowd to the near tier, which finds the
-// earliest without walking. So a node takes part in this at most once a level.
-static void file_from_crowd(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, struct hrt_node *node) {
+// What the wheel can tell apart by now goes to its finer levels, the rest of the crowd to the near
+// tier, which finds the earliest without walking. So a node takes part in this at most once a
+// level.
+static void file_from_crowd(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+                            struct hrt_node *node) {
     bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= lane->tick ||
                     place_for(lane, node->key) != lane->crowd;
     if (is_apart) {
         file_seen(queue, lane, index, node);
-    } else {
-        hrt_node_set_place(node, HRT_NOWHERE);
+        return;
+    }
+    hrt_node_set_place(node, HRT_NOWHERE);
+    if (lane->crowd < HRT_BUCKETS) {
         hrt_near_file(queue, lane, index);
+    } else {
+        hrt_near_file_far(queue, lane, index);
     }
 }
 
-void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane,
+                      int *moves_left) HRT_NONBLOCKING {
     struct hrt_bucket *bucket = &lane->buckets[lane->crowd];
     while (!is_empty(bucket)) {
         if (*moves_left <= 0) return;
@@ -338,12 +353,15 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane, int *moves
     lane->crowd = HRT_NOWHERE;
 }
 
-// Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which is there.
+// Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which
+// is there.
 static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
-    for (unsigned i = 0; i < HRT_CHAINS; i++) __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
+    for (unsigned i = 0; i < HRT_CHAINS; i++)
+        __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
-void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_left) HRT_NONBLOCKING {
+void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane,
+                    int *moves_left) HRT_NONBLOCKING {
     while (lane->opening != 0) {
         unsigned number = (unsigned)__builtin_ctz(lane->opening);
         uint64_t level_tick = lane->tick >> level_shift(number);
@@ -353,5 +371,20 @@ void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane, int *moves_l
         } while (take_round(queue, lane, bucket_at(lane, number, level_tick), moves_left));
         unmark(&lane->levels[number], level_tick & (HRT_BUCKETS - 1));
         lane->opening &= (uint8_t)~(1U << number);
+    }
+}
+
+void hrt_wheel_trim(struct hrt_lane *lane) {
+    for (unsigned number = 0; number < HRT_LEVELS; number++) {
+        struct hrt_level *level = &lane->levels[number];
+        uint32_t first = number * HRT_BUCKETS;
+        for (uint32_t bucket = 0; bucket < HRT_BUCKETS; bucket++) {
+            if (is_marked(level, bucket) && is_empty(&lane->buckets[first + bucket]))
+                unmark(level, bucket);
+        }
+        if (level->marked_words != 0) continue;
+        hrt_pages_give_back_within(lane->earliest + first, lane->earliest + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(lane->owners + first, lane->owners + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(lane->buckets + first, lane->buckets + first + HRT_BUCKETS);
     }
 }

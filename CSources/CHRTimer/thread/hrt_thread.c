@@ -14,9 +14,7 @@ int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
     return prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) == 0 ? 0 : -errno;
 }
 
-uint64_t hrt_thread_timer_slack_ns(void) {
-    return (uint64_t)prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
-}
+uint64_t hrt_thread_timer_slack_ns(void) { return (uint64_t)prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
 
 void hrt_thread_set_name(const char *name) {
     char kept[16];  // TASK_COMM_LEN
@@ -61,7 +59,8 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
     return status;
 }
 
-// struct sched_attr of linux/sched/types.h, which cannot be included beside the sched.h of every libc.
+// struct sched_attr of linux/sched/types.h, which cannot be included beside the sched.h of every
+// libc.
 struct attributes {
     uint32_t size;
     uint32_t policy;
@@ -101,6 +100,4 @@ int hrt_thread_schedule(hrt_schedule *out_schedule) {
     return 0;
 }
 
-int32_t hrt_thread_id(void) {
-    return (int32_t)gettid();
-}
+int32_t hrt_thread_id(void) { return (int32_t)gettid(); }

@@ -7,8 +7,9 @@
 #include "../hrt_status.h"
 #include "hrt_wait_parts.h"
 
-// What the thread sleeps until, where the handler can reach it. A signal that comes before the system call is entered
-// finds the instant the call is about to read, and makes it the past: no wake is lost between looking and sleeping.
+// What the thread sleeps until, where the handler can reach it. A signal that comes before the
+// system call is entered finds the instant the call is about to read, and makes it the past: no
+// wake is lost between looking and sleeping.
 static _Thread_local struct timespec *volatile sleeping_until;
 
 static int wake_signal(void) { return SIGRTMAX - 1; }
@@ -27,8 +28,8 @@ static void make_it_past(int signal) {
 
 int hrt_wait_nanosleep_open(hrt_wait *wait) {
 #ifdef SIGNALS_ARE_KEPT_BACK
-    // Thread Sanitizer calls handlers not when the signal comes but at the next function it intercepts: wakes would be
-    // lost.
+    // Thread Sanitizer calls handlers not when the signal comes but at the next function it
+    // intercepts: wakes would be lost.
     return -ENOTSUP;
 #endif
     atomic_store(&wait->nanosleep.sleeper, 0);
@@ -60,7 +61,8 @@ int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns) {
         sleeping_until = &until;
         atomic_store(&wait->nanosleep.sleeper, wait->nanosleep.waiter);
         int error = 0;
-        if (!atomic_load(&wait->woken)) error = clock_nanosleep((clockid_t)wait->clock, TIMER_ABSTIME, &until, NULL);
+        if (!atomic_load(&wait->woken))
+            error = clock_nanosleep((clockid_t)wait->clock, TIMER_ABSTIME, &until, NULL);
         atomic_store(&wait->nanosleep.sleeper, 0);
         sleeping_until = NULL;
         if (error != 0 && error != EINTR) hrt_impossible("clock_nanosleep", error);

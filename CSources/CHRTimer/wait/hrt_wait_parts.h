@@ -9,7 +9,8 @@
 #include "../include/hrt_wait.h"
 
 struct hrt_wait {
-    // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits and needless wakes.
+    // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits
+    // and needless wakes.
     _Atomic uint32_t woken;
     hrt_wait_kind kind;
     hrt_clock clock;
@@ -21,8 +22,10 @@ struct hrt_wait {
             int64_t armed_ns;  // what timer_fd was last set to; only the waiting thread touches it
         } timerfd;
         struct {
-            _Atomic pid_t sleeper;  // the thread inside clock_nanosleep, 0 for none: whom to send the signal
-            pid_t waiter;           // the thread that has the signal unblocked; only the waiting thread touches it
+            _Atomic pid_t
+                sleeper;   // the thread inside clock_nanosleep, 0 for none: whom to send the signal
+            pid_t waiter;  // the thread that has the signal unblocked; only the waiting thread
+                           // touches it
         } nanosleep;
         hrt_loop *loop;
     };
@@ -32,7 +35,8 @@ static inline int hrt_wait_consume_wake(hrt_wait *wait) {
     return atomic_exchange(&wait->woken, 0) ? HRT_WAIT_WOKEN : HRT_WAIT_TIMED_OUT;
 }
 
-// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c, hrt_wait_nanosleep.c. `open` gives 0 or a negative errno.
+// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c, hrt_wait_nanosleep.c. `open` gives 0 or a
+// negative errno.
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_futex_wake(hrt_wait *wait);
 

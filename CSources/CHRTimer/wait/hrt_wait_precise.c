@@ -30,14 +30,17 @@ int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margi
     return outcome;
 }
 
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
-                        int64_t *out_spun_ns) {
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
+                        int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     for (;;) {
-        *out_now_ns = hrt_spin_margin(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS, margin, out_spun_ns);
+        *out_now_ns = hrt_spin_margin(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
+                                      margin, out_spun_ns);
         // Read once more after the deadline: whoever is not woken may go on without asking why.
-        if (atomic_load_explicit(&wait->woken, memory_order_acquire)) return hrt_wait_consume_wake(wait);
+        if (atomic_load_explicit(&wait->woken, memory_order_acquire))
+            return hrt_wait_consume_wake(wait);
         if (*out_now_ns >= deadline_ns) return HRT_WAIT_TIMED_OUT;
-        if (hrt_wait_until(wait, deadline_ns - LONGEST_SPIN_NS) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
+        if (hrt_wait_until(wait, deadline_ns - LONGEST_SPIN_NS) == HRT_WAIT_WOKEN)
+            return HRT_WAIT_WOKEN;
     }
 }

@@ -8,7 +8,8 @@
 #include "../hrt_status.h"
 #include "hrt_wait_parts.h"
 
-// Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither need be read.
+// Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither
+// need be read.
 static int watch(hrt_wait *wait, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
     return epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -41,7 +42,8 @@ void hrt_wait_timerfd_close(hrt_wait *wait) {
 }
 
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
-    // Also when the deadline is the one already set: a timerfd that has expired makes no new edge by itself.
+    // Also when the deadline is the one already set: a timerfd that has expired makes no new edge
+    // by itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
     struct itimerspec spec = {0};  // all zero disarms
     if (deadline_ns != HRT_NEVER) {
@@ -60,19 +62,24 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
-        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(wait->clock) >= deadline_ns) return HRT_WAIT_TIMED_OUT;
-        // Again if it has expired and the wall clock was set back before it could be read: there comes no second edge.
+        if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(wait->clock) >= deadline_ns)
+            return HRT_WAIT_TIMED_OUT;
+        // Again if it has expired and the wall clock was set back before it could be read: there
+        // comes no second edge.
         if (!is_armed) arm_timer_fd(wait, deadline_ns);
         is_armed = true;
-        // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+        // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in
+        // fs/select.c).
         int count = epoll_wait(wait->timerfd.epoll_fd, events, 2, -1);
         if (count < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
-        for (int index = 0; index < count; index++) is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
+        for (int index = 0; index < count; index++)
+            is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
     }
 }
 
 void hrt_wait_timerfd_wake(hrt_wait *wait) {
     // EAGAIN means that the counter is full, which is readable as well.
     uint64_t one = 1;
-    if (write(wait->timerfd.wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) hrt_impossible("write to eventfd", errno);
+    if (write(wait->timerfd.wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        hrt_impossible("write to eventfd", errno);
 }

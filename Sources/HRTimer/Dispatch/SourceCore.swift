@@ -52,17 +52,11 @@ package final class SourceCore: @unchecked Sendable {
         var whileRunning = WaitList()
     }
 
-    /// What to call, if anything. In structs, since a function by itself is wrapped when it passes through what is generic,
-    /// and unoptimised code allocates each wrapping.
-    private struct Call: Sendable {
-        var handler: (@Sendable () -> Void)?
-    }
-
     private struct Handlers: Sendable {
-        var event: (@Sendable () -> Void)?
-        var cancel: (@Sendable () -> Void)?
+        var event: Callback?
+        var cancel: Callback?
         /// Submits a call to the target.
-        var submit: (@Sendable () -> Void)?
+        var submit: Callback?
     }
 
     package init(engine: TimerEngine, target: Target?) {
@@ -97,7 +91,7 @@ package final class SourceCore: @unchecked Sendable {
 
     package func register() {
         if let target {
-            withLock { state in state.handlers.submit = { [self] in target { [self] in deliver() } } }
+            withLock { state in state.handlers.submit = Callback { [self] in target { [self] in deliver() } } }
         }
         var request = EngineCore.Request()
         request.isOwned = true
@@ -156,11 +150,11 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler { $0.event = handler }
+        setHandler { $0.event = handler.map(Callback.init) }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler { $0.cancel = handler }
+        setHandler { $0.cancel = handler.map(Callback.init) }
     }
 
     @inline(__always)
@@ -217,8 +211,9 @@ package final class SourceCore: @unchecked Sendable {
     package var data: UInt { withLock(\.data) }
 
     package func waitUntilNotRunning() {
+        // In a child of fork(2) nobody runs it, whatever the state says.
         while let latch = withLock({ state -> Latch? in
-            guard let running = state.running, !isCurrent(running) else { return nil }
+            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
             return state.whileRunning.join()
         }) {
             latch.wait()
@@ -261,21 +256,21 @@ extension SourceCore: StagedHandler {
             _ = settle(&state, &engine)
             return nil
         }
-        if target != nil, let submit = state.handlers.submit {
+        if let submit = state.handlers.submit {
             state.isInFlight = true
-            return StagedCall(handler: submit, missedTicks: 0)
+            return StagedCall(submit, missedTicks: 0)
         }
         let ticksBefore = state.ticks
-        guard let handler = Self.takeCall(now_ns, &state).handler else {
+        guard let event = Self.takeCall(now_ns, &state) else {
             // Scheduled anew for a later deadline.
             _ = settle(&state, &engine)
             return nil
         }
         state.ticksBefore = ticksBefore
-        return StagedCall(handler: handler, missedTicks: Int(clamping: state.data - 1))
+        return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
     }
 
-    package func end(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)? {
+    package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         close()
         if target == nil { return endCall(wasCalled: wasCalled, &engine) }
         // What was submitted ends on its queue.
@@ -283,18 +278,18 @@ extension SourceCore: StagedHandler {
         state.isInFlight = state.isCancelled
         settleUnlessPutBack(&engine)
         if !state.isCancelled { return nil }
-        return { @Sendable [self] in onTarget { [self] in finishCancelling() } }
+        return Callback { [self] in onTarget { [self] in finishCancelling() } }
     }
 
     /// On the engine's thread, with its lock held.
-    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)? {
+    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         let latch = endRunning(&state)
         if !wasCalled, let before = state.ticksBefore { state.ticks = before }
         state.ticksBefore = nil
         if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
         let isCancelled = state.isCancelled
-        return { @Sendable [self] in
+        return Callback { [self] in
             latch?.open()
             if isCancelled { finishCancelling() }
         }
@@ -317,11 +312,10 @@ extension SourceCore: StagedHandler {
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     private func deliver() {
         let now_ns = core.time.now_ns
-        let call = withLock { state -> Call in
-            guard !state.isCancelled, state.suspensions == 0 else { return Call() }
-            return Self.takeCall(now_ns, &state)
+        let event = withLock { state -> Callback? in
+            state.isCancelled || state.suspensions > 0 ? nil : Self.takeCall(now_ns, &state)
         }
-        call.handler?()
+        event?.run()
         let (latch, isCancelled, mustWake) = withLock { state, engine in
             let latch = endRunning(&state)
             return (latch, state.isCancelled, settle(&state, &engine))
@@ -332,17 +326,18 @@ extension SourceCore: StagedHandler {
     }
 
     /// None if the source was scheduled anew while the call was on its way.
-    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Call {
-        guard let ticks = takeTicks(now_ns, &state) else { return Call() }
+    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
+        guard let ticks = takeTicks(now_ns, &state) else { return nil }
         state.isInFlight = true
         state.data = ticks
         state.running = pthread_self()
-        return Call(handler: state.handlers.event)
+        return state.handlers.event
     }
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns) else {
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
+        else {
             return nil
         }
         return UInt(missed).addingReportingOverflow(1).partialValue
@@ -355,7 +350,7 @@ extension SourceCore: StagedHandler {
             return Self.letGo(&state)
         }
         withExtendedLifetime(handlers) {
-            handlers.cancel?()
+            handlers.cancel?.run()
             if let timer { _ = core.cancel(timer) }
         }
         let latch = withLock { state in

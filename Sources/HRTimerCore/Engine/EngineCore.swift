@@ -61,7 +61,7 @@ package final class EngineCore: Sendable {
     }
 
     /// In a child of fork(2), where the thread is not: the engine has ended.
-    private var isInherited: Bool { generation != hrt_fork_generation() }
+    package var isInherited: Bool { generation != hrt_fork_generation() }
 
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
@@ -147,12 +147,14 @@ extension EngineCore {
 
     /// Every caller returns when the thread has ended, unless it is that thread.
     package func shutdown() {
+        // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
+        if isInherited { return }
         let state = self.state.lock()
         let timers = state.pointee.end()
         self.state.unlock()
         waiter.wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
-        if let toJoin, !isInherited {
+        if let toJoin {
             if isCurrent(toJoin) {
                 pthread_detach(toJoin)
             } else {
@@ -228,7 +230,7 @@ extension EngineCore {
         while true {
             let step = state.pointee.step(now_ns, upTo_ns: slept.upTo_ns, limit_ns: limit_ns)
             self.state.unlock()
-            switch step {
+            switch consume step {
             case .ended: return nil
             case .sleep(let wake): return wake
             case .again:
@@ -265,7 +267,7 @@ extension EngineCore {
             if let watch = configuration.latenessWatch { watch.look(fire, late_ns) }
             handler(fire)
         case .staged:
-            call.staged?()
+            call.staged?.callback.run()
             if let watch = configuration.latenessWatch { watch.look(TimerFire(call, firedAt_ns: now_ns), late_ns) }
         }
         lateness.record(late_ns)
@@ -292,7 +294,7 @@ extension TimerEngine.LatenessWatch {
 
 extension EngineState.After {
     fileprivate consuming func run() {
-        block?()
+        block?.run()
         // What the handler captured is free by the time that whoever waits for its end goes on.
         freed = nil
         whileRunning?.open()

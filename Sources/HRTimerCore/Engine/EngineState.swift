@@ -90,9 +90,10 @@ extension EngineState {
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
-        guard schedule.isLive(token) else { return false }
+        guard !isShutDown, schedule.isLive(token) else { return false }
         if let tolerance_ns, schedule.precision == .coalesced {
-            schedule.ask(.init(tolerance_ns: timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)), for: token)
+            let capped_ns = timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)
+            schedule.ask(.init(tolerance_ns: capped_ns), for: token)
         }
         schedule.arm(token, deadline_ns)
         timers[token.slot].untold = 0
@@ -113,7 +114,7 @@ extension EngineState {
     }
 
     mutating func cancel(_ token: TimerToken) -> Cancelled {
-        guard schedule.isLive(token) else { return Cancelled() }
+        guard !isShutDown, schedule.isLive(token) else { return Cancelled() }
         let isCalledOff = callOff(token)
         let hasBegun = running?.token == token && !isCalledOff
         // A repeating timer has another deadline, which is the one that is cancelled.
@@ -184,14 +185,14 @@ extension EngineState {
 
 // What the engine's thread does.
 extension EngineState {
-    /// A call that the thread makes, or has made.
-    struct Call {
+    /// A call that the thread makes, or has made. In one place at a time, so that nothing of it is let go with the lock held.
+    struct Call: ~Copyable {
         let due: hrt_due
         let token: TimerToken
         /// Out of the timer's record while it is called, so that nobody counts references for it.
         var action: EngineCore.Action
         /// What to call of a staged handler.
-        var staged: (@Sendable () -> Void)?
+        var staged: StagedCall?
         /// Ticks beside the one of the call, and how far the timer has come with it.
         var missedTicks: Int
         var ticks: TickCount
@@ -203,7 +204,7 @@ extension EngineState {
         var isAhead: Bool { due.deadline_ns > begun_ns }
     }
 
-    enum Step {
+    enum Step: ~Copyable {
         case ended
         /// There is more to do; others have a chance to take the lock before.
         case again
@@ -297,7 +298,7 @@ extension EngineState {
         guard let staged = owner.begin(max(now_ns, due.deadline_ns), &self) else { return nil }
         statistics.missedTicks += UInt64(staged.missedTicks)
         let ticks = TickCount(deadline_ns: .max)
-        return makeUp(due, token, staged.missedTicks, ticks, staged.handler, now_ns)
+        return makeUp(due, token, staged.missedTicks, ticks, staged, now_ns)
     }
 
     private mutating func makeUp(
@@ -305,7 +306,7 @@ extension EngineState {
         _ token: TimerToken,
         _ missedTicks: Int,
         _ ticks: TickCount,
-        _ staged: (@Sendable () -> Void)?,
+        _ staged: StagedCall?,
         _ now_ns: Int64
     ) -> Call? {
         guard let action = timers[token.slot].action.take() else { return nil }
@@ -329,9 +330,9 @@ extension EngineState {
     }
 
     /// What is left to do after the lock.
-    struct After {
+    struct After: ~Copyable {
         var freed: EngineCore.Action?
-        var block: (@Sendable () -> Void)?
+        var block: Callback?
         var whileRunning: Latch?
 
         var isNothing: Bool { freed == nil && block == nil && whileRunning == nil }

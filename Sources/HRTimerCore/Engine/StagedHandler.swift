@@ -12,17 +12,27 @@ package protocol StagedHandler: AnyObject, Sendable {
 
     /// After the call; or without one, if it was called off: then everything becomes as it was before `begin`, but for what
     /// others changed since. With the engine's lock held; what it gives is to be called after the lock.
-    func end(wasCalled: Bool, _ engine: inout EngineState) -> (@Sendable () -> Void)?
+    func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback?
 }
 
 /// What a staged handler has to call.
 package struct StagedCall: Sendable {
-    package var handler: @Sendable () -> Void
+    package var callback: Callback
     /// Ticks beside the one of the call.
     package var missedTicks: Int
 
-    package init(handler: @escaping @Sendable () -> Void, missedTicks: Int) {
-        self.handler = handler
+    package init(_ callback: Callback, missedTicks: Int) {
+        self.callback = callback
         self.missedTicks = missedTicks
+    }
+}
+
+/// A function in a struct: by itself it is wrapped when it passes through what is generic, an optional too, and code that is
+/// not optimised allocates each wrapping.
+package struct Callback: Sendable {
+    package let run: @Sendable () -> Void
+
+    package init(_ run: @escaping @Sendable () -> Void) {
+        self.run = run
     }
 }

@@ -36,6 +36,8 @@ package struct TimerSchedule: ~Copyable {
         var isPrecise = false
         /// Says nothing while the timer is armed: an owner's arming leaves it alone, to spare a line of the cache.
         var phase = Phase.vacant
+        /// While it is taken: which arming that was. Put off, moved and taken again, it is listed twice.
+        var taken: UInt64 = 0
     }
 
     /// See above; vacant where there is no timer.
@@ -294,7 +296,7 @@ extension TimerSchedule {
         nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: Turn.size)
         var first = 0
         var count = 0
-        /// The latest deadline that was called, and the last arming before the turn began.
+        /// The latest deadline that was called, and the last arming before the first call for it.
         var called_ns = Int64.min
         var lastArming: UInt64 = 0
         /// Armed by handlers of this turn for a deadline that it had passed already: they come in the next turn, lest they
@@ -333,12 +335,14 @@ extension TimerSchedule {
             }
             let due = turn.batch[turn.first]
             turn.first += 1
-            guard isTaken(due.token) else { continue }
-            if due.deadline_ns <= turn.called_ns, due.arming > turn.lastArming {
+            guard isTaken(due) else { continue }
+            if due.deadline_ns > turn.called_ns {
+                turn.called_ns = due.deadline_ns
+                turn.lastArming = hrt_queue_last_arming(queue)
+            } else if due.deadline_ns < turn.called_ns || due.arming > turn.lastArming {
                 turn.putOff.append(due)
                 continue
             }
-            turn.called_ns = due.deadline_ns
             slots[due.token.slot].phase = .firing
             return .due(due)
         }
@@ -361,6 +365,7 @@ extension TimerSchedule {
             !hrt_queue_is_armed_slot(queue, due.token.slot)
         {
             slots[due.token.slot].phase = .taken
+            slots[due.token.slot].taken = due.arming
             putBackIfTaken(due)
         }
         putBackAll()
@@ -369,14 +374,18 @@ extension TimerSchedule {
     private mutating func take(_ now_ns: Int64) -> Bool {
         turn.first = 0
         turn.count = hrt_queue_take_due(queue, now_ns, turn.batch.baseAddress, Turn.size)
-        for index in 0..<turn.count { slots[turn.batch[index].token.slot].phase = .taken }
+        for index in 0..<turn.count {
+            let due = turn.batch[index]
+            slots[due.token.slot].phase = .taken
+            slots[due.token.slot].taken = due.arming
+        }
         return turn.count > 0
     }
 
     @inline(__always)
-    private func isTaken(_ token: hrt_token) -> Bool {
-        hrt_queue_is_live(queue, token) && slots[token.slot].phase == .taken
-            && !hrt_queue_is_armed_slot(queue, token.slot)
+    private func isTaken(_ due: hrt_due) -> Bool {
+        hrt_queue_is_live(queue, due.token) && slots[due.token.slot].phase == .taken
+            && slots[due.token.slot].taken == due.arming && !hrt_queue_is_armed_slot(queue, due.token.slot)
     }
 
     private mutating func putBackAll() {
@@ -393,7 +402,7 @@ extension TimerSchedule {
     }
 
     private mutating func putBackIfTaken(_ due: hrt_due) {
-        guard isTaken(due.token) else { return }
+        guard isTaken(due) else { return }
         slots[due.token.slot].phase = .idle
         withUnsafePointer(to: due) { hrt_queue_put_back(queue, $0) }
     }
@@ -402,7 +411,7 @@ extension TimerSchedule {
 // Memory.
 extension TimerSchedule {
     /// Whether `trim()` would be worth its while. O(1).
-    package var wantsTrim: Bool { false }
+    package var wantsTrim: Bool { hrt_queue_wants_trim(queue) }
 
     /// Gives memory back that no timer needs any more: a bounded piece of work a call. True if there is more to do. The
     /// owner trims what it keeps by slot afterwards.

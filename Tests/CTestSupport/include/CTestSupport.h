@@ -41,11 +41,12 @@ int ctest_storm_begin(int64_t interval_us, ctest_storm *_Nonnull out_storm);
 // Ends it. How many signals came. Any thread.
 uint64_t ctest_storm_end(ctest_storm storm);
 
-// Runs `body` in a child of fork(2), which Swift cannot call, and ends the child with _exit(2). What the child says to
-// the descriptor comes in `text`, which has room for `size` bytes with the 0 at its end. 0; -ETIMEDOUT if the child says
-// nothing for so long, which ends it too, and what it said before is kept; -ECHILD if it ended otherwise; or why there is none.
-int ctest_in_child(void (*_Nonnull body)(void *_Nullable context, int fd), void *_Nullable context, int32_t timeout_ms,
-                   char *_Nonnull text, size_t size);
+// Runs `body` in a child of fork(2), which Swift cannot call, and ends the child with _exit(2).
+// What the child says to the descriptor comes in `text`, which has room for `size` bytes with the 0
+// at its end. 0; -ETIMEDOUT if the child says nothing for so long, which ends it too, and what it
+// said before is kept; -ECHILD if it ended otherwise; or why there is none.
+int ctest_in_child(void (*_Nonnull body)(void *_Nullable context, int fd), void *_Nullable context,
+                   int32_t timeout_ms, char *_Nonnull text, size_t size);
 
 // Writes a line. In the child.
 void ctest_say(int fd, const char *_Nonnull word);

@@ -36,11 +36,11 @@ import Testing
 
     /// As the engine does, under its lock.
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
-        engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }?.handler
+        engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }?.callback.run
     }
 
     private func end(_ source: TimerSource, wasCalled: Bool) {
-        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, &$0) }?()
+        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, &$0) }?.run()
     }
 
     @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")

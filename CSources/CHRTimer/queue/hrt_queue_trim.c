@@ -1,0 +1,87 @@
+// Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a
+// call; then it goes. At the end the arrays beside the nodes follow, and the parts of the wheels in
+// which nothing is filed.
+#include "hrt_queue_parts.h"
+
+enum {
+    NODES_PER_CALL = 1024,
+    LEAST_PEAK = 4096,  // below, a queue is small anyway
+    LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page
+};
+
+bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING {
+    return queue->peak >= LEAST_PEAK && queue->taken - queue->spare_count <= queue->peak / 4;
+}
+
+static bool is_free(const struct hrt_node *node) {
+    return (node->generation & 1) == 0 && node->generation != HRT_RETIRED;
+}
+
+static void unfile(struct hrt_queue *queue, uint32_t index) {
+    struct hrt_lane *lane = hrt_lane_of(queue, hrt_node_at(queue, index));
+    hrt_wheel_unfile(queue, lane, index);
+}
+
+static void trim_windows(struct hrt_queue *queue, uint32_t first, uint32_t end) {
+    struct hrt_lane *lane = queue->lanes[HRT_TOLERANT];
+    if (lane != NULL) hrt_windows_trim(queue, lane, first, end);
+}
+
+static void empty_block(struct hrt_queue *queue, uint32_t number) {
+    if (number != queue->trim_block) {
+        queue->trim_block = number;
+        queue->trim_index = 0;
+    }
+    uint32_t used = queue->blocks[number].used;
+    uint32_t end =
+        used - queue->trim_index > NODES_PER_CALL ? queue->trim_index + NODES_PER_CALL : used;
+    for (; queue->trim_index < end; queue->trim_index++)
+        unfile(queue, number * HRT_BLOCK_NODES + queue->trim_index);
+    if (end < used) return;
+    trim_windows(queue, number * HRT_BLOCK_NODES, (number + 1) * HRT_BLOCK_NODES);
+    hrt_slab_give_back(queue, number);
+    queue->trim_block = 0;
+    queue->trim_index = 0;
+}
+
+// From the end of the first block down to the last timer there, which trim_index approaches. What
+// was taken and given back between two calls may be filed again. True if there is more to do.
+static bool empty_first_block(struct hrt_queue *queue) {
+    uint32_t used = queue->blocks_used == 0 ? 1 : queue->blocks[0].used;
+    uint32_t index = queue->trim_index == 0 || queue->trim_index > used ? used : queue->trim_index;
+    for (uint32_t above = index; above < used; above++) {
+        if (!is_free(hrt_node_at(queue, above))) index = used;
+    }
+    uint32_t end = index > NODES_PER_CALL ? index - NODES_PER_CALL : 1;
+    while (index > end && is_free(hrt_node_at(queue, index - 1))) unfile(queue, --index);
+    queue->trim_index = index;
+    if (index == end && index > 1) return true;
+    if (used - index >= LEAST_CUT) {
+        for (uint32_t above = index; above < used; above++) unfile(queue, above);
+        hrt_slab_cut_first_block(queue, index);
+        trim_windows(queue, index, HRT_BLOCK_NODES);
+    }
+    queue->trim_index = 0;
+    return false;
+}
+
+bool hrt_queue_trim(hrt_queue *queue) {
+    for (unsigned number = 0; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) hrt_wheel_file_listed(queue, queue->lanes[number]);
+    }
+    hrt_slab_spill(queue, queue->spare_count);
+    bool goes_on = queue->trim_block != 0 && hrt_slab_is_empty_block(queue, queue->trim_block);
+    uint32_t number = goes_on ? queue->trim_block : hrt_slab_empty_block(queue);
+    if (number != 0) {
+        empty_block(queue, number);
+        return true;
+    }
+    if (queue->trim_block != 0) queue->trim_index = 0;
+    queue->trim_block = 0;
+    if (empty_first_block(queue)) return true;
+    for (unsigned lane = 0; lane < HRT_LANES; lane++) {
+        if (queue->lanes[lane] != NULL) hrt_lane_trim(queue->lanes[lane]);
+    }
+    queue->peak = queue->taken;
+    return false;
+}

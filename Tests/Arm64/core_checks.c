@@ -1,0 +1,132 @@
+// What of the C core depends on the machine, without Swift and without libevent, so that it can be
+// built for another one and run under its emulator: the lateness histogram, the margin, the ways to
+// wait. Ends the process at the first thing that is not so.
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hrt_clock.h"
+#include "hrt_histogram.h"
+#include "hrt_loop.h"
+#include "hrt_margin.h"
+#include "hrt_wait.h"
+
+enum { WAITS = 50, MS = 1000000 };
+
+static void require(bool holds, const char *sentence) {
+    if (holds) return;
+    fprintf(stderr, "not so: %s\n", sentence);
+    abort();
+}
+
+// There is no libevent for the machine; its way to wait says that it is not there.
+int hrt_loop_create_for(hrt_clock clock, hrt_loop **out_loop) {
+    (void)clock;
+    (void)out_loop;
+    return -ENOTSUP;
+}
+void hrt_loop_destroy(hrt_loop *loop) { (void)loop; }
+int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
+    (void)loop;
+    (void)deadline_ns;
+    abort();
+}
+void hrt_loop_wake(hrt_loop *loop) { (void)loop; }
+
+static void check_histogram(void) {
+    hrt_histogram *histogram, *sum;
+    require(hrt_histogram_create(3, 10 * HRT_NS_PER_S, &histogram) == 0, "a histogram can be made");
+    require(hrt_histogram_create(3, 10 * HRT_NS_PER_S, &sum) == 0, "and a second one");
+    int64_t total_ns = 0;
+    for (int64_t value_ns = 1; value_ns <= 1000000; value_ns++) {
+        hrt_histogram_record(histogram, value_ns);
+        total_ns += value_ns;
+    }
+    hrt_histogram_record(histogram, -7);
+    require(hrt_histogram_add(sum, histogram) == 0, "a histogram can be added");
+    require(hrt_histogram_count(sum) == 1000001, "every value is counted");
+    require(hrt_histogram_early_count(sum) == 1, "what was early is counted apart");
+    require(hrt_histogram_min_ns(sum) == -7 && hrt_histogram_max_ns(sum) == 1000000,
+            "both ends are exact");
+    require(hrt_histogram_sum_ns(sum) == total_ns - 7, "the sum is exact");
+    int64_t median_ns = hrt_histogram_percentile_ns(sum, 50);
+    require(median_ns >= 499500 && median_ns <= 500500, "the median is right to three digits");
+    size_t cursor = 0;
+    uint64_t count = 0;
+    int64_t last_ns = INT64_MIN;
+    for (hrt_histogram_bucket bucket; hrt_histogram_next(sum, &cursor, &bucket);
+         count += bucket.count) {
+        require(bucket.low_ns > last_ns && bucket.high_ns >= bucket.low_ns,
+                "buckets come in order");
+        last_ns = bucket.high_ns;
+    }
+    require(count == 1000001, "buckets hold all there is");
+    hrt_histogram_destroy(histogram);
+    hrt_histogram_destroy(sum);
+}
+
+static void check_margin(void) {
+    hrt_margin margin;
+    int64_t now_ns = HRT_NS_PER_S, used_ns = 0;
+    hrt_margin_init(&margin, 0.9, 1, now_ns);
+    for (int wake = 0; wake < 1000; wake++, now_ns += MS) {
+        used_ns = hrt_margin_ns(&margin, MS, now_ns);
+        require(used_ns >= 0, "a margin is not negative");
+        int64_t latency_ns = 5000 + wake * 7919 % 15000;
+        hrt_margin_record_wake(&margin, MS, latency_ns);
+        hrt_margin_record_spin(&margin, used_ns > latency_ns ? used_ns - latency_ns : 0);
+    }
+    require(used_ns >= 15000 && used_ns <= 25000,
+            "the margin is near the quantile of the latencies");
+    hrt_margin_init(&margin, 0.9, 0, now_ns);
+    hrt_margin_record_wake(&margin, MS, 10000);
+    require(hrt_margin_ns(&margin, MS, now_ns + MS) == 0, "without a budget there is none");
+}
+
+static void *wake_later(void *opaque) {
+    hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 20 * MS);
+    hrt_wait_wake(opaque);
+    return NULL;
+}
+
+static void check_wake(hrt_wait *wait) {
+    pthread_t thread;
+    require(pthread_create(&thread, NULL, wake_later, wait) == 0, "a thread can be made");
+    require(hrt_wait_until(wait, HRT_NEVER) == HRT_WAIT_WOKEN, "a wait without end ends by a wake");
+    pthread_join(thread, NULL);
+    hrt_wait_wake(wait);
+    hrt_wait_wake(wait);
+    require(hrt_wait_until(wait, HRT_NEVER) == HRT_WAIT_WOKEN, "a wake before the wait ends it");
+    int64_t deadline_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 2 * MS;
+    require(hrt_wait_until(wait, deadline_ns) == HRT_WAIT_TIMED_OUT, "and only one wait");
+}
+
+static void check_wait(hrt_wait_kind kind, const char *name) {
+    hrt_wait *wait;
+    require(hrt_wait_create(kind, HRT_CLOCK_MONOTONIC, &wait) == 0, name);
+    require(hrt_wait_until(wait, 0) == HRT_WAIT_TIMED_OUT, "a past deadline returns at once");
+    int64_t best_ns = INT64_MAX;
+    for (int number = 0; number < WAITS; number++) {
+        int64_t deadline_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + number * MS / 10;
+        require(hrt_wait_until(wait, deadline_ns) == HRT_WAIT_TIMED_OUT, "nobody wakes it");
+        int64_t late_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - deadline_ns;
+        require(late_ns >= 0, "no wait ends early");
+        if (late_ns < best_ns) best_ns = late_ns;
+    }
+    require(best_ns < 20 * MS, "the best of them is not late");
+    check_wake(wait);
+    hrt_wait_destroy(wait);
+    printf("%s: never early, at best %" PRId64 " ns late, woken\n", name, best_ns);
+}
+
+int main(void) {
+    check_histogram();
+    check_margin();
+    check_wait(HRT_WAIT_FUTEX, "futex");
+    check_wait(HRT_WAIT_TIMERFD, "timerfd");
+    // Not clock_nanosleep's: the emulator keeps the real-time signal that wakes it for itself.
+    return 0;
+}

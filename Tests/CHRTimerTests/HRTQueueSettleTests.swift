@@ -1,0 +1,160 @@
+import CHRTimer
+import TestSupport
+import Testing
+
+@Suite("A settled queue")
+struct HRTQueueSettleTests {
+    private let second: Int64 = 1_000_000_000
+    private let hour: Int64 = 3_600_000_000_000
+
+    /// The spans of a bucket of each level, and instants at which one begins.
+    static let levels: [(span: Int64, begin: Int64)] = (0..<4).map { level in
+        let span = Int64(1) << (16 + 10 * level)
+        return (span, 3 * span)
+    }
+
+    @Test("Timers cancelled beside one that is pending cost no wake-up", arguments: [100_000, 1_000_000])
+    func cancelledCostNothing(count: Int) {
+        var random = SeededRandom(seed: 9)
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        _ = timers.schedule(at: hour)
+        let tokens = (0..<count).map { _ in
+            timers.schedule(at: Int64.random(in: 1_000_000..<60 * second, using: &random))
+        }
+        for token in tokens { hrt_queue_remove(timers.queue, token) }
+        // A bucket of some 1,000 is one call's work.
+        let calls = timers.settle()
+        #expect(calls <= count / 1000 + 2)
+        #expect(timers.next == hour)
+        #expect(timers.nextWake == hour)
+        #expect(timers.settle() == 1)
+    }
+
+    @Test("Forty timers of which 39 were cancelled have an exact next deadline", arguments: [39, 40, 41])
+    func allButOneCancelled(count: Int) {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let tokens = (1...Int64(count)).map { timers.schedule(at: $0 * 1000) }
+        for token in tokens.dropLast() { hrt_queue_disarm(timers.queue, token) }
+        #expect(hrt_queue_next_exact_ns(timers.queue) == Int64(count) * 1000)
+        #expect(hrt_queue_next_ns(timers.queue) == Int64(count) * 1000)
+    }
+
+    /// Both sides of what counts as a crowd (32), of the chains of a bucket (8) and of the moves of a question (64).
+    @Test(
+        "The earliest is known exactly while timers of one bucket are cancelled one after the other",
+        arguments: [1, 7, 8, 9, 31, 32, 33, 34, 63, 64, 65, 1023, 1024, 1025, 2049],
+        HRTQueueSettleTests.levels.map(\.span)
+    )
+    func cancelledOneByOne(count: Int, span: Int64) {
+        var random = SeededRandom(seed: UInt64(count))
+        for tolerance in [0, 1, span / 4] {
+            let timers = TimerQueue()
+            _ = timers.takeDue(at: 0)
+            let begin = 3 * span
+            var all = (0..<count).map { _ in
+                let deadline = begin + Int64.random(in: 0..<span, using: &random)
+                return (deadline: deadline, token: timers.schedule(at: deadline, tolerance: tolerance))
+            }
+            all.sort { $0.deadline < $1.deadline }
+            var calls = 0
+            var wrong = 0
+            for (index, timer) in all.enumerated() {
+                calls += timers.settle()
+                if timers.next != timer.deadline || timers.nextWake != timer.deadline + tolerance { wrong += 1 }
+                if index % 2 == 0 {
+                    hrt_queue_remove(timers.queue, timer.token)
+                } else {
+                    hrt_queue_arm(timers.queue, timer.token, timer.deadline + 8 * span, tolerance)
+                }
+            }
+            #expect(wrong == 0)
+            // One call each, and a few more for filing the crowd finer, once a level: it is not walked each time.
+            #expect(calls <= count + 8 * count / 1024 + 16)
+            hrt_queue_check(timers.queue)
+        }
+    }
+
+    @Test("A hundred thousand timers of one bucket, the earliest cancelled each time, are not walked each time")
+    func largeCrowd() {
+        var random = SeededRandom(seed: 77)
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let begin = Int64(5) << 36
+        var all = (0..<100_000).map { _ in
+            let deadline = begin + Int64.random(in: 0..<60 * second, using: &random)
+            return (deadline: deadline, token: timers.schedule(at: deadline))
+        }
+        all.sort { $0.deadline < $1.deadline }
+        var calls = 0
+        var wrong = 0
+        for timer in all {
+            calls += timers.settle()
+            if timers.next != timer.deadline { wrong += 1 }
+            hrt_queue_remove(timers.queue, timer.token)
+        }
+        #expect(wrong == 0)
+        // 100,000 moves are 98 calls.
+        #expect(calls <= 100_000 + 300)
+    }
+
+    @Test("What a crowd was filed finer for comes in order, and nothing of it early", arguments: [33, 100, 5000])
+    func crowdFires(count: Int) {
+        var random = SeededRandom(seed: UInt64(count))
+        for (span, begin) in Self.levels {
+            let timers = TimerQueue()
+            _ = timers.takeDue(at: 0)
+            let owner = timers.schedule(at: begin)
+            var deadlines = (0..<count).map { _ in begin + 1 + Int64.random(in: 0..<span - 1, using: &random) }
+            for deadline in deadlines { _ = timers.schedule(at: deadline) }
+            hrt_queue_disarm(timers.queue, owner)
+            timers.settle()
+            hrt_queue_check(timers.queue)
+            deadlines.sort()
+            #expect(timers.next == deadlines[0])
+            // Timers armed now for earlier than that crowd come before it.
+            let early = timers.schedule(at: begin / 2)
+            timers.settle()
+            #expect(timers.next == begin / 2)
+            #expect(timers.takeDue(at: begin / 2).map(\.token) == [early])
+            let middle = deadlines[count / 2]
+            let first = timers.takeDue(at: middle).map(\.deadline_ns)
+            #expect(first == deadlines.filter { $0 <= middle })
+            #expect(timers.takeDue(at: begin + span).map(\.deadline_ns) == deadlines.filter { $0 > middle })
+        }
+    }
+
+    @Test("Looking at what is not exact yet, without settling, comes to an end and finds nothing due")
+    func looksInVain() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        _ = timers.schedule(at: hour)
+        let tokens = (0..<10_000).map { timers.schedule(at: 1_000_000 + Int64($0) * 5_000_000) }
+        for token in tokens { hrt_queue_disarm(timers.queue, token) }
+        var looks = 0
+        while timers.next < hour {
+            let next = timers.next
+            #expect(timers.takeDue(at: next).isEmpty)
+            #expect(timers.next > next)
+            looks += 1
+        }
+        #expect(looks <= 1000)
+    }
+
+    @Test("Settling is not undone by time that passes, nor by timers armed later")
+    func staysExact() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        _ = timers.schedule(at: hour)
+        timers.settle()
+        for minute in 1..<60 {
+            #expect(timers.takeDue(at: Int64(minute) * 60 * second).isEmpty)
+            #expect(timers.next == hour)
+            let later = timers.schedule(at: hour + Int64(minute))
+            #expect(timers.next == hour)
+            hrt_queue_remove(timers.queue, later)
+            #expect(timers.next == hour)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import CHRTimer
+import TestSupport
+import Testing
+
+@Suite("Windows of timers with tolerance")
+struct HRTQueueWindowTests {
+    private let ms: Int64 = 1_000_000
+
+    /// The fewest instants such that each window holds one: the end of the first window that has none yet, again and
+    /// again.
+    private func fewestWakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> Int {
+        var ends: [Int64] = []
+        for phase in phases {
+            ends += stride(from: phase + tolerance, through: end, by: Int64.Stride(interval))
+        }
+        ends.sort()
+        var wakes = 0
+        var last = Int64.min
+        for end in ends where end - tolerance > last {
+            last = end
+            wakes += 1
+        }
+        return wakes
+    }
+
+    /// Sleeps and wakes as an engine does: settles, waits until the next wake-up, takes all, arms each for its next
+    /// deadline.
+    private func wakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> (
+        wakes: Int, vain: Int
+    ) {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        for phase in phases { _ = timers.schedule(at: phase, tolerance: tolerance) }
+        var wakes = 0
+        var vain = 0
+        while true {
+            timers.settle()
+            let now = timers.nextWake
+            if now > end { return (wakes, vain) }
+            wakes += 1
+            let due = timers.takeDue(at: now)
+            if due.isEmpty { vain += 1 }
+            for timer in due {
+                #expect(timer.deadline_ns <= now && now <= timer.deadline_ns + tolerance)
+                hrt_queue_arm_slot_tolerant(timers.queue, timer.token.slot, timer.deadline_ns + interval, tolerance)
+            }
+        }
+    }
+
+    @Test(
+        "Repeating timers with tolerance wake as seldom as can be",
+        arguments: [(1000, 10), (1000, 100), (40, 10), (3, 10), (200, 1000)] as [(Int, Int64)]
+    )
+    func fewest(count: Int, interval_ms: Int64) {
+        var random = SeededRandom(seed: 4)
+        let interval = interval_ms * ms
+        let phases = (0..<count).map { _ in Int64.random(in: 1...interval, using: &random) }
+        let end = 20 * interval
+        let (wakes, vain) = wakes(phases, interval: interval, tolerance: interval / 10, until: end)
+        #expect(vain == 0)
+        #expect(wakes == fewestWakes(phases, interval: interval, tolerance: interval / 10, until: end))
+    }
+
+    @Test("A window that was served wakes nobody, nor one whose timer was disarmed, moved or removed")
+    func servedWindows() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let served = timers.schedule(at: ms, tolerance: 9 * ms)
+        _ = timers.schedule(at: 2 * ms)
+        #expect(timers.takeDue(at: 2 * ms).count == 2)
+        let disarmed = timers.schedule(at: 3 * ms, tolerance: ms)
+        let moved = timers.schedule(at: 3 * ms, tolerance: 2 * ms)
+        let removed = timers.schedule(at: 3 * ms, tolerance: 3 * ms)
+        let kept = timers.schedule(at: 3 * ms, tolerance: 30 * ms)
+        timers.settle()
+        #expect(timers.nextWake == 4 * ms)
+        hrt_queue_disarm(timers.queue, disarmed)
+        timers.settle()
+        #expect(timers.nextWake == 5 * ms)
+        hrt_queue_arm(timers.queue, moved, 50 * ms, 5 * ms)
+        timers.settle()
+        #expect(timers.nextWake == 6 * ms)
+        hrt_queue_remove(timers.queue, removed)
+        timers.settle()
+        #expect(timers.nextWake == 33 * ms)
+        #expect(timers.takeDue(at: 33 * ms).map(\.token) == [kept])
+        timers.settle()
+        #expect(timers.nextWake == 55 * ms)
+        #expect(!hrt_queue_is_armed(timers.queue, served))
+    }
+
+    @Test("A short window beyond a long one decides the wake-up", arguments: [1, 31, 32, 33, 100])
+    func shortBeyondLong(count: Int) {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        for number in 0..<count { _ = timers.schedule(at: ms + Int64(number), tolerance: 1000 * ms) }
+        let short = timers.schedule(at: 900 * ms, tolerance: 1)
+        timers.settle()
+        #expect(timers.next == ms)
+        #expect(timers.nextWake == 900 * ms + 1)
+        hrt_queue_disarm(timers.queue, short)
+        timers.settle()
+        #expect(timers.nextWake == 1001 * ms)
+        #expect(timers.takeDue(at: 1001 * ms).count == count)
+    }
+
+    /// Both sides of where ends of no use are dropped together: more than twice those that are near, and 16.
+    @Test(
+        "Ends of windows that are of no use never show",
+        arguments: [14, 15, 16, 17, 18, 33, 34, 35, 1023, 1024, 1025, 3000]
+    )
+    func uselessEnds(count: Int) {
+        for kept in [0, 1, 8] {
+            let timers = TimerQueue()
+            _ = timers.takeDue(at: 0)
+            let tokens = (0..<count).map { timers.schedule(at: ms + Int64($0), tolerance: 10 * ms + Int64($0)) }
+            for number in 0..<kept { _ = timers.schedule(at: ms, tolerance: 20 * ms + Int64(number)) }
+            timers.settle()
+            #expect(timers.nextWake == 11 * ms)
+            for token in tokens { hrt_queue_disarm(timers.queue, token) }
+            timers.settle()
+            #expect(timers.nextWake == (kept == 0 ? .max : 21 * ms))
+            for token in tokens { hrt_queue_arm(timers.queue, token, 2 * ms, 10 * ms) }
+            timers.settle()
+            #expect(timers.nextWake == 12 * ms)
+            hrt_queue_check(timers.queue)
+            #expect(timers.takeDue(at: 12 * ms).count == count + kept)
+        }
+    }
+
+    @Test("Tolerance beyond the end of time means any time")
+    func endless() {
+        let timers = TimerQueue()
+        _ = timers.takeDue(at: 0)
+        let token = timers.schedule(at: ms, tolerance: .max)
+        _ = timers.schedule(at: .max - 5, tolerance: 100)
+        timers.settle()
+        #expect(timers.next == ms)
+        #expect(timers.nextWake == .max)
+        #expect(timers.takeDue(at: ms).map(\.token) == [token])
+        timers.settle()
+        #expect(timers.next == .max - 5)
+    }
+}
