@@ -188,7 +188,10 @@ import Testing
         #expect(!trigger.isValid)
     }
 
-    @Test("stop() of another thread wakes a loop that sleeps, and ends its run", arguments: [TimerPrecision.normal, .precise])
+    @Test(
+        "stop() of another thread wakes a loop that sleeps, and ends its run",
+        arguments: [TimerPrecision.normal, .precise]
+    )
     func stopWakes(_ precision: TimerPrecision) throws {
         let loop = TimerLoop(precision: precision)
         loop.isKeptAlive = true
@@ -212,6 +215,20 @@ import Testing
             worker.loop.add(timer, forMode: .default)
             while done.count < count { usleep(50) }
         }
+        worker.end()
+    }
+
+    @Test("A starved timer that another thread adds to the mode in which the loop sleeps wakes it")
+    func modeAdded() throws {
+        let worker = try TimerLoop.thread()
+        let done = Recorder<Bool>()
+        let starved = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { _ in done.append(true) }
+        worker.loop.add(starved, forMode: .modal)
+        usleep(5000)
+        while !worker.loop.isWaiting { usleep(50) }
+        worker.loop.add(starved, forMode: .default)
+        // It would sleep for ever.
+        while done.count == 0 { usleep(50) }
         worker.end()
     }
 

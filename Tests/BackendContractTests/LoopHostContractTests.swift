@@ -81,6 +81,20 @@ import Testing
         ends.forEach { close($0) }
     }
 
+    @Test("A loop in a host waits between the calls of process, and not in a handler")
+    func isWaiting() {
+        let loop = TimerLoop()
+        let seen = Recorder<Bool>()
+        let soon = MonotonicInstant.now.advanced(by: .milliseconds(1))
+        let timer = LoopTimer(fireAt: soon, interval: .zero, repeats: false) { _ in seen.append(loop.isWaiting) }
+        loop.add(timer, forMode: .default)
+        loop.process()
+        #expect(loop.isWaiting)
+        while MonotonicInstant.now < soon { usleep(100) }
+        loop.process()
+        #expect(seen.all == [false])
+    }
+
     @Test("Another thread's earlier timer makes it readable")
     func otherThread() throws {
         let descriptor = try loop.hostDescriptor()

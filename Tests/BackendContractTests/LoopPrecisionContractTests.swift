@@ -169,6 +169,37 @@ import Testing
         ends.forEach { close($0) }
     }
 
+    @Test("Whoever is to be told that a precise loop woke is told before the timer is called")
+    func observed() {
+        let loop = TimerLoop(precision: .precise)
+        loop.spinBudget = 1
+        let log = Recorder<String>()
+        loop.add(LoopObserver(activities: .afterWaiting) { _, _ in log.append("woke") }, forMode: .default)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { timer in
+            log.append("tick")
+            if log.all.filter({ $0 == "tick" }).count == 20 { timer.invalidate() }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        let ticks = log.all.indices.filter { log.all[$0] == "tick" }
+        #expect(ticks.count == 20)
+        #expect(ticks.allSatisfy { $0 > 0 && log.all[$0 - 1] == "woke" })
+    }
+
+    @Test("A precise loop does not count as waiting in its handlers")
+    func isWaiting() {
+        let loop = TimerLoop(precision: .precise)
+        loop.spinBudget = 1
+        let seen = Recorder<Bool>()
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { timer in
+            seen.append(loop.isWaiting)
+            if seen.count == 20 { timer.invalidate() }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        #expect(seen.all == [Bool](repeating: false, count: 20))
+    }
+
     @Test("Without a descriptor left a precise loop waits on a futex, as exactly")
     func exhausted() async {
         await #expect(processExitsWith: .success) {

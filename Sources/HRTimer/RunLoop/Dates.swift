@@ -29,7 +29,9 @@ extension LoopTimer {
             userInfo: userInfo,
             handler: block
         )
-        state.date.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: deadline_ns)
+        let fireDate = FireDate()
+        fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: deadline_ns)
+        state.date = fireDate
     }
 
     /// A timer that calls `target`, which it holds, at `date`; see the one with a block, and for the target the one with an
@@ -69,8 +71,9 @@ extension LoopTimer {
     public var fireDate: Date {
         get {
             withState { state, time in
-                let seconds = state.date.seconds(for: state.shownDeadline_ns, time)
-                return Date(timeIntervalSinceReferenceDate: seconds)
+                let date = state.date ?? FireDate()
+                state.date = date
+                return Date(timeIntervalSinceReferenceDate: date.seconds(for: state.shownDeadline_ns, time))
             }
         }
         set {
@@ -80,11 +83,12 @@ extension LoopTimer {
                 let time = loopTime ?? .kernel
                 let deadline_ns = time.instant_ns(wall_ns: wall_ns)
                 let now_ns = time.now_ns
-                guard state.move(
-                    to: loopTime == nil ? deadline_ns : max(deadline_ns, now_ns),
-                    origin: .date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)
-                ) else { return }
-                state.date.give(wall_ns: wall_ns, seconds: seconds, for: state.deadline_ns)
+                let origin = Origin.date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)
+                let first_ns = loopTime == nil ? deadline_ns : max(deadline_ns, now_ns)
+                guard state.move(to: first_ns, origin: origin) else { return }
+                let date = FireDate()
+                date.give(wall_ns: wall_ns, seconds: seconds, for: state.deadline_ns)
+                state.date = date
             }
         }
     }
@@ -162,8 +166,10 @@ extension Date {
 }
 
 extension LoopTimer {
-    /// What a timer's deadlines are called on the wall clock.
-    struct FireDate: Sendable {
+    /// What a timer's deadlines are called on the wall clock. Part of its state, but of few timers: apart from it.
+    final class FireDate: @unchecked Sendable {
+        // Sendable: belongs to one state, and is touched with the locks that guard that.
+
         /// In seconds since 2001, as it was given, and for which deadline.
         private var given: (deadline_ns: Int64, seconds: Double)?
         /// How far the wall clock was ahead when a date was given or first asked for.
@@ -172,18 +178,18 @@ extension LoopTimer {
         /// A wall clock that has moved so far was set; slewing takes longer than a timer lives, and readings differ by less.
         private static let step_ns: Int64 = 10_000_000
 
-        mutating func give(wall_ns: Int64, seconds: Double, for deadline_ns: Int64) {
+        func give(wall_ns: Int64, seconds: Double, for deadline_ns: Int64) {
             given = (deadline_ns, seconds)
             wallOffset_ns = wall_ns == .max || wall_ns == .min ? nil : wall_ns.subtractingSaturating(deadline_ns)
         }
 
         /// The clock of a loop puts the deadline elsewhere.
-        mutating func settle(to deadline_ns: Int64, wall_ns: Int64) {
+        func settle(to deadline_ns: Int64, wall_ns: Int64) {
             guard let given else { return }
             give(wall_ns: wall_ns, seconds: given.seconds, for: deadline_ns)
         }
 
-        mutating func seconds(for deadline_ns: Int64, _ time: TimeBase) -> Double {
+        func seconds(for deadline_ns: Int64, _ time: TimeBase) -> Double {
             if let given, given.deadline_ns == deadline_ns { return given.seconds }
             let present_ns = time.wallOffset_ns
             let (difference_ns, overflow) = present_ns.subtractingReportingOverflow(wallOffset_ns ?? .max)

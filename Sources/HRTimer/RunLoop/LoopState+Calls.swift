@@ -21,7 +21,7 @@ struct PreparedCall: Sendable {
 struct ReleasedTimer {
     var timer: LoopTimer?
     var handler: LoopTimer.Handler?
-    var userInfo: (any Sendable)?
+    var userInfo: LoopTimer.UserInfo?
 }
 
 // What is due, and its calls.
@@ -97,8 +97,9 @@ extension LoopState {
     }
 
     /// The prepared call's deadline has come. False if it was called off.
-    mutating func confirmPrepared(_ call: TimerCall, now_ns: Int64) -> Bool {
-        guard prepared?.token == call.token else { return false }
+    @inline(__always)
+    mutating func confirmPrepared(now_ns: Int64) -> Bool {
+        guard prepared != nil else { return false }
         prepared = nil
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }
         return true
@@ -132,21 +133,27 @@ extension LoopState {
     enum AfterCall {
         case armed
         /// It does not repeat, and is out of the loop.
-        case ended(ReleasedTimer)
+        case ended
         /// Its handler took it out of the loop, and perhaps put it into another.
         case elsewhere
     }
 
     /// After the call: arms the timer for its next deadline.
     @inline(__always)
-    mutating func finish(_ call: borrowing TimerCall, now_ns: Int64) -> AfterCall {
-        guard schedule.isLive(call.token) else { return .elsewhere }
-        if call.timer.state.endCall(now_ns: now_ns) {
-            arm(call.token, call.timer.state.deadline_ns, call.timer.state.asked)
+    mutating func finish(
+        _ token: TimerToken,
+        _ timer: LoopTimer,
+        now_ns: Int64,
+        _ released: inout ReleasedTimer
+    ) -> AfterCall {
+        guard schedule.isLive(token) else { return .elsewhere }
+        if timer.state.endCall(now_ns: now_ns) {
+            arm(token, timer.state.deadline_ns, timer.state.asked)
             return .armed
         }
-        var released = call.timer.state.takeReferences()
-        released.timer = removeTimer(call.token)
-        return .ended(released)
+        swap(&released.handler, &timer.state.handler)
+        swap(&released.userInfo, &timer.state.userInfo)
+        released.timer = removeTimer(token)
+        return .ended
     }
 }

@@ -32,26 +32,21 @@ extension TimerLoop {
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
     func fireDueTimers(_ first: consuming TimerCall?) {
         var next = first
+        let core = core
         while let call = next.take() {
             call.handler(call.timer)
-            let now_ns = time.now_ns
-            let after = core.state.withLock { loop -> AfterCallAndNext in
-                let after = loop.finish(call, now_ns: now_ns)
-                return AfterCallAndNext(after: after, next: loop.nextCall(now_ns: now_ns))
-            }
-            switch after.after {
+            let now_ns = core.time.now_ns
+            var released = ReleasedTimer()
+            // Without a closure, which would keep copies of what it captures, and give what it finds as one more.
+            let loop = core.state.lock()
+            let after = loop.pointee.finish(call.token, call.timer, now_ns: now_ns, &released)
+            next = loop.pointee.nextCall(now_ns: now_ns)
+            core.state.unlock()
+            switch after {
             case .armed: break
-            case .ended(let released):
-                call.timer.leave(core, call.token)
-                withExtendedLifetime(released) {}
+            case .ended: call.timer.leave(core, call.token)
             case .elsewhere: call.timer.endCallElsewhere(now_ns: now_ns)
             }
-            next = after.next
         }
-    }
-
-    private struct AfterCallAndNext {
-        let after: LoopState.AfterCall
-        let next: TimerCall?
     }
 }

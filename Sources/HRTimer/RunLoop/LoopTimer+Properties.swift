@@ -15,7 +15,7 @@ extension LoopTimer {
     public var missedTicks: Int { withState { $0.missedTicks } }
 
     /// What the timer was made with; nil once it is invalid.
-    public var userInfo: (any Sendable)? { withState { $0.userInfo } }
+    public var userInfo: (any Sendable)? { withState { $0.userInfo }?.value }
 
     /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
     ///

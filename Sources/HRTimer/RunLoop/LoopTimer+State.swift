@@ -5,7 +5,7 @@ extension LoopTimer {
     struct State: Sendable {
         /// Nil once the timer is invalid.
         var handler: Handler?
-        var userInfo: (any Sendable)?
+        var userInfo: UserInfo?
         var deadline_ns: Int64
         var origin: Origin
         var repetition: Repetition
@@ -22,11 +22,12 @@ extension LoopTimer {
         var missedTicks = 0
         /// What follows the call that runs, unless the timer is moved.
         var ticksAfter = TickCount(deadline_ns: .max)
-        var date = FireDate()
+        /// Nil until a date was given or asked for.
+        var date: FireDate?
 
         init(
             handler: Handler?,
-            userInfo: (any Sendable)?,
+            userInfo: UserInfo?,
             deadline_ns: Int64,
             origin: Origin,
             repetition: Repetition
@@ -40,6 +41,15 @@ extension LoopTimer {
 
         /// The next deadline, or of an invalid timer the one it fired for last.
         var shownDeadline_ns: Int64 { handler == nil ? lastFired_ns ?? deadline_ns : deadline_ns }
+    }
+
+    /// A reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
+    final class UserInfo: Sendable {
+        let value: any Sendable
+
+        init(_ value: any Sendable) {
+            self.value = value
+        }
     }
 
     /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
@@ -71,7 +81,7 @@ extension LoopTimer.State {
             deadline_ns = time.now_ns.addingSaturating(interval_ns)
         case (.date(let wall_ns, _), .some):
             deadline_ns = max(time.instant_ns(wall_ns: wall_ns), time.now_ns)
-            date.settle(to: deadline_ns, wall_ns: wall_ns)
+            date?.settle(to: deadline_ns, wall_ns: wall_ns)
         case (.instant(isPast: true), nil), (.date(_, isPast: true), nil), (.instant, .some):
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
@@ -87,7 +97,7 @@ extension LoopTimer.State {
         if !isFiring { untoldTicks = 0 }
         self.deadline_ns = deadline_ns
         self.origin = origin
-        date = LoopTimer.FireDate()
+        date = nil
         return true
     }
 

@@ -29,7 +29,7 @@ public final class LoopTimer: @unchecked Sendable {
     init(deadline_ns: Int64, origin: Origin, repetition: Repetition, userInfo: (any Sendable)?, handler: Handler?) {
         state = State(
             handler: handler,
-            userInfo: userInfo,
+            userInfo: userInfo.map { UserInfo($0) },
             deadline_ns: deadline_ns,
             origin: origin,
             repetition: repetition

@@ -72,19 +72,21 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
-    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning.
-    func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> Found {
+    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning: up to which reading of the
+    /// clock, if that was the end of it.
+    func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
         let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
         self.margin = margin
         hrt_margin_set_budget(margin.c, spinBudget)
         looks &+= 1
-        guard let loop else { return waitOnFutex(until: deadline_ns, margin, prepare) }
+        guard let loop else { return (waitOnFutex(until: deadline_ns, margin, prepare), nil) }
         let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)
-        if found != 0 { return Found(rawValue: found) }
+        if found != 0 { return (Found(rawValue: found), nil) }
         prepare()
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        return Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
+        let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
+        return (ending, ending.isEmpty ? now_ns : nil)
     }
 
     private func waitOnFutex(until deadline_ns: Int64, _ margin: SpinMargin, _ prepare: () -> Void) -> Found {

@@ -9,7 +9,8 @@ extension TimerLoop {
             guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
             state.records.forEach { record in
-                if record.timer != nil, state.modes.contains(record.modes, index) { earliest_ns = min(earliest_ns, record.deadline_ns) }
+                guard record.timer != nil, state.modes.contains(record.modes, index) else { return }
+                earliest_ns = min(earliest_ns, record.deadline_ns)
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }

@@ -66,16 +66,14 @@ extension TimerLoop {
             for source in plan.refused { source.invalidate() }
             guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
-            let found = sleep(until: wake, plan.spinBudget, isTold ? nil : { prepared = $0 })
-            let now_ns = time.now_ns
+            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared)
+            if let woken_ns, prepared != nil, confirm(woken_ns) { return prepared.take() }
+            let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
             let awake = core.state.withLock { state -> Awake in
                 // Before the observers of `afterWaiting`: what they add needs no wake.
                 state.schedule.stayAwake()
-                if let call = prepared {
-                    if found.isEmpty, state.confirmPrepared(call, now_ns: now_ns) { return Awake(isDue: true, call: call) }
-                    _ = state.callOffPrepared()
-                }
+                _ = state.callOffPrepared()
                 // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
                 // reason for a pass.
                 state.collectDue(now_ns: now_ns)
@@ -87,6 +85,16 @@ extension TimerLoop {
             }
             if awake.isDue { return awake.call }
         }
+    }
+
+    /// The prepared call's deadline has come, and nobody called it off: nothing stands between that and the call.
+    @inline(__always)
+    private func confirm(_ now_ns: Int64) -> Bool {
+        let state = core.state.lock()
+        defer { core.state.unlock() }
+        guard state.pointee.confirmPrepared(now_ns: now_ns) else { return false }
+        state.pointee.schedule.stayAwake()
+        return true
     }
 
     private struct Awake {
@@ -122,25 +130,25 @@ extension TimerLoop {
         return Plan(wake: wake, spinBudget: state.spinBudget)
     }
 
-    /// `prepared` is given the call that was begun before its deadline; nil if none may be.
+    /// `prepared` becomes the call that was begun before its deadline; none is if somebody is to be told first.
     private func sleep(
         until wake: TimerSchedule.Wake,
         _ spinBudget: Double,
-        _ prepared: ((TimerCall?) -> Void)?
-    ) -> LoopWaiter.Found {
+        _ isTold: Bool,
+        _ prepared: inout TimerCall?
+    ) -> (LoopWaiter.Found, now_ns: Int64?) {
         let until_ns = wake.at_ns
-        if until_ns == .min { return waiter.poll() }
+        if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
-            guard wake.isPrecise else { return waiter.wait(until: until_ns) }
+            guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                let call = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: prepared != nil) }
-                prepared?(call)
+                prepared = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: !isTold) }
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
         let found = waiter.poll()
-        guard found.isEmpty, virtual.now_ns < until_ns else { return found }
+        guard found.isEmpty, virtual.now_ns < until_ns else { return (found, nil) }
         let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
-        return hasMoved ? waiter.poll() : waiter.wait(until: .max)
+        return (hasMoved ? waiter.poll() : waiter.wait(until: .max), nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Timers of a loop under random operations, also from their handlers, against `LoopModel`. On frozen time.
 @Suite struct LoopModelTests {
-    @Test("Nested, starved, moved, bursting and slow timers of several modes come as a sorted list says, and with its counts")
+    @Test("Nested, starved, moved, bursting and slow timers of several modes come as a sorted list says, and count so")
     func random() {
         let count = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 20_000
         let play = LoopPlay(SeededRandom.fromEnvironment(), operations: count)

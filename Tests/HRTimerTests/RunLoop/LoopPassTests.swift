@@ -66,6 +66,17 @@ import Testing
         #expect(time.now == at(1))
     }
 
+    @Test("Timers of another mode that fall due while the loop sleeps make no pass")
+    func noPassForOthers() {
+        let modal = LoopTimer(fireAt: at(1), interval: .seconds(0.1), repeats: true) { [log] _ in log.append("modal") }
+        loop.add(modal, forMode: .modal)
+        loop.add(LoopObserver(activities: .beforeTimers) { [log] _, _ in log.append("pass") }, forMode: .default)
+        _ = timer(2) { [log] _ in log.append("timer") }
+        _ = timer(9)
+        loop.run(until: at(3))
+        #expect(log.all == ["pass", "timer", "pass"])
+    }
+
     @Test("A loop is waiting in its sleep alone: not in handlers, observers and blocks")
     func isWaiting() throws {
         let note: @Sendable () -> Void = { [log, loop] in log.append("\(loop.isWaiting)") }

@@ -1,8 +1,9 @@
 import Glibc
-import HRTimer
 import HRTimerTesting
 import TestSupport
 import Testing
+
+@testable import HRTimer
 
 /// Who holds a timer, and what is freed when. On frozen time.
 @Suite struct LoopTimerLifeTests {
@@ -109,6 +110,24 @@ import Testing
         timer.precision = .precise
         timer.invalidate()
         #expect(log.count == 0)
+    }
+
+    @Test("A timer that has fired for the last time, or was taken out, holds nothing of its loop")
+    func holdsNoLoop() {
+        let fired = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { _ in }
+        let removed = LoopTimer(fireAt: at(9), interval: .zero, repeats: false) { _ in }
+        let held = LoopTimer(fireAt: at(9), interval: .zero, repeats: false) { _ in }
+        weak var core: LoopCore?
+        do {
+            let short = TimerLoop(time: time.base)
+            core = short.core
+            for timer in [fired, removed, held] { short.add(timer, forMode: .default) }
+            short.remove(removed, forMode: .default)
+            short.run(until: at(1))
+            #expect(core != nil)
+        }
+        #expect(!fired.isValid && removed.isValid && !held.isValid)
+        #expect(core == nil)
     }
 
     @Test("What is set before the timer is added counts when it is")

@@ -91,7 +91,10 @@ import Testing
         #expect(log.all == ["a 1.0", "first 5.0", "early 5.0", "late 5.0"])
     }
 
-    @Test("Starved timers keep to deadline order, also those that were moved meanwhile, and starved bursts", arguments: [1, 100])
+    @Test(
+        "Starved timers keep to deadline order, also those that were moved meanwhile, and starved bursts",
+        arguments: [1, 100]
+    )
     func starvedOrder(_ count: Int) {
         for index in 0..<count { timer("\(index)", 1) }
         let moved = timer("moved", 2)
@@ -171,7 +174,7 @@ import Testing
         #expect(missed.all == [2, 0, 2, 0])
     }
 
-    @Test("A timer added to a second mode by an earlier handler, or taken out of the running one, is in the pass or not")
+    @Test("A timer added to a mode by an earlier handler, or taken out of the running one, is in the pass or not")
     func modesChangedInPass() {
         let out = timer("out", 1)
         let both = timer("both", 1)

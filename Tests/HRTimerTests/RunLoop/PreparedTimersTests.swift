@@ -46,7 +46,9 @@ import Testing
         mutating func fire(at now_ns: Int64) -> [String] {
             state.beginPass(now_ns: now_ns)
             var fired: [String] = []
-            while let call = state.nextCall(now_ns: now_ns) { fired.append(names[ObjectIdentifier(call.timer)] ?? "?") }
+            while let call = state.nextCall(now_ns: now_ns) {
+                fired.append(names[ObjectIdentifier(call.timer)] ?? "?")
+            }
             return fired
         }
     }
@@ -90,6 +92,21 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
     }
 
+    @Test("What breaks the spin may be in other modes: the loop waits for the earliest of all", arguments: [true, false])
+    func brokenByOtherModes(isFirstInBoth: Bool) {
+        var loop = Fixture()
+        let first = loop.add("first", Self.deadline_ns)
+        if isFirstInBoth { loop.state.addMode(.modal, to: first) }
+        loop.prepare(at: Self.deadline_ns)
+        let earlier = loop.add("earlier", Self.deadline_ns - 100)
+        if !isFirstInBoth { loop.state.addMode(.modal, to: earlier) }
+        loop.prepare(at: Self.deadline_ns - 100)
+        #expect(loop.nextWake.at_ns == Self.deadline_ns - 100)
+        #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
+        #expect(loop.nextWake.at_ns == Self.deadline_ns)
+        #expect(loop.fire(at: Self.deadline_ns) == ["first"])
+    }
+
     @Test("Removed ones do not fire, moved ones at their new deadline alone, back to the old one too")
     func changed() {
         var loop = Fixture()
@@ -121,5 +138,96 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["default"])
         loop.run(.modal)
         #expect(loop.fire(at: Self.deadline_ns + 500) == ["modal"])
+    }
+}
+
+/// A call that was begun before its deadline, while the thread spins: whoever changes its timer calls it off. The steps of the
+/// loop's thread one by one, told the time.
+@Suite struct PreparedCallTests {
+    private let loop = TimerLoop(precision: .precise)
+    private let deadline = MonotonicInstant.now.advanced(by: .seconds(100))
+
+    private func timer(repeats: Bool = true) -> LoopTimer {
+        let timer = LoopTimer(fireAt: deadline, interval: .seconds(1), repeats: repeats) { _ in }
+        loop.add(timer, forMode: .default)
+        return timer
+    }
+
+    private func prepare() -> TimerCall? {
+        loop.core.state.withLock { state in
+            state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
+            return state.prepareCall(at: deadline.nanoseconds, isBegun: true)
+        }
+    }
+
+    private func confirm() -> Bool {
+        loop.core.state.withLock { $0.confirmPrepared(now_ns: deadline.nanoseconds) }
+    }
+
+    /// The timers that a pass at that instant would call.
+    private func pass(_ seconds: Double = 0) -> [LoopTimer] {
+        let now_ns = deadline.nanoseconds + Int64(seconds * 1e9)
+        return loop.core.state.withLock { state in
+            var timers: [LoopTimer] = []
+            state.beginPass(now_ns: now_ns)
+            while let call = state.nextCall(now_ns: now_ns) { timers.append(call.timer) }
+            return timers
+        }
+    }
+
+    @Test("With nothing changed the call is made, once")
+    func made() {
+        let timer = timer()
+        #expect(prepare()?.timer === timer)
+        #expect(confirm())
+        #expect(!confirm())
+        #expect(pass().isEmpty)
+    }
+
+    @Test(
+        "Invalidated, or taken out of its mode, while the thread spins, a timer is not called",
+        arguments: [true, false]
+    )
+    func gone(isInvalidated: Bool) {
+        let timer = timer()
+        #expect(prepare() != nil)
+        if isInvalidated { timer.invalidate() } else { loop.remove(timer, forMode: .default) }
+        #expect(!confirm())
+        #expect(pass().isEmpty)
+        #expect(timer.isValid != isInvalidated)
+        #expect(timer.fireInstant == deadline)
+    }
+
+    @Test("Moved while the thread spins, it comes at its new deadline alone, and tells no call that never was")
+    func moved() {
+        let timer = timer()
+        #expect(prepare() != nil)
+        timer.fireInstant = deadline.advanced(by: .seconds(2))
+        #expect(!confirm())
+        #expect(pass(1).isEmpty)
+        #expect(pass(2).map(ObjectIdentifier.init) == [ObjectIdentifier(timer)])
+        let other = self.timer()
+        #expect(prepare() != nil)
+        other.fireInstant = deadline.advanced(by: .seconds(5))
+        other.invalidate()
+        #expect(other.fireInstant == deadline.advanced(by: .seconds(5)))
+    }
+
+    @Test("Its tolerance, precision or modes changed, or the spin broken, it comes at its deadline, once")
+    func changed() {
+        let changes: [(LoopTimer) -> Void] = [
+            { $0.tolerance = 0.1 },
+            { $0.precision = .precise },
+            { loop.add($0, forMode: .modal) },
+            { _ in _ = loop.core.state.withLock { $0.callOffPrepared() } },
+        ]
+        for change in changes {
+            let timer = timer(repeats: false)
+            #expect(prepare() != nil)
+            change(timer)
+            #expect(!confirm())
+            #expect(pass().map(ObjectIdentifier.init) == [ObjectIdentifier(timer)])
+            timer.invalidate()
+        }
     }
 }
