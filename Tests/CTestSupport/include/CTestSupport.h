@@ -51,4 +51,7 @@ int ctest_in_child(void (*_Nonnull body)(void *_Nullable context, int fd), void 
 // Writes a line. In the child.
 void ctest_say(int fd, const char *_Nonnull word);
 
+// Has malloc give back what it keeps for later. malloc_trim(3)
+void ctest_give_memory_back(void);
+
 #endif

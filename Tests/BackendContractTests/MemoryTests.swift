@@ -1,0 +1,76 @@
+import CHRTimer
+import CTestSupport
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What a crowd of timers leaves behind in memory when it is gone. In a process of its own each: others allocate meanwhile.
+@Suite(.enabled(if: !isSanitized, "sanitizers keep what is freed")) struct MemoryTests {
+    private static let crowd = 1_000_000
+
+    /// Resident bytes of the process, the second number of proc_pid_statm(5) in pages.
+    private static var resident: Int {
+        ctest_give_memory_back()
+        let pages = Kernel.text(of: "/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        return (pages ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    /// Whether memory comes back to within a tenth of what it was, in a minute.
+    private static func comesBack(to before: Int) -> Bool {
+        for _ in 0..<600 {
+            if resident <= before + before / 10 { return true }
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000_000)
+        }
+        return false
+    }
+
+    @Test("A million timers armed and cancelled on an engine leave its memory as it was", .timeLimit(.minutes(3)))
+    func engine() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            func crowd(_ count: Int) {
+                let deadline = engine.now.advanced(by: .seconds(600))
+                let tokens = (0..<count).map { index in
+                    engine.schedule(at: deadline.advanced(by: .microseconds(index))) { _ in }
+                }
+                for token in tokens { engine.cancel(token) }
+                // It tidies up when it has looked.
+                engine.schedule(at: .distantPast) { _ in }
+            }
+            let pending = engine.schedule(after: .seconds(3600)) { _ in }
+            crowd(1000)
+            let before = Self.resident
+            crowd(Self.crowd)
+            #expect(Self.comesBack(to: before))
+            #expect(engine.liveTimers == 1)
+            #expect(engine.cancel(pending))
+        }
+    }
+
+    @Test("A million timers added to a loop and invalidated leave its memory as it was", .timeLimit(.minutes(3)))
+    func loop() async {
+        await #expect(processExitsWith: .success) {
+            let thread = try TimerLoop.thread(name: "crowd")
+            func crowd(_ count: Int) {
+                let deadline = thread.loop.now.advanced(by: .seconds(600))
+                let timers = (0..<count).map { index in
+                    let instant = deadline.advanced(by: .microseconds(index))
+                    let timer = LoopTimer(fireAt: instant, interval: .zero, repeats: false) { _ in }
+                    thread.loop.add(timer, forMode: .default)
+                    return timer
+                }
+                for timer in timers { timer.invalidate() }
+                thread.loop.wakeUp()
+            }
+            let pending = LoopTimer(timeInterval: .seconds(3600), repeats: false) { _ in }
+            thread.loop.add(pending, forMode: .default)
+            crowd(1000)
+            let before = Self.resident
+            crowd(Self.crowd)
+            #expect(Self.comesBack(to: before))
+            #expect(thread.loop.liveTimers == 1)
+            thread.end()
+        }
+    }
+}
