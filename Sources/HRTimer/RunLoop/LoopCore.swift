@@ -1,3 +1,4 @@
+import CHRTimer
 import HRTimerCore
 import Synchronization
 
@@ -10,6 +11,10 @@ final class LoopCore: Sendable {
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the lock;
     /// whatever a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)
+    private let generation = hrt_fork_generation()
+
+    /// In a child of fork(2), where the thread is not: the loop has ended. What that was changing cannot be taken apart, it leaks.
+    var isInherited: Bool { generation != hrt_fork_generation() }
 
     struct Posted: OptionSet {
         let rawValue: UInt32

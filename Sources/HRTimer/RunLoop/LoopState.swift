@@ -1,3 +1,4 @@
+import CHRTimer
 import HRTimerCore
 
 /// What a loop keeps under its lock.
@@ -26,7 +27,8 @@ struct LoopState: ~Copyable, Sendable {
     /// The mode in which a host calls `process`.
     var hostIndex: Int?
     var isKeptAlive = false
-    var isEnded = false
+    private var hasEnded = false
+    private let generation = hrt_fork_generation()
 
     struct TimerRecord: Sendable {
         /// Nil in a slot that is free.
@@ -70,7 +72,7 @@ extension LoopState {
     }
 
     /// The thread sleeps no more, or must not: true if it must be woken.
-    mutating func mustWakeNow() -> Bool { schedule.mustWake(at: .min) }
+    mutating func mustWakeNow() -> Bool { !isEnded && schedule.mustWake(at: .min) }
 
     /// The same for a run that has lost the last thing it could wait for.
     mutating func mustWakeToEnd() -> Bool {
@@ -100,6 +102,13 @@ extension LoopState {
         isTrimmingRecords = records.trim { $0.timer == nil }
         return isTrimmingRecords
     }
+}
+
+extension LoopState {
+    /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be asked there.
+    var isEnded: Bool { hasEnded || generation != hrt_fork_generation() }
+
+    mutating func setEnded() { hasEnded = true }
 }
 
 // Timers come and go. The tokens are live.

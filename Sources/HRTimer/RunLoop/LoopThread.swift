@@ -34,6 +34,7 @@ public final class LoopThread: Sendable {
 
     deinit {
         end()
+        if loop.core.isInherited { return }
         // Its own handler had the last reference: nobody else can join it.
         if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
@@ -41,6 +42,7 @@ public final class LoopThread: Sendable {
     /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
     /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
     public func end() {
+        if loop.core.isInherited { return }
         loop.refuseToRun()
         // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
         if isCurrent(thread) { return }
@@ -82,7 +84,7 @@ extension TimerLoop {
 
     /// Stops all runs, nested ones too, and lets none begin.
     func refuseToRun() {
-        state.withLock { $0.isEnded = true }
+        state.withLock { $0.setEnded() }
         waiter.wake()
     }
 }

@@ -7,6 +7,7 @@ extension LoopTimer {
     /// invalid afterwards, even though its deadline has not come. Does nothing on an invalid timer. Not guarded against a
     /// handler that calls `fire()`.
     public func fire() {
+        if isInherited { return }
         let call = withState { state -> Call? in
             guard let handler = state.handler else { return nil }
             state.lastFired_ns = state.deadline_ns

@@ -26,6 +26,9 @@ extension LoopTimer {
         }
     }
 
+    /// Whether its loop is one that a child of fork(2) inherited: the timer is invalid then, and left alone.
+    var isInherited: Bool { link.withLock { $0.core?.isInherited ?? false } }
+
     /// Changes what decides about the next call, and has the loop know. `body` is told the time of the timer's loop.
     func update(_ body: (inout State, TimeBase?) -> Void) {
         let toWake = link.withLock { link -> LoopCore? in
@@ -33,6 +36,7 @@ extension LoopTimer {
                 body(&state, nil)
                 return nil
             }
+            if core.isInherited { return nil }
             return core.state.withLock { loop in
                 let isCalledOff = loop.callOffPrepared(link.token)
                 body(&state, core.time)
@@ -66,7 +70,7 @@ extension LoopTimer {
                     return rearm(link.token, &loop)
                 }
             }
-            guard link.core === core else { return false }
+            guard link.core === core, !core.isInherited else { return false }
             return core.state.withLock { loop in
                 guard loop.schedule.isLive(link.token) else { return false }
                 let isCalledOff = loop.callOffPrepared(link.token)
@@ -82,7 +86,7 @@ extension LoopTimer {
         let core = loop.core
         var mustWake = false
         let released = link.withLock { link -> LoopTimer? in
-            guard link.core === core else { return nil }
+            guard link.core === core, !core.isInherited else { return nil }
             let released = core.state.withLock { loop -> LoopTimer? in
                 let isCalledOff = loop.callOffPrepared(link.token)
                 let released = loop.removeTimer(link.token, from: mode)
@@ -100,7 +104,7 @@ extension LoopTimer {
 
     func isIn(_ loop: TimerLoop, mode: TimerLoop.Mode) -> Bool {
         link.withLock { link in
-            guard link.core === loop.core else { return false }
+            guard link.core === loop.core, !loop.core.isInherited else { return false }
             return loop.core.state.withLock { loop in
                 guard loop.schedule.isLive(link.token), let index = loop.modes.known(mode) else { return false }
                 return loop.modes.contains(loop.records[link.token.slot].modes, index)

@@ -2,7 +2,7 @@ public import HRTimerCore
 
 extension LoopTimer {
     /// True until `invalidate()`, or until the handler of a timer that does not repeat has returned.
-    public var isValid: Bool { withState { $0.handler != nil } }
+    public var isValid: Bool { !isInherited && withState { $0.handler != nil } }
 
     /// The interval, zero for a timer that does not repeat.
     public var interval: Duration { .nanoseconds(withState { $0.repetition.interval_ns }) }
@@ -15,7 +15,7 @@ extension LoopTimer {
     public var missedTicks: Int { withState { $0.missedTicks } }
 
     /// What the timer was made with; nil once it is invalid.
-    public var userInfo: (any Sendable)? { withState { $0.userInfo }?.value }
+    public var userInfo: (any Sendable)? { isInherited ? nil : withState { $0.userInfo }?.value }
 
     /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
     ///
@@ -57,6 +57,7 @@ extension LoopTimer {
         var toWake: LoopCore?
         let released = link.withLock { link -> ReleasedTimer in
             guard let core = link.core else { return state.takeReferences() }
+            if core.isInherited { return ReleasedTimer() }
             let token = link.token
             link = Link()
             return core.state.withLock { loop in

@@ -33,7 +33,7 @@ extension TimerLoop {
     /// still come, and it does not sleep first. Lost if there is none. Any thread.
     public func stop() {
         let mustWake = state.withLock { state in
-            guard !state.runs.isEmpty else { return false }
+            guard !state.isEnded, !state.runs.isEmpty else { return false }
             state.runs[state.runs.count - 1].isStopped = true
             return state.mustWakeNow()
         }
@@ -43,6 +43,7 @@ extension TimerLoop {
     /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Wakes that come before it did
     /// count as one. Any thread; also from a signal handler.
     public func wakeUp() {
+        if core.isInherited { return }
         waiter.wake()
     }
 
@@ -114,10 +115,11 @@ extension TimerLoop {
 
     private func begin(_ mode: Mode) -> Bool {
         state.withLock { state in
+            if state.isEnded { return false }
             guard let index = state.modes.known(mode) ?? (state.isKeptAlive ? state.modes.index(of: mode) : nil) else {
                 return false
             }
-            guard state.hasWork(in: index), !state.isEnded else { return false }
+            guard state.hasWork(in: index) else { return false }
             // A nested run in a handler.
             state.schedule.stayAwake()
             state.runs.append(LoopState.Run(mode: mode, index: index))

@@ -64,7 +64,7 @@ public final class TimerLoop: Sendable {
     deinit {
         end()
         // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.
-        if waiter.isHosted { waiter.leaveHost() }
+        if waiter.isHosted, !core.isInherited { waiter.leaveHost() }
     }
 
     var time: TimeBase { core.time }
@@ -77,12 +77,13 @@ public final class TimerLoop: Sendable {
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
 
     /// How many timers the loop holds: added, and neither invalidated nor fired for the last time.
-    public var liveTimers: Int { state.withLock { $0.schedule.count } }
+    public var liveTimers: Int { state.withLock { $0.isEnded ? 0 : $0.schedule.count } }
 
     /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
     func end() {
+        if core.isInherited { return }
         let held = state.withLock { state in
-            state.isEnded = true
+            state.setEnded()
             state.modes.removeAllMembers()
             for index in state.runs.indices { state.runs[index].isStopped = true }
             return (

@@ -130,6 +130,22 @@ import Testing
         #expect(core == nil)
     }
 
+    @Test("200,000 timers that are gone leave nothing to give back once the loop has slept")
+    func memory() {
+        let timers = (0..<200_000).map { _ in
+            let timer = LoopTimer(fireAt: at(100), interval: .zero, repeats: false) { _ in }
+            loop.add(timer, forMode: .default)
+            return timer
+        }
+        for timer in timers { timer.invalidate() }
+        #expect(loop.core.state.withLock { $0.schedule.wantsTrim })
+        let last = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { [log] _ in log.append("tick") }
+        loop.add(last, forMode: .default)
+        loop.run()
+        #expect(log.count == 1)
+        #expect(!loop.core.state.withLock { $0.schedule.wantsTrim })
+    }
+
     @Test("What is set before the timer is added counts when it is")
     func setBeforeAdding() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] _ in log.append("tick") }
