@@ -411,7 +411,7 @@ extension TimerSchedule {
 // Memory.
 extension TimerSchedule {
     /// Whether `trim()` would be worth its while. O(1).
-    package var wantsTrim: Bool { hrt_queue_wants_trim(queue) }
+    package var wantsTrim: Bool { isTrimmingSlots || hrt_queue_wants_trim(queue) }
 
     /// Gives memory back that no timer needs any more: a bounded piece of work a call. True if there is more to do. The
     /// owner trims what it keeps by slot afterwards.
