@@ -229,6 +229,13 @@ import Testing
     )
     func loops() async {
         await #expect(processExitsWith: .success) {
+            // What a loop is made of is put together once, under a lock of Swift's runtime that no child can take.
+            for _ in 0..<2 {
+                let loop = TimerLoop()
+                loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in }, forMode: .default)
+                loop.perform {}
+                Self.run(loop)
+            }
             let worker = try TimerLoop.thread(name: "inherited")
             let timer = LoopTimer(timeInterval: .microseconds(100), repeats: true) { _ in }
             worker.loop.add(timer, forMode: .default)

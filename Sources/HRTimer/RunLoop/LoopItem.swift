@@ -131,11 +131,11 @@ struct OrderedItems<Item: Sendable>: Sendable {
 
     mutating func removeAll() -> [Item] {
         defer { entries = [] }
-        return entries.map(\.item)
+        return entries.map { $0.item }
     }
 
     func items(_ isServed: (ModeTable.SetID) -> Bool) -> [Item] {
-        entries.filter { isServed($0.modes) }.map(\.item)
+        entries.filter { isServed($0.modes) }.map { $0.item }
     }
 
     func contains(id: UInt64, _ isServed: (ModeTable.SetID) -> Bool) -> Bool {

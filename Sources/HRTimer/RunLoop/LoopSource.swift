@@ -226,11 +226,11 @@ struct WatchedDescriptors: Sendable {
     /// Frees all watches: no thread is inside the loop any more.
     mutating func removeAll(_ waiter: LoopWaiter) -> [LoopSource] {
         unwatchStale(waiter)
-        for watch in entries.values.compactMap(\.watch) { waiter.unwatch(watch) }
+        for entry in entries.values { if let watch = entry.watch { waiter.unwatch(watch) } }
         defer {
             entries = [:]
             triggering = [:]
         }
-        return entries.values.map(\.source)
+        return entries.values.map { $0.source }
     }
 }

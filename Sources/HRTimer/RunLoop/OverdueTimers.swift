@@ -53,7 +53,7 @@ struct OverdueTimers: Sendable {
     }
 
     private mutating func makeList(_ modes: ModeTable.SetID) -> Int {
-        if let place = lists.firstIndex(where: \.isEmpty) {
+        if let place = lists.firstIndex(where: { $0.isEmpty }) {
             lists[place].modes = modes
             return place
         }

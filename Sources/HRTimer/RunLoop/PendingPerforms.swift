@@ -31,7 +31,7 @@ struct PendingPerforms: Sendable {
     /// Takes what the running mode serves: to be called, and let go, without the lock.
     mutating func take(_ isServed: (ModeTable.SetID) -> Bool) -> [Block] {
         if entries.isEmpty { return [] }
-        let taken = entries.filter { isServed($0.modes) }.map(\.block)
+        let taken = entries.filter { isServed($0.modes) }.map { $0.block }
         entries.removeAll { isServed($0.modes) }
         return taken
     }
@@ -42,13 +42,13 @@ struct PendingPerforms: Sendable {
             guard let request = entry.request, request.target == target else { return false }
             return key == nil || request.key == key
         }
-        let taken = entries.filter(isMeant).map(\.block)
+        let taken = entries.filter(isMeant).map { $0.block }
         entries.removeAll(where: isMeant)
         return taken
     }
 
     mutating func removeAll() -> [Block] {
         defer { entries = [] }
-        return entries.map(\.block)
+        return entries.map { $0.block }
     }
 }

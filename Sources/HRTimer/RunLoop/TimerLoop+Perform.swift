@@ -31,7 +31,7 @@ struct DelayedPerforms: Sendable {
         let kept = all.filter { key != nil && $0.value.key != key }
         requests[target] = kept.isEmpty ? nil : kept
         count -= all.count - kept.count
-        return all.values.filter { key == nil || $0.key == key }.map(\.timer)
+        return all.values.filter { key == nil || $0.key == key }.map { $0.timer }
     }
 
     private mutating func sweep() {

@@ -92,7 +92,7 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
     }
 
-    @Test("What breaks the spin may be in other modes: the loop waits for the earliest of all", arguments: [true, false])
+    @Test("What breaks the spin may be of other modes: the loop waits for the earliest", arguments: [true, false])
     func brokenByOtherModes(isFirstInBoth: Bool) {
         var loop = Fixture()
         let first = loop.add("first", Self.deadline_ns)
