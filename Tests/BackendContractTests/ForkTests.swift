@@ -150,12 +150,38 @@ import Testing
         }
     }
 
+    /// Everything that a child does here, once: what types are made of is put together at first use, under a lock of Swift's
+    /// runtime that no child can take if another thread holds it.
+    private static func useOnce() throws {
+        let engine = try TimerEngine()
+        let token = engine.schedule(at: .now.advanced(by: .seconds(3600))) { _ in }
+        _ = "\(engine.reschedule(token, at: .now)) \(engine.cancel(token)) \(engine.liveTimers)"
+        _ = (engine.cancelAndWait(token), token == .stale)
+        _ = (engine.statistics, engine.lateness, engine.wakeLatency, engine.grants)
+        let fired = Latch()
+        _ = MonotonicClock().now
+        TimerEngine.shared.schedule(at: .now.advanced(by: .milliseconds(1))) { _ in fired.open() }
+        wait(for: fired)
+        let source = TimerSource(engine: engine)
+        source.setEventHandler {}
+        source.schedule(deadline: .now.advanced(by: .seconds(1)))
+        source.activate()
+        source.suspend()
+        source.resume()
+        _ = source.data
+        source.cancelAndWait()
+        _ = "\(source.isCancelled)"
+        engine.shutdown()
+        engine.shutdown()
+    }
+
     @Test(
         "In the child inherited engines have ended: calls return, nothing fires; `.shared` starts anew",
         .timeLimit(.minutes(2))
     )
     func engines() async {
         await #expect(processExitsWith: .success) {
+            try Self.useOnce()
             let engine = try TimerEngine()
             let load = try Load(threads: 3) {
                 for engine in [engine, .shared] {
@@ -194,6 +220,7 @@ import Testing
     )
     func sources() async {
         await #expect(processExitsWith: .success) {
+            try Self.useOnce()
             let engine = try TimerEngine()
             let source = TimerSource(engine: engine)
             source.setEventHandler {}
