@@ -72,7 +72,12 @@ import Testing
         }
     }
 
-    @Test("Ctrl-Z in the very moment after SIGCONT stops the process again", .timeLimit(.minutes(1)))
+    @Test(
+        "Ctrl-Z in the very moment after SIGCONT stops the process again",
+        // Thread Sanitizer keeps signals back until the next call that it intercepts.
+        .disabled(if: isSanitized),
+        .timeLimit(.minutes(1))
+    )
     func stopsAgain() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()

@@ -177,6 +177,8 @@ import Testing
 
     @Test(
         "In the child inherited engines have ended: calls return, nothing fires; `.shared` starts anew",
+        // It does not bear fork(2) beside working threads.
+        .disabled(if: isSanitized),
         .timeLimit(.minutes(2))
     )
     func engines() async {
@@ -216,6 +218,8 @@ import Testing
 
     @Test(
         "In the child inherited sources are dead: they can be moved, cancelled and dropped, and none fires",
+        // It does not bear fork(2) beside working threads.
+        .disabled(if: isSanitized),
         .timeLimit(.minutes(2))
     )
     func sources() async {
@@ -252,6 +256,8 @@ import Testing
 
     @Test(
         "In the child inherited loops have ended: they take nothing, run nothing, and end at once; a new one runs",
+        // It does not bear fork(2) beside working threads.
+        .disabled(if: isSanitized),
         .timeLimit(.minutes(2))
     )
     func loops() async {
