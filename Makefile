@@ -95,7 +95,7 @@ model-short:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 10000000
 	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
-	    --disable-xctest --scratch-path .build-release --filter 'EngineModelTests'
+	    --disable-xctest --scratch-path .build-release --filter 'EngineModelTests|LoopModelTests'
 
 # Bytes as scripts of operations and steps of time, for a minute. Few moves a call, so that bounded work is seen at small sizes.
 fuzz:
@@ -107,7 +107,8 @@ fuzz:
 # and qemu-user.
 ARM64_CC ?= aarch64-linux-gnu-gcc
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
-CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c -ICSources/CHRTimer/include \
+CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
+    CSources/CHRTimer/thread/*.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -D_Nonnull= -D_Nullable=  # which only clang knows
 
 arm64:
