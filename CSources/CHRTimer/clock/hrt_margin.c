@@ -95,13 +95,18 @@ static bool is_new(const hrt_margin *margin, unsigned class) {
     return margin->classes[class].next_weight == 1;
 }
 
+// Whether there is such a class, and it has seen a wake.
+static bool knows(const hrt_margin *margin, unsigned class) {
+    return class < HRT_MARGIN_CLASSES && !is_new(margin, class);
+}
+
 // A class without a wake of its own begins with what the nearest one has seen, the shorter of two,
 // in place of the guess.
 static void seed(hrt_margin *margin, unsigned class) {
     for (unsigned distance = 1; distance < HRT_MARGIN_CLASSES; distance++) {
-        unsigned neighbour = class >= distance ? class - distance : class + distance;
-        if (is_new(margin, neighbour)) neighbour = class + distance;
-        if (neighbour >= HRT_MARGIN_CLASSES || is_new(margin, neighbour)) continue;
+        // Below class 0 the difference wraps, to what is no class either.
+        unsigned neighbour = knows(margin, class - distance) ? class - distance : class + distance;
+        if (!knows(margin, neighbour)) continue;
         const double *known = margin->classes[neighbour].weights;
         double scale = GUESS_WEIGHT / margin->classes[neighbour].total;
         for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
