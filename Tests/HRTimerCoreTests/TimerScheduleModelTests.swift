@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Random operations against a sorted array that is obviously right.
-@Suite struct PendingTimersModelTests {
+@Suite struct TimerScheduleModelTests {
     private struct Model {
         var armed: [(deadline_ns: Int64, armedAs: Int, token: TimerToken)] = []
         var armings = 0
@@ -32,79 +32,83 @@ import Testing
     @Test("Arm, move, disarm, remove and take agree with a sorted array")
     func agreesWithModel() {
         var random = SeededRandom.fromEnvironment()
-        var timers = PendingTimers<Int>()
+        var timers = TimerSchedule(precision: .normal)
         var model = Model()
         var live: [TimerToken] = []
         var stale: [TimerToken] = []
         var now_ns: Int64 = 0
-        for step in 0..<20_000 {
+        for _ in 0..<20_000 {
             switch Int.random(in: 0..<10, using: &random) {
             case 0...2:
-                let token = timers.add(step)
+                let token = timers.add()
                 live.append(token)
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)
-                let isLive = timers.arm(token, deadline_ns: deadline_ns)
+                let isLive = timers.isLive(token)
                 #expect(isLive)
+                timers.arm(token, deadline_ns)
                 model.arm(token, deadline_ns)
             case 3...5:
                 guard let token = live.randomElement(using: &random) else { continue }
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)
-                let isLive = timers.arm(token, deadline_ns: deadline_ns)
+                let isLive = timers.isLive(token)
                 #expect(isLive)
+                timers.arm(token, deadline_ns)
                 model.arm(token, deadline_ns)
             case 6:
                 guard let token = live.randomElement(using: &random) else { continue }
-                let wasArmed = timers.disarm(token)
+                let wasArmed = timers.isArmed(token)
+                timers.disarm(token)
+                let isArmed = timers.isArmed(token)
+                #expect(!isArmed)
                 #expect(wasArmed == model.disarm(token))
             case 7:
                 guard let index = live.indices.randomElement(using: &random) else { continue }
                 let token = live.remove(at: index)
-                let record = timers.remove(token)
-                #expect(record != nil)
+                let wasLive = timers.remove(token)
+                #expect(wasLive)
                 _ = model.disarm(token)
                 stale.append(token)
             case 8:
                 guard let token = stale.randomElement(using: &random) else { continue }
-                let record = timers.remove(token)
-                #expect(record == nil)
-                let isLive = timers.isLive(token) || timers.arm(token, deadline_ns: 0)
+                let wasLive = timers.remove(token)
+                #expect(!wasLive)
+                let isLive = timers.isLive(token) || timers.isArmed(token)
                 #expect(!isLive)
             default:
                 now_ns += Int64.random(in: 0...300, using: &random)
                 let expected = model.takeDue(now_ns)
                 let taken = taken(&timers, now_ns)
                 #expect(taken == expected)
-                let next_ns = timers.next_ns
-                #expect(next_ns > now_ns)
+                let next_ns = timers.exactWake().at_ns
+                #expect(next_ns == model.armed.map(\.deadline_ns).min() ?? .max)
             }
-            let counts = (armed: timers.armedCount, live: timers.count)
-            #expect(counts.armed == model.armed.count)
-            #expect(counts.live == live.count)
+            let count = timers.count
+            #expect(count == live.count)
         }
     }
 
-    private func taken(_ timers: inout PendingTimers<Int>, _ now_ns: Int64) -> [TimerToken] {
+    private func taken(_ timers: inout TimerSchedule, _ now_ns: Int64) -> [TimerToken] {
         var all: [TimerToken] = []
-        withUnsafeTemporaryAllocation(of: hrt_due.self, capacity: 7) { batch in
-            // The queue may give less than all at once; it has told all when the next deadline is not due.
-            while timers.next_ns <= now_ns {
-                let count = timers.takeDue(now_ns: now_ns, into: batch)
-                for due in batch[..<count] {
-                    #expect(due.deadline_ns <= now_ns)
-                    all.append(TimerToken(due.token))
-                }
+        timers.beginTurn()
+        while true {
+            switch timers.next(now_ns: now_ns) {
+            case .due(let due):
+                #expect(due.deadline_ns <= now_ns)
+                all.append(timers.token(due))
+                timers.endCall(timers.token(due))
+            case .more: continue
+            case .none: return all
             }
         }
-        return all
     }
 
-    @Test("The end gives all records back and makes every token stale")
+    @Test("The end makes every token stale and leaves nothing armed")
     func end() {
-        var timers = PendingTimers<Int>()
-        let tokens = (0..<1000).map { timers.add($0) }
-        let records = timers.end()
-        #expect(records.sorted() == Array(0..<1000))
+        var timers = TimerSchedule(precision: .normal)
+        let tokens = (0..<1000).map { timers.add(deadline_ns: Int64($0)) }
+        timers.end()
         let live = tokens.count { timers.isLive($0) }
-        #expect(live == 0)
+        let left = (count: timers.count, next_ns: timers.nextWake.at_ns)
+        #expect(live == 0 && left == (0, .max))
     }
 }
