@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// What holds in a child of fork(2), where the forking thread is the only one. Each test is a process of its own, and forks
-/// under load: the threads that the child has lost are in the middle of something.
+/// under load: the threads that the child has lost are in the middle of something. What a child does the parent has done once
+/// before: Swift's runtime puts types together at first use, under a lock that no child can take if a lost thread holds it.
 @Suite(.serialized) struct ForkTests {
     /// Threads that call `work` again and again until it ends.
     private final class Load: Sendable {
@@ -135,14 +136,18 @@ import Testing
     func locksUnderLoad() async {
         await #expect(processExitsWith: .success) {
             let guarded = (0..<3).map { _ in Guarded(0) }
+            @Sendable func takeAll(_ latch: Latch, _ say: Say) {
+                for one in guarded { one.value.withLock { $0 += 1 } }
+                Self.wait(for: latch)
+                say("\(latch.isOpen)")
+            }
+            let open = Latch()
+            open.open()
+            takeAll(open) { _ in }
             let latch = Latch()
             let load = try Load(threads: 3) { for one in guarded { one.value.withLock { $0 += 1 } } }
             for _ in 0..<200 {
-                let words = inChild { say in
-                    for one in guarded { one.value.withLock { $0 += 1 } }
-                    Self.wait(for: latch)
-                    say("\(latch.isOpen)")
-                }
+                let words = inChild { say in takeAll(latch, say) }
                 #expect(words == ["true"])
             }
             #expect(!latch.isOpen)
@@ -150,8 +155,7 @@ import Testing
         }
     }
 
-    /// Everything that a child does here, once: what types are made of is put together at first use, under a lock of Swift's
-    /// runtime that no child can take if another thread holds it.
+    /// What the children do with engines and sources.
     private static func useOnce() throws {
         let engine = try TimerEngine()
         let token = engine.schedule(at: .now.advanced(by: .seconds(3600))) { _ in }
@@ -262,12 +266,24 @@ import Testing
     )
     func loops() async {
         await #expect(processExitsWith: .success) {
-            // What a loop is made of is put together once, under a lock of Swift's runtime that no child can take.
-            for _ in 0..<2 {
+            @Sendable func useAll(_ worker: LoopThread, _ timer: LoopTimer, _ say: @escaping Say) {
+                worker.loop.perform { say("performed") }
+                worker.loop.wakeUp()
+                worker.loop.stop()
+                timer.invalidate()
+                say("\(timer.isValid) \(worker.loop.liveTimers)")
+                let added = LoopTimer(timeInterval: .zero, repeats: false) { _ in say("fired") }
+                worker.loop.add(added, forMode: .default)
+                say("\(added.isValid)")
+                worker.end()
                 let loop = TimerLoop()
                 loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in }, forMode: .default)
-                loop.perform {}
                 Self.run(loop)
+                say("ran")
+            }
+            for _ in 0..<2 {
+                let timer = LoopTimer(timeInterval: .seconds(3600), repeats: true) { _ in }
+                useAll(try TimerLoop.thread(name: "first"), timer) { _ in }
             }
             let worker = try TimerLoop.thread(name: "inherited")
             let timer = LoopTimer(timeInterval: .microseconds(100), repeats: true) { _ in }
@@ -279,21 +295,7 @@ import Testing
                 timer.invalidate()
             }
             for _ in 0..<100 {
-                let words = inChild { say in
-                    worker.loop.perform { say("performed") }
-                    worker.loop.wakeUp()
-                    worker.loop.stop()
-                    timer.invalidate()
-                    say("\(timer.isValid) \(worker.loop.liveTimers)")
-                    let added = LoopTimer(timeInterval: .zero, repeats: false) { _ in say("fired") }
-                    worker.loop.add(added, forMode: .default)
-                    say("\(added.isValid)")
-                    worker.end()
-                    let loop = TimerLoop()
-                    loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in }, forMode: .default)
-                    Self.run(loop)
-                    say("ran")
-                }
+                let words = inChild { say in useAll(worker, timer, say) }
                 #expect(words == ["false 0", "false", "ran"])
             }
             load.end()
