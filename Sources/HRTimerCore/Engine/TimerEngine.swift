@@ -154,7 +154,8 @@ public final class TimerEngine: Sendable {
 
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.
     ///
-    /// From the timer's own handler it replaces the next deadline; a one-shot timer so re-armed fires again.
+    /// While the timer's handler runs, there or in another thread, it replaces the next deadline; a one-shot timer so re-armed
+    /// fires again.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
