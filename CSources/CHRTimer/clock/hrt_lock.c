@@ -9,8 +9,9 @@
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
 // A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
-// 10 to 50 ns.
-enum { LOOKS_BEFORE_SLEEP = 40 };
+// 10 to 50 ns. Each look takes the line from whoever holds the lock, who needs it to let go: so they
+// come at distances that double.
+enum { MOST_PAUSES = 32 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
 
@@ -35,8 +36,8 @@ static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, ui
 
 __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint32_t held) {
     uint32_t seen = 0;
-    for (int look = 0; look < LOOKS_BEFORE_SLEEP && (seen & HAS_WAITERS) == 0; look++) {
-        hrt_pause();
+    for (int pauses = 1; pauses <= MOST_PAUSES && (seen & HAS_WAITERS) == 0; pauses *= 2) {
+        for (int pause = 0; pause < pauses; pause++) hrt_pause();
         seen = atomic_load_explicit(word, memory_order_relaxed);
         if (try(word, &seen, held, held)) return;
     }

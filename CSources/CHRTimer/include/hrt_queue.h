@@ -93,6 +93,10 @@ int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NO
 // hrt_queue_take_due, may find nothing due, and raises it.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
+// Whether an armed deadline may be earlier than the instant: false is certain, and mostly found out
+// without looking for the earliest.
+bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING;
+
 // The latest instant to wake at such that no armed timer is given out later than its deadline plus
 // its tolerance: the earliest end of all windows, those of timers without tolerance ending as they
 // begin. HRT_NEVER if nothing is armed. Exact, or a lower bound, as hrt_queue_next_ns.

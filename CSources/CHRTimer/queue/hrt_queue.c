@@ -160,6 +160,15 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(bound);
 }
 
+bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
+    uint64_t key = hrt_key(instant_ns);
+    uint64_t bound = queue->lane.bound;
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
+        if (queue->lanes[number] != NULL) bound = earlier(bound, queue->lanes[number]->bound);
+    }
+    return bound < key && hrt_queue_next_ns(queue) < instant_ns;
+}
+
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
     struct hrt_lane *lane = queue->lanes[HRT_PRECISE];
     return lane == NULL ? INT64_MAX : hrt_key_ns(hrt_lane_bound(queue, lane));

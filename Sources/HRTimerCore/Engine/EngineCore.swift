@@ -225,33 +225,31 @@ extension EngineCore {
     private func turn(_ slept: Slept, limit_ns: Int64 = .max) -> TimerSchedule.Wake? {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
+        var call = EngineState.Call()
         var state = self.state.lock()
         state.pointee.wakeUp()
         while true {
-            let step = state.pointee.step(now_ns, upTo_ns: slept.upTo_ns, limit_ns: limit_ns)
+            let step = state.pointee.step(now_ns, upTo_ns: slept.upTo_ns, limit_ns: limit_ns, &call)
             self.state.unlock()
-            switch consume step {
+            switch step {
             case .ended: return nil
             case .sleep(let wake): return wake
-            case .again:
+            case .again: break
+            case .call:
+                let spun_ns = make(&call)
                 now_ns = time.now_ns
                 state = self.state.lock()
-            case .call(let call):
-                let spun_ns = make(call)
-                now_ns = time.now_ns
-                state = self.state.lock()
-                let after = state.pointee.end(call, now_ns, spun_ns: spun_ns)
-                if after.isNothing { continue }
+                if !state.pointee.end(&call, now_ns, spun_ns: spun_ns) { continue }
                 self.state.unlock()
-                after.run()
-                now_ns = time.now_ns
-                state = self.state.lock()
+                call.finish()
             }
+            now_ns = time.now_ns
+            state = self.state.lock()
         }
     }
 
     /// Makes the call, at its deadline if that has not come yet, unless it is broken off. Gives how long it spun.
-    private func make(_ call: borrowing EngineState.Call) -> Int64 {
+    private func make(_ call: inout EngineState.Call) -> Int64 {
         var now_ns = call.begun_ns
         var spun_ns: Int64 = 0
         if call.isAhead {
@@ -267,8 +265,11 @@ extension EngineCore {
             if let watch = configuration.latenessWatch { watch.look(fire, late_ns) }
             handler(fire)
         case .staged:
-            call.staged?.callback.run()
+            // Let go at once: its source may have another handler by now.
+            call.staged.take()?.callback.run()
             if let watch = configuration.latenessWatch { watch.look(TimerFire(call, firedAt_ns: now_ns), late_ns) }
+        case nil:
+            break
         }
         lateness.record(late_ns)
         return spun_ns
@@ -289,15 +290,6 @@ extension TimerFire {
 extension TimerEngine.LatenessWatch {
     fileprivate func look(_ fire: TimerFire, _ late_ns: Int64) {
         if .nanoseconds(late_ns) > bound { handler(fire) }
-    }
-}
-
-extension EngineState.After {
-    fileprivate consuming func run() {
-        block?.run()
-        // What the handler captured is free by the time that whoever waits for its end goes on.
-        freed = nil
-        whileRunning?.open()
     }
 }
 

@@ -189,30 +189,36 @@ extension EngineState {
 
 // What the engine's thread does.
 extension EngineState {
-    /// A call that the thread makes, or has made. In one place at a time, so that nothing of it is let go with the lock held.
+    /// The call that the thread makes up, and makes: one at a time, in one place. It is the thread's own, and filled with the lock
+    /// held. What it holds at the end is let go after the lock.
     struct Call: ~Copyable {
-        let due: hrt_due
-        let token: TimerToken
+        fileprivate(set) var due = hrt_due()
+        fileprivate(set) var token = TimerToken.stale
         /// Out of the timer's record while it is called, so that nobody counts references for it.
-        var action: EngineCore.Action
+        var action: EngineCore.Action?
         /// What to call of a staged handler.
         var staged: StagedCall?
         /// Ticks beside the one of the call, and how far the timer has come with it.
-        var missedTicks: Int
-        var ticks: TickCount
+        fileprivate(set) var missedTicks = 0
+        fileprivate var ticks = TickCount(deadline_ns: .max)
         /// From when on it counts as late: its deadline, unless it was armed later.
-        var lateFrom_ns: Int64
+        fileprivate(set) var lateFrom_ns = Int64.min
         /// What the clock read when it was made up.
-        var begun_ns: Int64
+        fileprivate(set) var begun_ns = Int64.min
+        /// What is left to do after the lock.
+        fileprivate var block: Callback?
+        fileprivate var whileRunning: Latch?
+
         /// Made up before its deadline, which the thread waits for.
         var isAhead: Bool { due.deadline_ns > begun_ns }
     }
 
-    enum Step: ~Copyable {
+    enum Step {
         case ended
         /// There is more to do; others have a chance to take the lock before.
         case again
-        case call(Call)
+        /// The call is made up.
+        case call
         case sleep(TimerSchedule.Wake)
     }
 
@@ -225,7 +231,7 @@ extension EngineState {
 
     /// What to do next. Calls are made up for all deadlines up to `upTo_ns`, maybe ahead of now, but for none after
     /// `limit_ns`.
-    mutating func step(_ now_ns: Int64, upTo_ns: Int64, limit_ns: Int64) -> Step {
+    mutating func step(_ now_ns: Int64, upTo_ns: Int64, limit_ns: Int64, _ call: inout Call) -> Step {
         if isShutDown { return .ended }
         looked_ns = now_ns
         schedule.stayAwake()
@@ -237,7 +243,7 @@ extension EngineState {
             switch schedule.next(now_ns: min(max(now_ns, upTo_ns), limit_ns)) {
             case .due(let due):
                 note(due)
-                if let call = begin(due, now_ns) { return .call(call) }
+                if begin(due, now_ns, &call) { return .call }
             case .more:
                 return .again
             case .none:
@@ -269,120 +275,125 @@ extension EngineState {
         return .sleep(wake)
     }
 
-    /// Gives the call to make: nil if the policy leaves this tick out, or if there is nothing to call.
-    private mutating func begin(_ due: hrt_due, _ now_ns: Int64) -> Call? {
-        let token = schedule.token(due)
+    /// Makes up the call. False if the policy leaves this tick out, or if there is nothing to call.
+    private mutating func begin(_ due: hrt_due, _ now_ns: Int64, _ call: inout Call) -> Bool {
+        call.due = due
+        call.token = schedule.token(due)
+        call.begun_ns = now_ns
         let call_ns = max(now_ns, due.deadline_ns)
-        if timers[token.slot].isOwned, case .staged(let owner) = timers[token.slot].action {
-            return begin(owner, due, token, now_ns)
+        swap(&call.action, &timers[due.token.slot].action)
+        let isToBeMade: Bool
+        switch call.action {
+        case .call: isToBeMade = beginPlain(call_ns, &call)
+        case .staged(let owner): isToBeMade = begin(owner, call_ns, &call)
+        case nil: return false
         }
-        var ticks = TickCount(deadline_ns: due.deadline_ns, untold: timers[token.slot].untold)
-        let repetition = timers[token.slot].repetition
-        guard let told = repetition.begin(&ticks, now_ns: call_ns) else {
-            statistics.missedTicks += UInt64(clamping: ticks.untold - timers[token.slot].untold)
-            timers[token.slot].untold = ticks.untold
-            schedule.endCall(token)
-            schedule.arm(token, ticks.deadline_ns)
-            return nil
+        guard isToBeMade else {
+            swap(&call.action, &timers[due.token.slot].action)
+            return false
         }
-        statistics.missedTicks += UInt64(clamping: told - timers[token.slot].untold)
-        return makeUp(due, token, told, ticks, nil, now_ns)
-    }
-
-    private mutating func begin(
-        _ owner: any StagedHandler,
-        _ due: hrt_due,
-        _ token: TimerToken,
-        _ now_ns: Int64
-    ) -> Call? {
-        if let later_ns = owner.laterDeadline() {
-            schedule.armPlain(token, later_ns)
-            return nil
-        }
-        guard let staged = owner.begin(max(now_ns, due.deadline_ns), &self) else { return nil }
-        statistics.missedTicks += UInt64(staged.missedTicks)
-        let ticks = TickCount(deadline_ns: .max)
-        return makeUp(due, token, staged.missedTicks, ticks, staged, now_ns)
-    }
-
-    private mutating func makeUp(
-        _ due: hrt_due,
-        _ token: TimerToken,
-        _ missedTicks: Int,
-        _ ticks: TickCount,
-        _ staged: StagedCall?,
-        _ now_ns: Int64
-    ) -> Call? {
-        guard let action = timers[token.slot].action.take() else { return nil }
-        running = (token, pthread_self())
+        call.lateFrom_ns = max(due.deadline_ns, timers[due.token.slot].lateFrom_ns)
+        running = (call.token, pthread_self())
         statistics.fires += 1
         isAhead = due.deadline_ns > now_ns
         if isAhead {
             spin.wait()
             schedule.sleep(until: TimerSchedule.Wake(at_ns: due.deadline_ns, isPrecise: true))
         }
-        return Call(
-            due: due,
-            token: token,
-            action: action,
-            staged: staged,
-            missedTicks: missedTicks,
-            ticks: ticks,
-            lateFrom_ns: max(due.deadline_ns, timers[token.slot].lateFrom_ns),
-            begun_ns: now_ns
-        )
+        return true
     }
 
-    /// What is left to do after the lock.
-    struct After: ~Copyable {
-        var freed: EngineCore.Action?
-        var block: Callback?
-        var whileRunning: Latch?
-
-        var isNothing: Bool { freed == nil && block == nil && whileRunning == nil }
+    private mutating func beginPlain(_ call_ns: Int64, _ call: inout Call) -> Bool {
+        let slot = call.token.slot
+        let before = timers[slot].untold
+        call.ticks = TickCount(deadline_ns: call.due.deadline_ns, untold: before)
+        let told = timers[slot].repetition.begin(&call.ticks, now_ns: call_ns)
+        if let told {
+            call.missedTicks = told
+            statistics.missedTicks += UInt64(clamping: told - before)
+            return true
+        }
+        statistics.missedTicks += UInt64(clamping: call.ticks.untold - before)
+        timers[slot].untold = call.ticks.untold
+        schedule.endCall(call.token)
+        schedule.arm(call.token, call.ticks.deadline_ns)
+        return false
     }
 
-    /// The call was made and its handler has returned at `now_ns`, or it was called off.
-    mutating func end(_ call: consuming Call, _ now_ns: Int64, spun_ns: Int64) -> After {
-        var after = After(whileRunning: whileRunning.release())
+    private mutating func begin(_ owner: any StagedHandler, _ call_ns: Int64, _ call: inout Call) -> Bool {
+        if let later_ns = owner.laterDeadline() {
+            schedule.armPlain(call.token, later_ns)
+            return false
+        }
+        // Nil before: what was called last was let go when it ended.
+        call.staged = owner.begin(call_ns, &self)
+        guard let missedTicks = call.staged?.missedTicks else { return false }
+        call.missedTicks = missedTicks
+        statistics.missedTicks += UInt64(missedTicks)
+        return true
+    }
+
+    /// The call was made and its handler has returned at `now_ns`, or it was called off. True if `finish()` has something to do,
+    /// after the lock.
+    mutating func end(_ call: inout Call, _ now_ns: Int64, spun_ns: Int64) -> Bool {
+        call.whileRunning = whileRunning.release()
         running = nil
         isAhead = false
         schedule.stayAwake()
         let isMade = call.isAhead ? spin.end() : true
         if !isMade { statistics.fires -= 1 }
         if spun_ns > 0 { statistics.spinTime += .nanoseconds(spun_ns) }
-        switch call.action {
-        case .staged(let owner):
-            after.block = owner.end(wasCalled: isMade, &self)
-        case .call:
-            break
-        }
+        if case .staged(let owner) = call.action { call.block = owner.end(wasCalled: isMade, &self) }
         let isLive = schedule.isLive(call.token)
-        if isLive { timers[call.token.slot].action = call.action } else { after.freed = call.action }
-        guard isMade else {
+        if isMade {
+            if isLive { settleCall(&call, now_ns) }
+        } else {
             isTurning = false
-            if isLive { timers[call.token.slot].untold = call.missedTicks }
+            if isLive { keep(&call, untold: call.missedTicks) }
             schedule.putBack(call.due)
-            return after
         }
-        if isLive { settleCall(call.token, call.ticks, now_ns, &after) }
-        return after
+        return call.isUnfinished
     }
 
     /// Sets the next deadline of a timer that was called, unless its handler or somebody else did.
-    private mutating func settleCall(_ token: TimerToken, _ ticks: TickCount, _ now_ns: Int64, _ after: inout After) {
-        guard schedule.isUntouchedSinceCall(token) else { return }
-        schedule.endCall(token)
-        if timers[token.slot].isOwned { return }
-        let repetition = timers[token.slot].repetition
-        guard repetition.repeats else {
-            after.freed = remove(token)
+    private mutating func settleCall(_ call: inout Call, _ now_ns: Int64) {
+        guard schedule.isUntouchedSinceCall(call.token) else {
+            keep(&call, untold: timers[call.token.slot].untold)
             return
         }
-        var ticks = ticks
-        repetition.end(&ticks, now_ns: now_ns)
-        statistics.missedTicks += UInt64(clamping: ticks.untold)
-        timers[token.slot].untold = ticks.untold
-        schedule.arm(token, ticks.deadline_ns)
+        schedule.endCall(call.token)
+        if timers[call.token.slot].isOwned {
+            keep(&call, untold: 0)
+            return
+        }
+        guard timers[call.token.slot].repetition.repeats else {
+            // Its action stays in the call, to be freed after the lock.
+            _ = schedule.remove(call.token)
+            timers[call.token.slot].isInUse = false
+            return
+        }
+        timers[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
+        statistics.missedTicks += UInt64(clamping: call.ticks.untold)
+        keep(&call, untold: call.ticks.untold)
+        schedule.arm(call.token, call.ticks.deadline_ns)
+    }
+
+    /// The timer goes on.
+    private mutating func keep(_ call: inout Call, untold: Int) {
+        timers[call.token.slot].untold = untold
+        swap(&call.action, &timers[call.token.slot].action)
+    }
+}
+
+extension EngineState.Call {
+    fileprivate var isUnfinished: Bool { action != nil || staged != nil || block != nil || whileRunning != nil }
+
+    /// What is left to do after the lock.
+    mutating func finish() {
+        action = nil
+        staged = nil
+        block.take()?.run()
+        // What the handler captured is free by the time that whoever waits for its end goes on.
+        whileRunning.take()?.open()
     }
 }

@@ -329,7 +329,7 @@ extension TimerSchedule {
                 return hasDue(at: now_ns) ? .more : .none
             }
             // What a handler has armed since may come before what was taken.
-            if hrt_queue_next_ns(queue) < turn.batch[turn.first].deadline_ns {
+            if hrt_queue_has_before(queue, turn.batch[turn.first].deadline_ns) {
                 putBackBatch()
                 if !take(now_ns) { return .more }
             }
