@@ -9,8 +9,8 @@
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
 // A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
-// 10 to 50 ns. Each look takes the line from whoever holds the lock, who needs it to let go: so they
-// come at distances that double.
+// 10 to 50 ns. Each look takes the line from whoever holds the lock, who needs it to let go: so
+// they come at distances that double.
 enum { MOST_PAUSES = 32 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
