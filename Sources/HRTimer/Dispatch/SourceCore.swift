@@ -42,6 +42,8 @@ package final class SourceCore: @unchecked Sendable {
         var leeway_ns: Int64 = 0
         var isActive = false
         var isCancelled = false
+        /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
+        var hasEnded = false
         /// From the engine's firing until the handler has returned.
         var isInFlight = false
         var suspensions = 0
@@ -82,11 +84,24 @@ package final class SourceCore: @unchecked Sendable {
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
     @inline(__always)
     private func update(_ change: (inout State) -> Void) {
-        let mustWake = withLock { state, engine in
+        let (mustWake, submit) = withLock { state, engine in
             change(&state)
-            return settle(&state, &engine)
+            return settleOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
+        submit?.run()
+    }
+
+    /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
+    /// the ticks alone.
+    private func updateFlags(_ change: (inout State) -> Bool) {
+        let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
+            guard change(&state) else { return (false, nil) }
+            close()
+            return settleOrSubmit(&state, &engine)
+        }
+        if mustWake { core.wake() }
+        submit?.run()
     }
 
     package func register() {
@@ -96,7 +111,10 @@ package final class SourceCore: @unchecked Sendable {
         var request = EngineCore.Request()
         request.isOwned = true
         let timer = core.schedule(.staged(self), request)
-        withLock { state in state.timer = timer }
+        withLock { state in
+            state.timer = timer
+            if timer == .stale { state.hasEnded = true }
+        }
     }
 
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
@@ -162,29 +180,36 @@ package final class SourceCore: @unchecked Sendable {
         // What is replaced is freed after the lock: its captures may call back.
         let old = withLock { state in
             let old = state.handlers
-            if !state.isCancelled { set(&state.handlers) }
+            if !state.isCancelled, !state.hasEnded { set(&state.handlers) }
             return old
         }
         withExtendedLifetime(old) {}
     }
 
     package func activate() {
-        update { $0.isActive = true }
+        updateFlags { state in
+            if state.isActive { return false }
+            state.isActive = true
+            return true
+        }
     }
 
     package func resume() {
-        update { state in
-            if !state.isActive {
-                state.isActive = true
-            } else if state.suspensions > 0 {
+        updateFlags { state in
+            if state.suspensions > 0 {
                 state.suspensions -= 1
+                return state.suspensions == 0
             }
+            if state.isActive { return false }
+            state.isActive = true
+            return true
         }
     }
 
     package func suspend() {
-        update { state in
+        updateFlags { state in
             if state.suspensions < .max { state.suspensions += 1 }
+            return state.suspensions == 1
         }
     }
 
@@ -234,6 +259,25 @@ extension SourceCore: StagedHandler {
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
         return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+    }
+
+    /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
+    /// for that alone. Not on virtual time, where everything comes when the clock is moved.
+    @inline(__always)
+    private func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, Callback?) {
+        if let submit = state.handlers.submit, core.time.virtual == nil, isDue(state), state.timer != nil, !engine.isShutDown {
+            state.isInFlight = true
+            engine.countFire()
+            return (settle(&state, &engine), submit)
+        }
+        return (settle(&state, &engine), nil)
+    }
+
+    /// Whether a call of the event handler may be made now.
+    private func isDue(_ state: State) -> Bool {
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.handlers.event != nil
+        else { return false }
+        return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= core.time.now_ns
     }
 
     package func laterDeadline() -> Int64? {
@@ -313,14 +357,15 @@ extension SourceCore: StagedHandler {
     private func deliver() {
         let now_ns = core.time.now_ns
         let event = withLock { state -> Callback? in
-            state.isCancelled || state.suspensions > 0 ? nil : Self.takeCall(now_ns, &state)
+            state.isCancelled || state.hasEnded || state.suspensions > 0 ? nil : Self.takeCall(now_ns, &state)
         }
         event?.run()
-        let (latch, isCancelled, mustWake) = withLock { state, engine in
+        let (latch, isCancelled, next) = withLock { state, engine in
             let latch = endRunning(&state)
-            return (latch, state.isCancelled, settle(&state, &engine))
+            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
         }
-        if mustWake { core.wake() }
+        if next.mustWake { core.wake() }
+        next.1?.run()
         latch?.open()
         if isCancelled { finishCancelling() }
     }
@@ -343,7 +388,19 @@ extension SourceCore: StagedHandler {
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
-    /// Calls the cancel handler and frees everything. Once.
+    /// The engine's thread is not there any more, or this is its last deed.
+    package func engineHasEnded() {
+        let (mustFinish, handlers) = withLock { state -> (Bool, Handlers) in
+            // What was cancelled is finished on its queue, if it has one.
+            if state.isCancelled { return (target == nil, Handlers()) }
+            state.hasEnded = true
+            return (false, Self.letGo(&state).handlers)
+        }
+        if mustFinish { finishCancelling() }
+        withExtendedLifetime(handlers) {}
+    }
+
+    /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
     private func finishCancelling() {
         let (timer, handlers) = withLock { state in
             state.running = pthread_self()

@@ -150,7 +150,7 @@ extension EngineCore {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
         if isInherited { return }
         let state = self.state.lock()
-        let timers = state.pointee.end()
+        var timers = state.pointee.end()
         self.state.unlock()
         waiter.wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
@@ -163,7 +163,9 @@ extension EngineCore {
         } else {
             hasEnded?.wait()
         }
-        _ = consume timers
+        timers.forEach { timer in
+            if case .staged(let owner) = timer.action { owner.engineHasEnded() }
+        }
     }
 }
 

@@ -169,6 +169,11 @@ extension EngineState {
         return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
     }
 
+    /// An owner makes a call without the engine's thread.
+    package mutating func countFire() {
+        statistics.fires += 1
+    }
+
     /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.
     mutating func joinCall(of token: TimerToken) -> Latch? {
         guard let running, running.token == token, !isCurrent(running.thread), !isInherited else { return nil }
@@ -208,6 +213,7 @@ extension EngineState {
         /// What is left to do after the lock.
         fileprivate var block: Callback?
         fileprivate var whileRunning: Latch?
+        fileprivate var hasEngineEnded = false
 
         /// Made up before its deadline, which the thread waits for.
         var isAhead: Bool { due.deadline_ns > begun_ns }
@@ -344,6 +350,7 @@ extension EngineState {
         if !isMade { statistics.fires -= 1 }
         if spun_ns > 0 { statistics.spinTime += .nanoseconds(spun_ns) }
         if case .staged(let owner) = call.action { call.block = owner.end(wasCalled: isMade, &self) }
+        call.hasEngineEnded = isShutDown
         let isLive = schedule.isLive(call.token)
         if isMade {
             if isLive { settleCall(&call, now_ns) }
@@ -390,9 +397,10 @@ extension EngineState.Call {
 
     /// What is left to do after the lock.
     mutating func finish() {
+        block.take()?.run()
+        if hasEngineEnded, case .staged(let owner) = action { owner.engineHasEnded() }
         action = nil
         staged = nil
-        block.take()?.run()
         // What the handler captured is free by the time that whoever waits for its end goes on.
         whileRunning.take()?.open()
     }

@@ -13,6 +13,10 @@ package protocol StagedHandler: AnyObject, Sendable {
     /// After the call; or without one, if it was called off: then everything becomes as it was before `begin`, but for what
     /// others changed since. With the engine's lock held; what it gives is to be called after the lock.
     func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback?
+
+    /// The engine was shut down with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
+    /// shut it down; after `end` if a call was going on.
+    func engineHasEnded()
 }
 
 /// What a staged handler has to call.

@@ -1,0 +1,167 @@
+import Dispatch
+import HRTimer
+import HRTimerCore
+import TestSupport
+import Testing
+
+/// How sources and their engines end, in every order.
+@Suite struct SourceEndTests {
+    @Test("A cancel handler is called once though the engine is shut down right after the cancel")
+    func cancelThenShutdown() throws {
+        let called = Recorder<Int>()
+        for round in 0..<200 {
+            let engine = try TimerEngine()
+            let source = TimerSource(engine: engine)
+            source.setCancelHandler { called.append(round) }
+            source.schedule(deadline: .now, repeating: .milliseconds(1))
+            source.activate()
+            source.cancel()
+            engine.shutdown()
+        }
+        #expect(called.all == Array(0..<200))
+    }
+
+    @Test("The same for a cancel handler on a queue, which has run when the queue is through")
+    func cancelThenShutdownOnQueue() throws {
+        let called = Recorder<Int>()
+        let queue = DispatchQueue(label: "source-end")
+        for round in 0..<50 {
+            let engine = try TimerEngine()
+            let source = TimerSource(engine: engine, queue: queue)
+            source.setCancelHandler { called.append(round) }
+            source.activate()
+            source.cancel()
+            engine.shutdown()
+        }
+        queue.sync {}
+        #expect(called.all == Array(0..<50))
+    }
+
+    @Test("Shutdown frees the handlers of a source that they mention, and a source so ended keeps no new ones")
+    func shutdownFrees() throws {
+        let canaries = Canaries()
+        let engine = try TimerEngine()
+        weak var kept: TimerSource?
+        do {
+            let source = TimerSource(engine: engine)
+            let canary = canaries.make()
+            source.setEventHandler { withExtendedLifetime((source, canary)) {} }
+            source.setCancelHandler { withExtendedLifetime(source) {} }
+            source.schedule(deadline: .now.advanced(by: .seconds(3600)))
+            source.activate()
+            kept = source
+        }
+        #expect(kept != nil)
+        kept?.schedule(deadline: .now.advanced(by: .seconds(7200)))
+        engine.shutdown()
+        #expect(kept == nil)
+        #expect(canaries.count == 0)
+        let late = TimerSource(engine: engine)
+        late.setEventHandler { [canary = canaries.make()] in withExtendedLifetime(canary) {} }
+        #expect(canaries.count == 0)
+    }
+
+    @Test(
+        "Shutdown in a source's own handler frees it too, and calls its cancel handler if it was cancelled",
+        arguments: [false, true]
+    )
+    func shutdownInHandler(isCancelled: Bool) throws {
+        let canaries = Canaries()
+        let done = DispatchSemaphore(value: 0)
+        let cancelled = Recorder<Int>()
+        do {
+            let engine = try TimerEngine()
+            let source = TimerSource(engine: engine)
+            let canary = canaries.make()
+            source.setEventHandler {
+                withExtendedLifetime(canary) {}
+                if isCancelled { source.cancel() }
+                engine.shutdown()
+                done.signal()
+            }
+            source.setCancelHandler { cancelled.append(1) }
+            source.schedule(deadline: .now)
+            source.activate()
+        }
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        for _ in 0..<3000 where canaries.count > 0 || cancelled.count < (isCancelled ? 1 : 0) {
+            pause(.milliseconds(1))
+        }
+        #expect(canaries.count == 0)
+        #expect(cancelled.count == (isCancelled ? 1 : 0))
+    }
+
+    @Test("A call that waits in a blocked queue is not made once the engine is shut down")
+    func blockedQueue() throws {
+        let engine = try TimerEngine()
+        let queue = DispatchQueue(label: "blocked")
+        let source = TimerSource(engine: engine, queue: queue)
+        let calls = Recorder<UInt>()
+        source.setEventHandler { calls.append(1) }
+        queue.suspend()
+        source.schedule(deadline: .now)
+        source.activate()
+        while engine.statistics.fires == 0 { pause(.milliseconds(1)) }
+        engine.shutdown()
+        queue.resume()
+        queue.sync {}
+        #expect(calls.count == 0)
+    }
+
+    @Test("A cancelled source whose queue is blocked calls its cancel handler there after the shutdown, once")
+    func blockedCancel() throws {
+        let engine = try TimerEngine()
+        let queue = DispatchQueue(label: "blocked")
+        let source = TimerSource(engine: engine, queue: queue)
+        let calls = Recorder<String>()
+        source.setEventHandler { calls.append("event") }
+        source.setCancelHandler { calls.append("cancel") }
+        queue.suspend()
+        source.schedule(deadline: .now)
+        source.activate()
+        while engine.statistics.fires == 0 { pause(.milliseconds(1)) }
+        source.cancel()
+        engine.shutdown()
+        #expect(calls.count == 0)
+        queue.resume()
+        queue.sync {}
+        #expect(calls.all == ["cancel"])
+    }
+
+    @Test("Inside the handler `data` stays what it was when that is scheduled anew, there or by another thread")
+    func dataWhileScheduled() throws {
+        let engine = try TimerEngine()
+        let source = TimerSource(engine: engine)
+        let (seen, done) = (Recorder<UInt>(), DispatchSemaphore(value: 0))
+        source.setEventHandler { [weak source] in
+            guard let source else { return }
+            source.schedule(deadline: .distantFuture as MonotonicInstant)
+            seen.append(source.data)
+            let other = try? startThread { source.schedule(deadline: .distantFuture as MonotonicInstant) }
+            if let other { join(other) }
+            seen.append(source.data)
+            done.signal()
+        }
+        source.schedule(deadline: .now)
+        source.activate()
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        #expect(seen.all == [1, 1])
+    }
+
+    @Test("A call that waits in its queue is dropped with the schedule that it belongs to")
+    func scheduledWhileQueued() throws {
+        let engine = try TimerEngine()
+        let queue = DispatchQueue(label: "queued")
+        let source = TimerSource(engine: engine, queue: queue)
+        let calls = Recorder<Int>()
+        source.setEventHandler { calls.append(1) }
+        queue.suspend()
+        source.schedule(deadline: .now)
+        source.activate()
+        while engine.statistics.fires == 0 { pause(.milliseconds(1)) }
+        source.schedule(deadline: .distantFuture as MonotonicInstant)
+        queue.resume()
+        queue.sync {}
+        #expect(calls.count == 0)
+    }
+}
