@@ -13,25 +13,26 @@ package final class SourceCore: @unchecked Sendable {
 
     @exclusivity(unchecked)
     // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
-    private nonisolated(unsafe) var state = State()
+    nonisolated(unsafe) var state = State()
 
     /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the state's holds.
     ///
     /// Opened and closed with the lock held. While it is open, whoever only moves the deadline later, as keep-alives do,
     /// exchanges it and takes no lock: the engine looks here when the deadline comes that it knows. That costs it a
     /// wake-up at most once a deadline, and spares all threads the lock as often as the source is moved.
-    private let movable_ns = Atomic(SourceCore.closed)
-    private static let closed = Int64.max
+    let movable_ns = Atomic(SourceCore.closed)
+    static let closed = Int64.max
 
     /// Runs a block where the handlers belong.
     package typealias Target = @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// Keeps the engine running.
     private let engine: TimerEngine
-    private let core: EngineCore
-    private let target: Target?
+    let core: EngineCore
+    /// Leeway counts as none.
+    private let isStrict: Bool
 
-    private struct State: Sendable {
+    struct State: Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.
         var timer: TimerToken?
         /// The next nominal deadline that was not counted yet.
@@ -39,37 +40,48 @@ package final class SourceCore: @unchecked Sendable {
         /// What they were before a call was made up that may still be called off; nil once they were set anew.
         var ticksBefore: TickCount?
         var repetition = Repetition.once
+        var policy = MissedTickPolicy.merge
         var leeway_ns: Int64 = 0
+        /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
+        var alarm: SourceAlarm?
         var isActive = false
         var isCancelled = false
         /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
         var hasEnded = false
-        /// From the engine's firing until the handler has returned.
+        /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
+        /// The call that is in flight was submitted to the target, and ends there.
+        var isSubmitted = false
         var suspensions = 0
         var data: UInt = 0
         var handlers = Handlers()
         /// The thread that runs a handler, and those who wait for it to return.
         var running: pthread_t?
         var whileRunning = WaitList()
+        /// Where the handlers belong; nil for the engine's thread.
+        var target: Target?
+        /// Nil unless somebody asked for it.
+        var account: SourceAccount?
     }
 
-    private struct Handlers: Sendable {
+    struct Handlers: Sendable {
         var event: Callback?
+        var registration: Callback?
         var cancel: Callback?
         /// Submits a call to the target.
         var submit: Callback?
     }
 
-    package init(engine: TimerEngine, target: Target?) {
+    package init(engine: TimerEngine, target: Target?, isStrict: Bool) {
         self.engine = engine
         core = engine.core
-        self.target = target
+        self.isStrict = isStrict
+        state.target = target
     }
 
     /// For what settles, and so needs the deadline that holds.
     @inline(__always)
-    private func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
+    func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
         core.state.withLock { engine in
             close()
             return body(&state, &engine)
@@ -77,13 +89,13 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     @inline(__always)
-    private func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         core.state.withLock { _ in body(&state) }
     }
 
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
     @inline(__always)
-    private func update(_ change: (inout State) -> Void) {
+    func update(_ change: (inout State) -> Void) {
         let (mustWake, submit) = withLock { state, engine in
             change(&state)
             return settleOrSubmit(&state, &engine)
@@ -94,7 +106,7 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
     /// the ticks alone.
-    private func updateFlags(_ change: (inout State) -> Bool) {
+    func updateFlags(_ change: (inout State) -> Bool) {
         let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
             guard change(&state) else { return (false, nil) }
             close()
@@ -105,9 +117,7 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     package func register() {
-        if let target {
-            withLock { state in state.handlers.submit = Callback { [self] in target { [self] in deliver() } } }
-        }
+        withLock { state in state.handlers.submit = state.target.map(submission) }
         var request = EngineCore.Request()
         request.isOwned = true
         let timer = core.schedule(.staged(self), request)
@@ -117,58 +127,58 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
+    private func submission(_ target: @escaping Target) -> Callback {
+        Callback { [self] in target { [self] in deliver() } }
+    }
+
+    /// From the next call on. Nil for the engine's thread.
+    package func setTarget(_ target: Target?) {
+        let old = withLock { state in
+            let old = (state.target, state.handlers.submit)
+            if !state.isCancelled, !state.hasEnded {
+                state.target = target
+                state.handlers.submit = target.map(submission)
+            }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
     package func abandon() {
-        let (timer, handlers) = withLock { state -> (TimerToken?, Handlers) in
-            if state.isCancelled { return (nil, Handlers()) }
+        let left = withLock { state -> Left in
+            if state.isCancelled { return Left() }
             state.isCancelled = true
             return Self.letGo(&state)
         }
-        if let timer { _ = core.cancel(timer) }
-        withExtendedLifetime(handlers) {}
+        left.timer.map { _ = core.cancel($0) }
+        left.alarm?.end()
     }
 
-    private static func letGo(_ state: inout State) -> (timer: TimerToken?, handlers: Handlers) {
+    /// What a source has no use for any more: freed after the lock.
+    struct Left: Sendable {
+        var timer: TimerToken?
+        var alarm: SourceAlarm?
+        var handlers = Handlers()
+        var target: Target?
+    }
+
+    static func letGo(_ state: inout State) -> Left {
         defer {
             state.timer = nil
+            state.alarm = nil
             state.handlers = Handlers()
+            state.target = nil
         }
-        return (state.timer, state.handlers)
-    }
-
-    /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
-    @inline(never)
-    package func schedule(_ deadline: MonotonicInstant, _ repetition: Repetition, _ leeway: Duration) {
-        let deadline_ns = deadline == .distantPast ? core.time.now_ns : deadline.nanoseconds
-        let leeway_ns = leeway.nanosecondsRoundedUp
-        update { state in
-            state.ticks = TickCount(deadline_ns: deadline_ns)
-            state.ticksBefore = nil
-            state.repetition = repetition
-            state.leeway_ns = repetition.tolerance_ns(asked: leeway_ns)
-        }
-    }
-
-    /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
-    /// False if it is not so.
-    @inline(__always)
-    package func postpone(to deadline_ns: Int64) -> Bool {
-        let before_ns = movable_ns.load(ordering: .relaxed)
-        // No deadline is as late as `closed`.
-        guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }
-        // Relaxed: nothing else is told by it.
-        return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
-    }
-
-    /// With the lock held: from now on the state has the deadline that holds.
-    @inline(__always)
-    private func close() {
-        if movable_ns.load(ordering: .relaxed) == Self.closed { return }
-        state.ticks.deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
+        return Left(timer: state.timer, alarm: state.alarm, handlers: state.handlers, target: state.target)
     }
 
     package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
         setHandler { $0.event = handler.map(Callback.init) }
+    }
+
+    package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
+        setHandler { $0.registration = handler.map(Callback.init) }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
@@ -186,243 +196,26 @@ package final class SourceCore: @unchecked Sendable {
         withExtendedLifetime(old) {}
     }
 
-    package func activate() {
-        updateFlags { state in
-            if state.isActive { return false }
-            state.isActive = true
-            return true
+    package func setPolicy(_ policy: MissedTickPolicy) {
+        withLock { state in
+            state.policy = policy
+            state.repetition = state.repetition.with(policy)
         }
     }
 
-    package func resume() {
-        updateFlags { state in
-            if state.suspensions > 0 {
-                state.suspensions -= 1
-                return state.suspensions == 0
-            }
-            if state.isActive { return false }
-            state.isActive = true
-            return true
-        }
-    }
-
-    package func suspend() {
-        updateFlags { state in
-            if state.suspensions < .max { state.suspensions += 1 }
-            return state.suspensions == 1
-        }
-    }
-
-    package func cancel() {
-        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
-            if state.isCancelled { return (false, false, false) }
-            state.isCancelled = true
-            let mustWake = settle(&state, &engine)
-            // A call on its way finishes the cancelling when it ends.
-            defer { state.isInFlight = true }
-            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
-        }
-        if mustWake { core.wake() }
-        guard mustFinish else { return }
-        if hasCancelHandler {
-            onTarget { [self] in finishCancelling() }
-        } else {
-            // Nothing to call where handlers belong: freed at once.
-            finishCancelling()
-        }
-    }
-
+    package var policy: MissedTickPolicy { withLock(\.policy) }
     package var isCancelled: Bool { withLock(\.isCancelled) }
     package var data: UInt { withLock(\.data) }
 
-    package func waitUntilNotRunning() {
-        // In a child of fork(2) nobody runs it, whatever the state says.
-        while let latch = withLock({ state -> Latch? in
-            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
-            return state.whileRunning.join()
-        }) {
-            latch.wait()
-        }
-    }
-}
-
-// Firing.
-extension SourceCore: StagedHandler {
-    /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
-    @inline(__always)
-    private func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
-        guard let timer = state.timer else { return false }
-        var deadline_ns = Int64.max
-        if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
-            deadline_ns = state.ticks.deadline_ns
-            let isOpen = core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats
-            movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
-        }
-        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
-    }
-
-    /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
-    /// for that alone. Not on virtual time, where everything comes when the clock is moved.
-    @inline(__always)
-    private func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, Callback?) {
-        if let submit = state.handlers.submit, core.time.virtual == nil, isDue(state), state.timer != nil, !engine.isShutDown {
-            state.isInFlight = true
-            engine.countFire()
-            return (settle(&state, &engine), submit)
-        }
-        return (settle(&state, &engine), nil)
-    }
-
-    /// Whether a call of the event handler may be made now.
-    private func isDue(_ state: State) -> Bool {
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.handlers.event != nil
-        else { return false }
-        return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= core.time.now_ns
-    }
-
-    package func laterDeadline() -> Int64? {
-        let before_ns = state.ticks.deadline_ns
-        close()
-        let later_ns = state.ticks.deadline_ns
-        guard later_ns > before_ns else { return nil }
-        movable_ns.store(later_ns, ordering: .relaxed)
-        return later_ns
-    }
-
-    /// On the engine's thread: a nominal deadline has come, or is about to.
-    package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
-        // Closed once more: it may have been moved since the engine looked.
-        close()
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
-        guard state.handlers.event != nil else {
-            // Nobody is told of these ticks.
-            _ = Self.takeTicks(now_ns, &state)
-            _ = settle(&state, &engine)
-            return nil
-        }
-        if let submit = state.handlers.submit {
-            state.isInFlight = true
-            return StagedCall(submit, missedTicks: 0)
-        }
-        let ticksBefore = state.ticks
-        guard let event = Self.takeCall(now_ns, &state) else {
-            // Scheduled anew for a later deadline.
-            _ = settle(&state, &engine)
-            return nil
-        }
-        state.ticksBefore = ticksBefore
-        return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
-    }
-
-    package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
-        close()
-        if target == nil { return endCall(wasCalled: wasCalled, &engine) }
-        // What was submitted ends on its queue.
-        if wasCalled { return nil }
-        state.isInFlight = state.isCancelled
-        settleUnlessPutBack(&engine)
-        if !state.isCancelled { return nil }
-        return Callback { [self] in onTarget { [self] in finishCancelling() } }
-    }
-
-    /// On the engine's thread, with its lock held.
-    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
-        let latch = endRunning(&state)
-        if !wasCalled, let before = state.ticksBefore { state.ticks = before }
-        state.ticksBefore = nil
-        if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
-        if latch == nil, !state.isCancelled { return nil }
-        let isCancelled = state.isCancelled
-        return Callback { [self] in
-            latch?.open()
-            if isCancelled { finishCancelling() }
+    /// Nil if none is to come, and on another clock.
+    package var nextDeadline_ns: Int64? {
+        withLock { state, _ in
+            guard state.alarm == nil, state.isActive, !state.isCancelled, !state.hasEnded else { return nil }
+            return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
         }
     }
 
-    /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
-    private func settleUnlessPutBack(_ engine: inout EngineState) {
-        guard let timer = state.timer, !engine.schedule.isUntouchedSinceCall(timer) else { return }
-        _ = settle(&state, &engine)
-    }
-
-    /// The handler has returned, or is not called after all.
-    private func endRunning(_ state: inout State) -> Latch? {
-        state.running = nil
-        state.data = 0
-        if !state.isCancelled { state.isInFlight = false }
-        return state.whileRunning.release()
-    }
-
-    /// On the target: counts the ticks that have come, and calls the handler if there are any.
-    private func deliver() {
-        let now_ns = core.time.now_ns
-        let event = withLock { state -> Callback? in
-            state.isCancelled || state.hasEnded || state.suspensions > 0 ? nil : Self.takeCall(now_ns, &state)
-        }
-        event?.run()
-        let (latch, isCancelled, next) = withLock { state, engine in
-            let latch = endRunning(&state)
-            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
-        }
-        if next.mustWake { core.wake() }
-        next.1?.run()
-        latch?.open()
-        if isCancelled { finishCancelling() }
-    }
-
-    /// None if the source was scheduled anew while the call was on its way.
-    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
-        guard let ticks = takeTicks(now_ns, &state) else { return nil }
-        state.isInFlight = true
-        state.data = ticks
-        state.running = pthread_self()
-        return state.handlers.event
-    }
-
-    /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
-    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
-        else {
-            return nil
-        }
-        return UInt(missed).addingReportingOverflow(1).partialValue
-    }
-
-    /// The engine's thread is not there any more, or this is its last deed.
-    package func engineHasEnded() {
-        let (mustFinish, handlers) = withLock { state -> (Bool, Handlers) in
-            // What was cancelled is finished on its queue, if it has one.
-            if state.isCancelled { return (target == nil, Handlers()) }
-            state.hasEnded = true
-            return (false, Self.letGo(&state).handlers)
-        }
-        if mustFinish { finishCancelling() }
-        withExtendedLifetime(handlers) {}
-    }
-
-    /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
-    private func finishCancelling() {
-        let (timer, handlers) = withLock { state in
-            state.running = pthread_self()
-            return Self.letGo(&state)
-        }
-        withExtendedLifetime(handlers) {
-            handlers.cancel?.run()
-            if let timer { _ = core.cancel(timer) }
-        }
-        let latch = withLock { state in
-            state.running = nil
-            return state.whileRunning.release()
-        }
-        latch?.open()
-    }
-
-    /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
-    private func onTarget(_ block: @escaping @Sendable () -> Void) {
-        if let target {
-            target(block)
-        } else if !core.runSoon(block) {
-            block()
-        }
+    func capped(_ leeway_ns: Int64, _ repetition: Repetition) -> Int64 {
+        isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
     }
 }

@@ -1,3 +1,5 @@
+public import HRTimerCore
+
 /// A timer with the verbs of GCD's `DispatchSourceTimer`, on a `TimerEngine`, without its crashes.
 ///
 ///     let source = TimerSource()
@@ -19,12 +21,25 @@ public final class TimerSource: Sendable {
     package let core: SourceCore
 
     /// A source that is not active yet and runs its handlers on the engine's thread.
-    public convenience init(engine: TimerEngine = .shared) {
-        self.init(engine: engine, target: nil)
+    ///
+    /// Strict ones count leeway as none: they fire at the deadline, whoever could share the wake-up.
+    public convenience init(engine: TimerEngine = .shared, isStrict: Bool = false) {
+        self.init(engine: engine, target: nil, isStrict: isStrict)
     }
 
-    package init(engine: TimerEngine, target: SourceCore.Target?) {
-        core = SourceCore(engine: engine, target: target)
+    /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one of `modes`: later than on the
+    /// engine's thread by a wake-up of the loop. What the loop has not run when it ends is not called.
+    public convenience init(
+        engine: TimerEngine = .shared,
+        loop: TimerLoop,
+        modes: [TimerLoop.Mode] = [.common],
+        isStrict: Bool = false
+    ) {
+        self.init(engine: engine, target: { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
+    }
+
+    package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
+        core = SourceCore(engine: engine, target: target, isStrict: isStrict)
         core.register()
     }
 
@@ -39,7 +54,8 @@ public final class TimerSource: Sendable {
     ///     `distantPast` means now, `distantFuture` means not until scheduled again.
     ///   - interval: between nominal deadlines; nil fires once, zero or less counts as 0.1 ms.
     ///   - leeway: how much later than the deadline the source may fire to share a wake-up; negative counts as 0, and more
-    ///     than half the interval as half. An engine in normal precision fires at the deadline whatever the leeway.
+    ///     than half the interval as half. `.shared` and all engines in `.coalesced` precision make use of it; the others, and
+    ///     a strict source, fire at the deadline whatever the leeway.
     ///
     /// From the event handler it replaces the next deadline. A source that has fired once may be scheduled again. After
     /// `cancel()` it does nothing. No allocation; O(1).
@@ -52,12 +68,46 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
     }
 
+    /// The same on the time of day. Steps of the clock move the deadline with it: one forward makes what it passes fire at once.
+    ///
+    /// The engine of that clock keeps the deadline, and has this source's own engine call: on a queue as late as ever, on the
+    /// engine's thread by one more wake-up.
+    @_disfavoredOverload
+    public func schedule(deadline: WallInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+    }
+
+    /// The same in boot time, which goes on while the system is suspended.
+    @_disfavoredOverload
+    public func schedule(deadline: BootTimeInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+    }
+
+    /// The same once `delay` has passed, counted from now by the engine's clock.
+    public func schedule(after delay: Duration, repeating interval: Duration? = nil, leeway: Duration = .zero) {
+        let now = MonotonicInstant(nanoseconds: core.core.time.now_ns)
+        schedule(deadline: now.advanced(by: delay), repeating: interval, leeway: leeway)
+    }
+
+    /// What becomes of nominal deadlines that passed before the source could fire: `.merge` at first, GCD's rule. From the next
+    /// call on.
+    public var missedTickPolicy: MissedTickPolicy {
+        get { core.policy }
+        set { core.setPolicy(newValue) }
+    }
+
     /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
     /// made up: a precise engine does that some microseconds before the deadline.
     ///
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
     public func setEventHandler(_ handler: (@Sendable () -> Void)?) {
         core.setEventHandler(handler)
+    }
+
+    /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
+    /// called if the source was cancelled first; no use any more once it is active. Freed when it has been called.
+    public func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
+        core.setRegistrationHandler(handler)
     }
 
     /// What to call once after `cancel()`, when a running event handler has returned; on the same queue or thread.
@@ -72,7 +122,7 @@ public final class TimerSource: Sendable {
         core.activate()
     }
 
-    /// Takes back one `suspend()`; starts a source that was never activated. Surplus calls do nothing.
+    /// Takes back one `suspend()`; where there is none, starts a source that was never activated. Surplus calls do nothing.
     public func resume() {
         core.resume()
     }
@@ -85,13 +135,17 @@ public final class TimerSource: Sendable {
         core.suspend()
     }
 
-    /// Ends the source: no call of the event handler begins on the source's own thread or queue after this returned, and
+    /// Ends the source: no call of the event handler begins on the source's own thread or serial queue after this returned, and
     /// handlers are freed after the cancel handler ran. Idempotent; legal in any state.
+    ///
+    /// From another thread, and on a concurrent queue, a call may still begin that was made up before; `cancelAndWait()` waits for
+    /// it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
     public func cancel() {
         core.cancel()
     }
 
-    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait.
+    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait, nor for a cancel handler
+    /// that has not begun: that may belong on the very queue that the caller keeps busy.
     public func cancelAndWait() {
         core.cancel()
         core.waitUntilNotRunning()
@@ -102,4 +156,16 @@ public final class TimerSource: Sendable {
 
     /// How many nominal deadlines passed since the event handler was called last; at least 1 inside of it.
     public var data: UInt { core.data }
+
+    /// When the source fires next, as far as it is known: nil if it does not, and on another clock than its engine's. A deadline
+    /// that has passed while the source is suspended or its handler runs.
+    public var nextDeadline: MonotonicInstant? { core.nextDeadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
+
+    /// What the source did since `recordStatistics()`; nil before.
+    public var statistics: SourceStatistics? { core.statistics }
+
+    /// Has the source count its calls, and how late each was: a lock and an allocation more for each.
+    public func recordStatistics() {
+        core.keepAccount()
+    }
 }

@@ -143,7 +143,8 @@ extension EngineState {
         tolerance_ns: Int64,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {
-        guard schedule.precision != .coalesced, !isShutDown, !isAhead, !isVirtual,
+        guard schedule.precision != .coalesced || tolerance_ns <= 0 && schedule.isPlain(token), !isShutDown, !isAhead,
+            !isVirtual,
             deadline_ns >= schedule.sleepsUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
         else { return setOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
         schedule.armPlain(token, deadline_ns)

@@ -94,6 +94,8 @@ public final class TimerEngine: Sendable {
 
     /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
     ///
+    /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
+    ///
     /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
     /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.
     public static var shared: TimerEngine { sharedMonotonic.engine }
@@ -205,4 +207,4 @@ public final class TimerEngine: Sendable {
     }
 }
 
-private let sharedMonotonic = SharedEngine { try TimerEngine() }
+private let sharedMonotonic = SharedEngine { try TimerEngine(.init(precision: .coalesced)) }

@@ -30,6 +30,11 @@
 
     @inlinable package var repeats: Bool { interval_ns != 0 }
 
+    /// The same interval with another policy.
+    package func with(_ policy: MissedTickPolicy) -> Repetition {
+        Repetition(interval_ns: interval_ns, policy: policy)
+    }
+
     /// A tolerance as it counts: not negative, and at most half the interval, so that no tick comes as late as the next.
     package func tolerance_ns(asked asked_ns: Int64) -> Int64 {
         min(max(0, asked_ns), repeats ? interval_ns / 2 : .max)

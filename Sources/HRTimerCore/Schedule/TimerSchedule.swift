@@ -159,6 +159,12 @@ extension TimerSchedule {
         slots[token.slot].isPrecise = asked.isPrecise
     }
 
+    /// Whether the timer asks for nothing beside its deadline.
+    @inline(__always)
+    package func isPlain(_ token: TimerToken) -> Bool {
+        slots[token.slot].tolerance_ns <= 0 && !slots[token.slot].isPrecise
+    }
+
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
     @inline(__always)
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {

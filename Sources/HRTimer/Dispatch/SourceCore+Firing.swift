@@ -1,0 +1,240 @@
+import Glibc
+import HRTimerCore
+import Synchronization
+
+extension SourceCore: StagedHandler {
+    /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
+    @inline(__always)
+    func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
+        guard let timer = state.timer else { return false }
+        var deadline_ns = Int64.max
+        if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+            deadline_ns = state.ticks.deadline_ns
+            let isOpen =
+                core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
+            movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
+        }
+        if let alarm = state.alarm {
+            alarm.set(deadline_ns)
+            deadline_ns = .max
+        }
+        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+    }
+
+    /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
+    /// for that alone. Not on virtual time, where everything comes when the clock is moved.
+    @inline(__always)
+    func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, Callback?) {
+        if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state), state.timer != nil,
+            !engine.isShutDown
+        {
+            state.isInFlight = true
+            state.isSubmitted = true
+            engine.countFire()
+            return (settle(&state, &engine), submit)
+        }
+        return (settle(&state, &engine), nil)
+    }
+
+    /// What the clock of the deadlines reads.
+    private func now_ns(_ state: State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
+
+    /// Whether a call of the event handler may be made now.
+    private func isDue(_ state: State) -> Bool {
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.handlers.event != nil
+        else { return false }
+        return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
+    }
+
+    package func laterDeadline() -> Int64? {
+        let before_ns = state.ticks.deadline_ns
+        close()
+        let later_ns = state.ticks.deadline_ns
+        guard later_ns > before_ns else { return nil }
+        movable_ns.store(later_ns, ordering: .relaxed)
+        return later_ns
+    }
+
+    /// On the engine's thread: a nominal deadline has come, or is about to.
+    package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+        // Closed once more: it may have been moved since the engine looked.
+        close()
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+        let now_ns = state.alarm?.time.now_ns ?? now_ns
+        guard state.handlers.event != nil else {
+            // Nobody is told of these ticks.
+            if Self.takeTicks(now_ns, &state) != nil { state.repetition.end(&state.ticks, now_ns: now_ns) }
+            _ = settle(&state, &engine)
+            return nil
+        }
+        if let submit = state.handlers.submit {
+            state.isInFlight = true
+            state.isSubmitted = true
+            return StagedCall(submit, missedTicks: 0)
+        }
+        let ticksBefore = state.ticks
+        guard let event = Self.takeCall(now_ns, &state) else {
+            // Scheduled anew for a later deadline.
+            _ = settle(&state, &engine)
+            return nil
+        }
+        state.ticksBefore = ticksBefore
+        return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
+    }
+
+    package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
+        close()
+        if !state.isSubmitted { return endCall(wasCalled: wasCalled, &engine) }
+        // What was submitted ends on its queue.
+        if wasCalled { return nil }
+        state.isSubmitted = false
+        state.isInFlight = state.isCancelled
+        settleUnlessPutBack(&engine)
+        if !state.isCancelled { return nil }
+        return Callback { [self] in onTarget { [self] in finishCancelling() } }
+    }
+
+    /// On the engine's thread, with its lock held.
+    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
+        let latch = endRunning(&state)
+        if !wasCalled, let before = state.ticksBefore { state.ticks = before }
+        state.ticksBefore = nil
+        if wasCalled { endTicks() }
+        if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
+        if latch == nil, !state.isCancelled { return nil }
+        let isCancelled = state.isCancelled
+        return Callback { [self] in
+            latch?.open()
+            if isCancelled { finishCancelling() }
+        }
+    }
+
+    /// Where the policy has the handler's return decide about the next deadline.
+    private func endTicks() {
+        if state.policy == .delay || state.policy == .mergeToGrid {
+            state.repetition.end(&state.ticks, now_ns: now_ns(state))
+        }
+    }
+
+    /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
+    private func settleUnlessPutBack(_ engine: inout EngineState) {
+        guard let timer = state.timer, !engine.schedule.isUntouchedSinceCall(timer) else { return }
+        _ = settle(&state, &engine)
+    }
+
+    /// The handler has returned, or is not called after all.
+    private func endRunning(_ state: inout State) -> Latch? {
+        state.running = nil
+        state.data = 0
+        state.isSubmitted = false
+        if !state.isCancelled { state.isInFlight = false }
+        return state.whileRunning.release()
+    }
+
+    /// On the target: counts the ticks that have come, and calls the handler if there are any.
+    func deliver() {
+        let event = withLock { state -> Callback? in
+            if state.isCancelled || state.hasEnded || state.suspensions > 0 { return nil }
+            return Self.takeCall(now_ns(state), &state)
+        }
+        event?.run()
+        let (latch, isCancelled, next) = withLock { state, engine in
+            if event != nil { endTicks() }
+            let latch = endRunning(&state)
+            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
+        }
+        if next.mustWake { core.wake() }
+        next.1?.run()
+        latch?.open()
+        if isCancelled { finishCancelling() }
+    }
+
+    /// None if the source was scheduled anew while the call was on its way.
+    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
+        let deadline_ns = state.ticks.deadline_ns
+        guard let ticks = takeTicks(now_ns, &state) else { return nil }
+        state.isInFlight = true
+        state.data = ticks
+        state.running = pthread_self()
+        guard let account = state.account, let event = state.handlers.event else { return state.handlers.event }
+        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks)
+    }
+
+    /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
+    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
+        else {
+            return nil
+        }
+        return UInt(missed).addingReportingOverflow(1).partialValue
+    }
+
+    /// The engine's thread is not there any more, or this is its last deed.
+    package func engineHasEnded() {
+        let (mustFinish, left) = withLock { state -> (Bool, Left) in
+            // What was cancelled is finished on its queue, if it has one.
+            if state.isCancelled { return (state.target == nil, Left()) }
+            state.hasEnded = true
+            return (false, Self.letGo(&state))
+        }
+        if mustFinish { finishCancelling() }
+        left.alarm?.end()
+    }
+
+    /// The deadline has come on the clock of the alarm, or was moved since.
+    func hasRung(_ alarm: SourceAlarm) {
+        let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
+            guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
+            if state.handlers.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
+            // The call has the alarm set again when it ends.
+            let now_ns = core.time.now_ns
+            return (engine.setOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
+        }
+        if mustWake { core.wake() }
+        submit?.run()
+    }
+
+    /// Before the first call of the event handler, unless the source was cancelled first.
+    func callRegistration() {
+        let registration = withLock { state -> Callback? in
+            if state.isCancelled || state.hasEnded { return nil }
+            state.running = pthread_self()
+            return state.handlers.registration.take()
+        }
+        registration?.run()
+        let (latch, isCancelled, next) = withLock { state, engine in
+            let latch = endRunning(&state)
+            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
+        }
+        if next.mustWake { core.wake() }
+        next.1?.run()
+        latch?.open()
+        if isCancelled { finishCancelling() }
+    }
+
+    /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
+    func finishCancelling() {
+        let left = withLock { state in
+            state.running = pthread_self()
+            return Self.letGo(&state)
+        }
+        left.handlers.cancel?.run()
+        left.timer.map { _ = core.cancel($0) }
+        left.alarm?.end()
+        withExtendedLifetime(left) {}
+        let latch = withLock { state in
+            state.running = nil
+            return state.whileRunning.release()
+        }
+        latch?.open()
+    }
+
+    /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
+    func onTarget(_ block: @escaping @Sendable () -> Void) {
+        if let target = withLock(\.target) {
+            target(block)
+        } else if !core.runSoon(block) {
+            block()
+        }
+    }
+}

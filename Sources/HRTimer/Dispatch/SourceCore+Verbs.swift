@@ -1,0 +1,114 @@
+import Glibc
+import HRTimerCore
+import Synchronization
+
+// What users do. Any thread.
+extension SourceCore {
+    /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
+    @inline(never)
+    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Repetition, _ leeway: Duration) {
+        var alarm = Instant.clock == core.time.clock ? nil : SourceAlarm(self, core.time.on(Instant.clock))
+        let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
+        let deadline_ns = max(deadline.nanoseconds, now_ns)
+        let leeway_ns = leeway.nanosecondsRoundedUp
+        update { state in
+            state.ticks = TickCount(deadline_ns: deadline_ns)
+            state.ticksBefore = nil
+            state.repetition = repetition.with(state.policy)
+            state.leeway_ns = capped(leeway_ns, repetition)
+            swap(&alarm, &state.alarm)
+        }
+        alarm?.end()
+    }
+
+    /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
+    /// False if it is not so.
+    @inline(__always)
+    package func postpone(to deadline_ns: Int64) -> Bool {
+        let before_ns = movable_ns.load(ordering: .relaxed)
+        // No deadline is as late as `closed`.
+        guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }
+        // Relaxed: nothing else is told by it.
+        return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
+    }
+
+    /// With the lock held: from now on the state has the deadline that holds.
+    @inline(__always)
+    func close() {
+        if movable_ns.load(ordering: .relaxed) == Self.closed { return }
+        state.ticks.deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
+    }
+
+    package func activate() {
+        let registration = begin { state in
+            if state.isActive { return false }
+            state.isActive = true
+            return true
+        }
+        if registration { onTarget { [self] in callRegistration() } }
+    }
+
+    package func resume() {
+        let registration = begin { state in
+            if state.suspensions > 0 {
+                state.suspensions -= 1
+                return state.suspensions == 0
+            }
+            if state.isActive { return false }
+            state.isActive = true
+            return true
+        }
+        if registration { onTarget { [self] in callRegistration() } }
+    }
+
+    /// True if it has become active, and its registration handler is to be called before anything else.
+    private func begin(_ change: (inout State) -> Bool) -> Bool {
+        var isToRegister = false
+        updateFlags { state in
+            let wasActive = state.isActive
+            guard change(&state) else { return false }
+            isToRegister =
+                !wasActive && state.isActive && state.handlers.registration != nil && !state.isInFlight
+                && !state.isCancelled
+            if isToRegister { state.isInFlight = true }
+            return true
+        }
+        return isToRegister
+    }
+
+    package func suspend() {
+        updateFlags { state in
+            if state.suspensions < .max { state.suspensions += 1 }
+            return state.suspensions == 1
+        }
+    }
+
+    package func cancel() {
+        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
+            if state.isCancelled { return (false, false, false) }
+            state.isCancelled = true
+            let mustWake = settle(&state, &engine)
+            // A call on its way finishes the cancelling when it ends.
+            defer { state.isInFlight = true }
+            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
+        }
+        if mustWake { core.wake() }
+        guard mustFinish else { return }
+        if hasCancelHandler {
+            onTarget { [self] in finishCancelling() }
+        } else {
+            // Nothing to call where handlers belong: freed at once.
+            finishCancelling()
+        }
+    }
+
+    package func waitUntilNotRunning() {
+        // In a child of fork(2) nobody runs it, whatever the state says.
+        while let latch = withLock({ state -> Latch? in
+            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
+            return state.whileRunning.join()
+        }) {
+            latch.wait()
+        }
+    }
+}

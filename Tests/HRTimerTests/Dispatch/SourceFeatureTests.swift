@@ -1,0 +1,270 @@
+import Dispatch
+import Glibc
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What a source can beside the verbs: spellings, clocks, policies, statistics, strictness. On frozen time.
+@Suite struct SourceFeatureTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let source: TimerSource
+    let calls = Recorder<UInt>()
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        source = TimerSource(engine: engine)
+        source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
+    }
+
+    @Test("Deadlines, intervals and leeways are taken in every spelling of GCD, and in ours without a type's name")
+    func spellings() {
+        source.schedule(deadline: .distantFuture)
+        source.schedule(deadline: .now)
+        source.schedule(deadline: .now, repeating: .seconds(1), leeway: .milliseconds(1))
+        source.schedule(deadline: .now())
+        source.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(1))
+        source.schedule(deadline: .now() + 1, repeating: 0.5)
+        source.schedule(deadline: .now(), repeating: .never)
+        source.schedule(wallDeadline: .now() + 1)
+        source.schedule(wallDeadline: .now(), repeating: 1)
+        source.schedule(wallDeadline: .distantFuture, repeating: .seconds(1), leeway: .seconds(1))
+        source.schedule(after: .seconds(1), repeating: .seconds(2))
+        source.schedule(deadline: WallInstant.now)
+        source.schedule(deadline: BootTimeInstant.distantFuture)
+        source.activate()
+        #expect(calls.count == 0)
+    }
+
+    @Test(
+        "An interval in seconds that is infinite or no number fires once, where GCD traps",
+        arguments: [Double.infinity, -.infinity, .nan]
+    )
+    func oddSeconds(_ seconds: Double) {
+        source.schedule(deadline: DispatchTime(uptimeNanoseconds: 0), repeating: seconds)
+        source.activate()
+        time.advance(by: .seconds(1_000_000))
+        #expect(calls.all == [1])
+    }
+
+    @Test("DispatchTime of zero nanoseconds means now, with the grid from there on")
+    func zeroIsNow() {
+        time.advance(by: .seconds(100))
+        source.schedule(deadline: DispatchTime(uptimeNanoseconds: 0), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .milliseconds(2500))
+        #expect(calls.all == [1, 1, 1])
+    }
+
+    @Test("A wall time of Dispatch is the same instant of ours, its distant future never")
+    func wallTimes() {
+        let timespec = timespec(tv_sec: 1_700_000_000, tv_nsec: 123)
+        #expect(WallInstant(DispatchWallTime(timespec: timespec)).nanoseconds == 1_700_000_000_000_000_123)
+        #expect(WallInstant(.distantFuture as DispatchWallTime) == .distantFuture)
+        let early = WallInstant.now
+        #expect(early <= WallInstant(DispatchWallTime.now()))
+        #expect(WallInstant(DispatchWallTime.now()) <= .now)
+    }
+
+    @Test("On the time of day a source follows a step of the clock, with what it passed in `data`")
+    func wallStep() {
+        source.schedule(deadline: time.wallNow.advanced(by: .seconds(10)), repeating: .seconds(10))
+        source.activate()
+        time.advance(by: .seconds(9))
+        #expect(calls.count == 0)
+        time.setWall(to: time.wallNow.advanced(by: .seconds(22)))
+        time.advance(by: .zero)
+        #expect(calls.all == [3])
+        time.setWall(to: time.wallNow.advanced(by: .seconds(-5)))
+        time.advance(by: .seconds(13))
+        #expect(calls.all == [3])
+        time.advance(by: .seconds(1))
+        #expect(calls.all == [3, 1])
+        #expect(source.nextDeadline == nil)
+    }
+
+    @Test("Scheduled by the engine's own clock again, a source forgets the other one")
+    func backToMonotonic() {
+        source.schedule(deadline: time.wallNow.advanced(by: .seconds(10)))
+        source.activate()
+        source.schedule(deadline: time.now.advanced(by: .seconds(20)))
+        time.advance(by: .seconds(15))
+        #expect(calls.count == 0)
+        #expect(source.nextDeadline == time.now.advanced(by: .seconds(5)))
+        time.advance(by: .seconds(5))
+        #expect(calls.all == [1])
+        #expect(source.nextDeadline == nil)
+    }
+
+    @Test("Suspended, resumed and cancelled on the time of day as elsewhere")
+    func wallVerbs() {
+        source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .milliseconds(3500))
+        source.suspend()
+        #expect(time.nextDeadline == .distantFuture)
+        time.advance(by: .seconds(3))
+        source.resume()
+        time.advance(by: .zero)
+        time.advance(by: .seconds(3))
+        #expect(calls.all == [1, 1, 1, 3, 1, 1, 1])
+        source.cancel()
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 7)
+        #expect(time.nextDeadline == .distantFuture)
+    }
+
+    @Test(
+        "A policy for missed ticks is the source's own",
+        arguments: zip(
+            MissedTickPolicy.allCases,
+            [[1, 3, 1], [1, 3, 1], [1, 1, 1, 1, 1], [1, 4], [1, 1, 1]] as [[UInt]]
+        )
+    )
+    func policies(_ policy: MissedTickPolicy, _ expected: [UInt]) {
+        source.missedTickPolicy = policy
+        #expect(source.missedTickPolicy == policy)
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .milliseconds(1500))
+        source.suspend()
+        time.advance(by: .seconds(3))
+        source.resume()
+        time.advance(by: .zero)
+        time.advance(by: .milliseconds(policy == .delay ? 1000 : 500))
+        #expect(calls.all == expected)
+    }
+
+    @Test("A registration handler is called once, when the source becomes active and before the first event")
+    func registration() {
+        let order = Recorder<String>()
+        source.setEventHandler { order.append("event") }
+        source.setRegistrationHandler { order.append("registered") }
+        source.schedule(deadline: time.now, repeating: .seconds(2))
+        time.advance(by: .seconds(1))
+        #expect(order.count == 0)
+        source.activate()
+        source.suspend()
+        source.resume()
+        time.advance(by: .zero)
+        #expect(order.all == ["registered", "event"])
+        time.advance(by: .seconds(1))
+        #expect(order.all == ["registered", "event", "event"])
+    }
+
+    @Test("A source that is cancelled first calls no registration handler, but its cancel handler")
+    func cancelledBeforeRegistration() {
+        let order = Recorder<String>()
+        source.setRegistrationHandler { order.append("registered") }
+        source.setCancelHandler { order.append("cancelled") }
+        source.activate()
+        source.cancel()
+        time.advance(by: .seconds(1))
+        #expect(order.all == ["cancelled"])
+    }
+
+    @Test("Statistics are kept when they were asked for: calls, missed ticks, and how late each call was")
+    func statistics() {
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .seconds(1))
+        #expect(source.statistics == nil)
+        source.recordStatistics()
+        source.suspend()
+        time.advance(by: .milliseconds(2500))
+        source.resume()
+        time.advance(by: .zero)
+        time.advance(by: .milliseconds(500))
+        let statistics = source.statistics
+        #expect(statistics?.fires == 2)
+        #expect(statistics?.missedTicks == 1)
+        #expect(statistics?.lateness.count == 2)
+        #expect(statistics?.lateness.min == .zero)
+        #expect((statistics?.lateness.max ?? .zero) >= .milliseconds(1480))
+    }
+
+    @Test("Leeway is shared on a coalesced engine, not by a strict source", arguments: [false, true])
+    func strictness(isStrict: Bool) throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let sources = (0..<10).map { index in
+            let source = isStrict ? TimerSource(flags: .strict, engine: engine) : TimerSource(engine: engine)
+            source.setEventHandler { [calls] in calls.append(UInt(index)) }
+            source.schedule(deadline: time.now.advanced(by: .milliseconds(100 + index)), leeway: .milliseconds(20))
+            source.activate()
+            return source
+        }
+        time.advance(by: .milliseconds(150))
+        #expect(calls.count == 10)
+        #expect(engine.statistics.wakeupsSaved == (isStrict ? 0 : 9))
+        sources.forEach { $0.cancel() }
+    }
+
+    @Test("Work given to a queue comes at its deadline, and one that is cancelled is freed at once")
+    func workOnQueue() {
+        let queue = DispatchQueue(label: "work")
+        let canaries = Canaries()
+        engine.schedule(after: .seconds(1), on: queue) { [calls] in calls.append(1) }
+        let token = engine.schedule(at: time.now.advanced(by: .seconds(2)), on: queue) { [canary = canaries.make()] in
+            withExtendedLifetime(canary) {}
+        }
+        #expect(canaries.count == 1)
+        #expect(engine.cancel(token))
+        #expect(canaries.count == 0)
+        #expect(engine.liveTimers == 2)
+        time.advance(by: .seconds(3))
+        queue.sync {}
+        #expect(calls.all == [1])
+    }
+
+    @Test("Work items are performed until they are cancelled")
+    func workItems() {
+        let item = DispatchWorkItem { [calls] in calls.append(7) }
+        source.setEventHandler(handler: item)
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .seconds(2))
+        item.cancel()
+        time.advance(by: .seconds(2))
+        #expect(calls.all == [7, 7])
+    }
+
+    @Test("The target can be changed while a source runs: calls come where it is from the next on")
+    func targets() {
+        let queue = DispatchQueue(label: "target")
+        let key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 1)
+        let places = Recorder<Int?>()
+        source.setEventHandler { places.append(DispatchQueue.getSpecific(key: key)) }
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .seconds(1))
+        source.setTarget(queue: queue)
+        for _ in 0..<2 {
+            time.advance(by: .seconds(1))
+            queue.sync {}
+        }
+        source.setTarget(queue: nil)
+        time.advance(by: .seconds(1))
+        #expect(places.all == [nil, 1, 1, nil])
+    }
+
+    @Test("A source of a loop fires in that loop's passes, in the modes it was made for")
+    func onLoop() {
+        let loop = TimerLoop(time: time.base)
+        let source = TimerSource(engine: engine, loop: loop, modes: [.init("special")])
+        source.setEventHandler { [calls] in calls.append(5) }
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)))
+        source.activate()
+        time.advance(by: .seconds(1))
+        #expect(calls.count == 0)
+        Self.run(loop, .default)
+        #expect(calls.count == 0)
+        Self.run(loop, .init("special"))
+        #expect(calls.all == [5])
+    }
+
+    private static func run(_ loop: TimerLoop, _ mode: TimerLoop.Mode) {
+        _ = loop.run(mode: mode, before: loop.now)
+    }
+}
