@@ -6,10 +6,13 @@ import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
 @Suite struct TwinsTests {
-    @Test("The same file was compiled with Foundation's timers and with ours", arguments: ["", "Lives"])
-    func twins(_ name: String) throws {
+    @Test(
+        "The same file was compiled with Foundation's or Dispatch's timers and with ours",
+        arguments: [("", "Foundation"), ("Lives", "Foundation"), ("Sources", "Dispatch")]
+    )
+    func twins(_ name: String, _ peer: String) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        let texts = try ["\(name)WithFoundation.swift", "\(name)WithHRTimer.swift"].map { name in
+        let texts = try ["\(name)With\(peer).swift", "\(name)WithHRTimer.swift"].map { name in
             try String(contentsOf: folder.appending(path: name), encoding: .utf8)
                 .split(separator: "\n", omittingEmptySubsequences: false)
                 .filter { !$0.hasPrefix("import ") }

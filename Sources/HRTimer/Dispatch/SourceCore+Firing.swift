@@ -25,7 +25,8 @@ extension SourceCore: StagedHandler {
     /// for that alone. Not on virtual time, where everything comes when the clock is moved.
     @inline(__always)
     func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, Callback?) {
-        if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state), state.timer != nil,
+        if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
+            state.timer != nil,
             !engine.isShutDown
         {
             state.isInFlight = true
@@ -232,7 +233,7 @@ extension SourceCore: StagedHandler {
     /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
     func onTarget(_ block: @escaping @Sendable () -> Void) {
         if let target = withLock(\.target) {
-            target(block)
+            target.submit(block)
         } else if !core.runSoon(block) {
             block()
         }

@@ -1,4 +1,6 @@
+package import Dispatch
 import Glibc
+import HRTimerCore
 import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
@@ -23,8 +25,21 @@ package final class SourceCore: @unchecked Sendable {
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
-    /// Runs a block where the handlers belong.
-    package typealias Target = @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Where the handlers belong, if not on the engine's thread.
+    package struct Target: Sendable {
+        /// Nil if it is none.
+        package var queue: DispatchQueue?
+        /// Has a block run there.
+        package let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+        package init(
+            queue: DispatchQueue? = nil,
+            _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        ) {
+            self.queue = queue
+            self.submit = submit
+        }
+    }
 
     /// Keeps the engine running.
     private let engine: TimerEngine
@@ -127,17 +142,21 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
-    private func submission(_ target: @escaping Target) -> Callback {
-        Callback { [self] in target { [self] in deliver() } }
+    private func submission(_ target: Target) -> Callback {
+        Callback { [self] in target.submit { [self] in deliver() } }
     }
 
     /// From the next call on. Nil for the engine's thread.
     package func setTarget(_ target: Target?) {
+        changeTarget { _ in target }
+    }
+
+    package func changeTarget(_ change: (Target?) -> Target?) {
         let old = withLock { state in
             let old = (state.target, state.handlers.submit)
             if !state.isCancelled, !state.hasEnded {
-                state.target = target
-                state.handlers.submit = target.map(submission)
+                state.target = change(state.target)
+                state.handlers.submit = state.target.map(submission)
             }
             return old
         }

@@ -25,7 +25,9 @@ extension TimerSource {
     ) -> SourceCore.Target {
         // The flags are not Sendable in Dispatch's types, the number that they are is.
         let flags = flags.rawValue
-        return { block in queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block) }
+        return .init(queue: queue) { block in
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block)
+        }
     }
 
     /// Has the handlers run on `queue` from the next call on, or on the engine's thread; GCD allows it before activation alone. A
@@ -34,16 +36,35 @@ extension TimerSource {
         core.setTarget(queue.map { Self.target($0) })
     }
 
-    /// The spelling of GCD. The quality of service and the flags, a barrier's for one, are those of the submission to `queue`, the
-    /// target from now on.
+    /// The spelling of GCD. From the next call on, handlers are submitted to the source's queue with that quality of service and
+    /// those flags, a barrier's for one; on the engine's thread they mean nothing.
     public func setEventHandler(
-        qos: DispatchQoS,
+        qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
-        queue: DispatchQueue,
         handler: (@Sendable () -> Void)?
     ) {
-        core.setTarget(Self.target(queue, qos, flags))
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setEventHandler(handler)
+    }
+
+    /// The spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
+    public func setRegistrationHandler(
+        qos: DispatchQoS = .unspecified,
+        flags: DispatchWorkItemFlags = [],
+        handler: (@Sendable () -> Void)?
+    ) {
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
+        setRegistrationHandler(handler)
+    }
+
+    /// The spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
+    public func setCancelHandler(
+        qos: DispatchQoS = .unspecified,
+        flags: DispatchWorkItemFlags = [],
+        handler: (@Sendable () -> Void)?
+    ) {
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
+        setCancelHandler(handler)
     }
 
     /// Performs the work item at each fire, as long as that is not cancelled.

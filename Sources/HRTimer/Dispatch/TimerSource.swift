@@ -35,7 +35,7 @@ public final class TimerSource: Sendable {
         modes: [TimerLoop.Mode] = [.common],
         isStrict: Bool = false
     ) {
-        self.init(engine: engine, target: { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
+        self.init(engine: engine, target: .init { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
     }
 
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func makeSource(onQueue: Bool = false) -> TimerSource {
-        let target: SourceCore.Target = { [blocks] block in blocks.append(Block(run: block)) }
+        let target = SourceCore.Target { [blocks] block in blocks.append(Block(run: block)) }
         let source = TimerSource(engine: engine, target: onQueue ? target : nil)
         source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
         source.schedule(deadline: deadline)

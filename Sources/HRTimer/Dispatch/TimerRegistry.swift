@@ -1,0 +1,180 @@
+public import Dispatch
+import Glibc
+public import HRTimerCore
+
+/// Timed tasks by key: what programs write again and again around timers that they have to find again.
+///
+///     let tasks = TimerRegistry()
+///     let poll = try tasks.execute(name: "poll", start: .zero, interval: .seconds(5), queue: .main) { refresh() }
+///     tasks.pauseAll()     // the app goes to the background
+///     tasks.resumeAll()
+///     tasks.cancel(poll)
+///
+/// A task lives until it is cancelled, has run for the last time, or the registry goes. Names are for people, and need not differ;
+/// keys are never used again. All members may be called from any thread, and from the tasks.
+public final class TimerRegistry: Sendable {
+    /// Names one task of one registry.
+    public struct Key: Hashable, Sendable, CustomStringConvertible {
+        fileprivate let number: UInt64
+        /// What the task was called.
+        public let name: String
+
+        public var description: String { "\(name)#\(number)" }
+    }
+
+    private struct Entry: Sendable {
+        let source: TimerSource
+        var isPaused = false
+    }
+
+    private struct State: Sendable {
+        var tasks: [Key: Entry] = [:]
+        var last: UInt64 = 0
+        var isPaused = false
+    }
+
+    private let engine: TimerEngine
+    private let state = Locked(State())
+
+    /// A registry whose tasks are timed by `engine`.
+    public init(engine: TimerEngine = .shared) {
+        self.engine = engine
+    }
+
+    deinit {
+        cancelAll()
+    }
+
+    /// Runs `task` once `start` has passed, and then at each `interval` if it repeats.
+    ///
+    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; ticks that pass
+    /// while it runs or is paused become one call. The task is freed when it ends. While all are paused a new one waits too.
+    ///
+    /// Throws EINVAL with a sentence that says which argument it is and what it takes.
+    @discardableResult
+    public func execute(
+        name: String,
+        start: Duration = .zero,
+        interval: Duration = .zero,
+        repeats: Bool = true,
+        queue: DispatchQueue? = nil,
+        task: @escaping @Sendable () -> Void
+    ) throws(TimerError) -> Key {
+        try add(name, start, interval, repeats, queue) { _ in task() }
+    }
+
+    private func add(
+        _ name: String,
+        _ start: Duration,
+        _ interval: Duration,
+        _ repeats: Bool,
+        _ queue: DispatchQueue?,
+        _ task: @escaping @Sendable (Key) -> Void
+    ) throws(TimerError) -> Key {
+        try check(!name.isEmpty, "`name` takes at least one character")
+        try check(start >= .zero, "`start` takes zero or more, not \(start)")
+        try check(
+            !repeats || interval > .zero,
+            "`interval` of a task that repeats takes more than zero, not \(interval)"
+        )
+        let source = TimerSource(flags: [], engine: engine, queue: queue)
+        let key = state.withLock { state in
+            state.last += 1
+            let key = Key(number: state.last, name: name)
+            state.tasks[key] = Entry(source: source, isPaused: state.isPaused)
+            if state.isPaused { source.suspend() }
+            return key
+        }
+        source.setEventHandler { [weak self] in
+            // Before the call: its last call is its end.
+            if !repeats { self?.cancel(key) }
+            task(key)
+        }
+        source.schedule(after: start, repeating: repeats ? interval : nil)
+        source.activate()
+        return key
+    }
+
+    /// The same for a method of `target`, which the task holds.
+    @discardableResult
+    public func execute<Target: AnyObject & Sendable>(
+        name: String,
+        start: Duration = .zero,
+        interval: Duration = .zero,
+        repeats: Bool = true,
+        queue: DispatchQueue? = nil,
+        target: Target,
+        action: @escaping @Sendable (Target) -> () -> Void
+    ) throws(TimerError) -> Key {
+        try execute(name: name, start: start, interval: interval, repeats: repeats, queue: queue) { action(target)() }
+    }
+
+    /// The same for a method of `target`, which the task does not hold: it ends itself at the first call without it.
+    @discardableResult
+    public func execute<Target: AnyObject & Sendable>(
+        name: String,
+        start: Duration = .zero,
+        interval: Duration = .zero,
+        repeats: Bool = true,
+        queue: DispatchQueue? = nil,
+        weakTarget target: Target,
+        action: @escaping @Sendable (Target) -> () -> Void
+    ) throws(TimerError) -> Key {
+        try add(name, start, interval, repeats, queue) { [weak self, weak target] key in
+            if let target { action(target)() } else { self?.cancel(key) }
+        }
+    }
+
+    private func check(_ holds: Bool, _ rule: @autoclosure () -> String) throws(TimerError) {
+        if !holds { throw TimerError(operation: "execute a task: \(rule())", errorNumber: EINVAL) }
+    }
+
+    /// Ends a task: no call begins on its queue, or on the engine's thread, after this returned there. False if it had ended.
+    @discardableResult
+    public func cancel(_ key: Key) -> Bool {
+        let task = state.withLock { $0.tasks.removeValue(forKey: key) }
+        task?.source.cancel()
+        return task != nil
+    }
+
+    /// Ends every task.
+    public func cancelAll() {
+        let tasks = state.withLock { state in
+            defer { state.tasks = [:] }
+            return state.tasks
+        }
+        for task in tasks.values { task.source.cancel() }
+    }
+
+    /// Whether the task is live: not cancelled, and not begun for the last time. Also while it is paused.
+    public func isRunning(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
+
+    /// How many tasks are live.
+    public var count: Int { state.withLock { $0.tasks.count } }
+
+    /// The keys of live tasks with that name, in the order they were begun.
+    public func keys(named name: String) -> [Key] {
+        state.withLock { state in state.tasks.keys.filter { $0.name == name } }.sorted { $0.number < $1.number }
+    }
+
+    /// Holds all calls back, those of tasks begun from now on too: for an app that is left. Idempotent.
+    public func pauseAll() {
+        pause(true)
+    }
+
+    /// Lets them come again. What passed meanwhile becomes one call of each task. Idempotent.
+    public func resumeAll() {
+        pause(false)
+    }
+
+    private func pause(_ isPaused: Bool) {
+        // With the lock held, so that two threads leave every source as the later of them wants it. No handler is called by it.
+        state.withLock { state in
+            state.isPaused = isPaused
+            for (key, task) in state.tasks where task.isPaused != isPaused {
+                if isPaused { task.source.suspend() } else { task.source.resume() }
+                state.tasks[key]?.isPaused = isPaused
+            }
+        }
+    }
+}

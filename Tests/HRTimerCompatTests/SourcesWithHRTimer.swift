@@ -1,0 +1,88 @@
+import Dispatch
+import Testing
+
+import enum HRTimerCompat.DispatchSource
+import typealias HRTimerCompat.DispatchSourceTimer
+import class HRTimerCompat.TimerSource
+
+/// Uses timer sources as a program written for GCD does. This file and its twin differ in their imports alone.
+@Suite(.serialized) private struct DispatchStyleTests {
+    private let queue = DispatchQueue(label: "sources")
+
+    @Test("A repeating source counts, ends itself, and calls its cancel handler")
+    func poller() {
+        let log = Recorder<String>()
+        let done = DispatchSemaphore(value: 0)
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + .milliseconds(5), repeating: .milliseconds(5), leeway: .nanoseconds(0))
+        timer.setEventHandler {
+            log.append(timer.data >= 1 ? "poll" : "nothing to poll")
+            if log.count == 3 { timer.cancel() }
+        }
+        timer.setCancelHandler {
+            log.append("cancelled")
+            done.signal()
+        }
+        timer.resume()
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        #expect(log.all == ["poll", "poll", "poll", "cancelled"])
+        #expect(timer.isCancelled)
+    }
+
+    @Test("A countdown by seconds in a double; registered before its first event")
+    func countdown() {
+        let log = Recorder<String>()
+        let done = DispatchSemaphore(value: 0)
+        let timer: DispatchSourceTimer = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
+        timer.schedule(deadline: .now(), repeating: 0.002)
+        var left = 3
+        timer.setRegistrationHandler { log.append("registered") }
+        timer.setEventHandler(
+            handler: DispatchWorkItem {
+                log.append("\(left)")
+                left -= 1
+                if left == 0 {
+                    timer.cancel()
+                    done.signal()
+                }
+            }
+        )
+        timer.activate()
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        #expect(log.all == ["registered", "3", "2", "1"])
+    }
+
+    @Test("Suspended a source is silent, resumed it tells in one call what passed")
+    func suspended() {
+        let counts = Recorder<UInt>()
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.setEventHandler(qos: .userInitiated, flags: [], handler: { counts.append(timer.data) })
+        timer.schedule(wallDeadline: .now(), repeating: .milliseconds(10))
+        timer.suspend()
+        timer.activate()
+        let silence = DispatchSemaphore(value: 0)
+        queue.asyncAfter(deadline: .now() + 0.05) { silence.signal() }
+        silence.wait()
+        #expect(counts.count == 0)
+        timer.resume()
+        while counts.count == 0 { queue.sync {} }
+        timer.cancel()
+        queue.sync {}
+        #expect(counts.all.first! >= 5)
+    }
+
+    @Test("A source that has fired is scheduled again; one for the distant future never fires")
+    func again() {
+        let fired = DispatchSemaphore(value: 0)
+        let timer = DispatchSource.makeTimerSource(flags: [], queue: queue)
+        timer.setEventHandler { fired.signal() }
+        timer.schedule(deadline: .now())
+        timer.activate()
+        #expect(fired.wait(timeout: .now() + 30) == .success)
+        timer.schedule(deadline: .now() + .milliseconds(1))
+        #expect(fired.wait(timeout: .now() + 30) == .success)
+        timer.schedule(deadline: .distantFuture, repeating: .seconds(1))
+        #expect(fired.wait(timeout: .now() + 0.02) == .timedOut)
+        timer.cancel()
+    }
+}

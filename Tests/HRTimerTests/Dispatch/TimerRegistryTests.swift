@@ -1,0 +1,170 @@
+import Dispatch
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Named tasks, on frozen time.
+@Suite struct TimerRegistryTests {
+    let time = ManualTime()
+    let registry: TimerRegistry
+    let calls = Recorder<String>()
+
+    init() throws {
+        registry = TimerRegistry(engine: try TimerEngine(.init(time: time.base)))
+    }
+
+    @Test("A task starts after its delay, repeats, and ends when it is cancelled; its key is stale then")
+    func repeating() throws {
+        let key = try registry.execute(name: "a", start: .seconds(2), interval: .seconds(1)) { [calls] in
+            calls.append("a")
+        }
+        #expect(registry.isRunning(key))
+        #expect(registry.count == 1)
+        time.advance(by: .seconds(4))
+        #expect(calls.count == 3)
+        #expect(registry.cancel(key))
+        #expect(!registry.cancel(key))
+        #expect(!registry.isRunning(key))
+        time.advance(by: .seconds(4))
+        #expect(calls.count == 3)
+    }
+
+    @Test("A task that does not repeat runs once, and has ended when it runs")
+    func once() throws {
+        let canaries = Canaries()
+        let key = try registry.execute(name: "once", start: .seconds(1), repeats: false) {
+            [calls, registry, canary = canaries.make()] in
+            withExtendedLifetime(canary) {}
+            calls.append("\(registry.count)")
+        }
+        time.advance(by: .seconds(3))
+        #expect(calls.all == ["0"])
+        #expect(!registry.isRunning(key))
+        #expect(canaries.count == 0)
+    }
+
+    @Test("Keys are never used again, and equal names are different tasks")
+    func keys() throws {
+        var seen: Set<TimerRegistry.Key> = []
+        for _ in 0..<100 {
+            let key = try registry.execute(name: "same", interval: .seconds(1)) {}
+            #expect(seen.insert(key).inserted)
+            registry.cancel(key)
+        }
+        let two = try (0..<2).map { _ in try registry.execute(name: "same", interval: .seconds(1)) {} }
+        #expect(registry.keys(named: "same") == two)
+        #expect(registry.keys(named: "other").isEmpty)
+    }
+
+    @Test("Wrong arguments throw, with the argument's name and what it takes")
+    func wrongArguments() {
+        func message(_ body: () throws -> Void) -> String {
+            do {
+                try body()
+                return "nothing"
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(
+            message { try registry.execute(name: "", interval: .seconds(1)) {} }.contains(
+                "`name` takes at least one character"
+            )
+        )
+        #expect(
+            message { try registry.execute(name: "a", start: .seconds(-1), interval: .seconds(1)) {} }.contains(
+                "`start` takes zero or more, not -1.0 seconds"
+            )
+        )
+        #expect(
+            message { try registry.execute(name: "a", interval: .zero) {} }.contains(
+                "`interval` of a task that repeats takes more than zero"
+            )
+        )
+        #expect(registry.count == 0)
+    }
+
+    @Test("Paused, no task runs, not even one begun meanwhile; resumed, each makes one call for all it missed")
+    func pausing() throws {
+        try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
+        registry.pauseAll()
+        registry.pauseAll()
+        try registry.execute(name: "b", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("b") }
+        time.advance(by: .milliseconds(3500))
+        #expect(calls.count == 0)
+        registry.resumeAll()
+        registry.resumeAll()
+        time.advance(by: .zero)
+        #expect(calls.all == ["a", "b"] || calls.all == ["b", "a"])
+        time.advance(by: .milliseconds(500))
+        #expect(calls.count == 4)
+    }
+
+    @Test("The registry takes its tasks with it, and frees what they captured")
+    func lifetime() throws {
+        let canaries = Canaries()
+        do {
+            let own = TimerRegistry(engine: try TimerEngine(.init(time: time.base)))
+            for _ in 0..<40 {
+                try own.execute(name: "a", interval: .seconds(1)) { [canary = canaries.make()] in
+                    withExtendedLifetime(canary) {}
+                }
+            }
+            #expect(canaries.count == 40)
+        }
+        #expect(canaries.count == 0)
+    }
+
+    private final class Target: Sendable {
+        let calls: Recorder<String>
+        init(_ calls: Recorder<String>) { self.calls = calls }
+        func tick() { calls.append("tick") }
+    }
+
+    @Test("A weak target ends its task when it is gone, a strong one is held as long as the task lives")
+    func targets() throws {
+        weak var strong: Target?
+        let strongKey: TimerRegistry.Key
+        do {
+            let held = Target(calls)
+            let dropped = Target(calls)
+            strong = held
+            strongKey = try registry.execute(
+                name: "s",
+                start: .seconds(1),
+                interval: .seconds(1),
+                target: held,
+                action: Target.tick
+            )
+            try registry.execute(
+                name: "w",
+                start: .seconds(1),
+                interval: .seconds(1),
+                weakTarget: dropped,
+                action: Target.tick
+            )
+            time.advance(by: .seconds(1))
+            #expect(calls.count == 2)
+        }
+        time.advance(by: .seconds(1))
+        #expect(calls.count == 3)
+        #expect(registry.count == 1)
+        #expect(strong != nil)
+        registry.cancel(strongKey)
+        #expect(strong == nil)
+    }
+
+    @Test("Tasks run on their queue")
+    func queue() throws {
+        let queue = DispatchQueue(label: "tasks")
+        let key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 1)
+        try registry.execute(name: "q", interval: .seconds(1), queue: queue) { [calls] in
+            calls.append("\(DispatchQueue.getSpecific(key: key) ?? 0)")
+        }
+        time.advance(by: .seconds(1))
+        queue.sync {}
+        #expect(calls.all.first == "1")
+    }
+}
