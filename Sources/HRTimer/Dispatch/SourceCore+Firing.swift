@@ -24,7 +24,7 @@ extension SourceCore: StagedHandler {
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
     /// for that alone. Not on virtual time, where everything comes when the clock is moved.
     @inline(__always)
-    func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, Callback?) {
+    func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, submit: Callback?) {
         if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
             state.timer != nil,
             !engine.isShutDown
@@ -134,18 +134,29 @@ extension SourceCore: StagedHandler {
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     func deliver() {
-        let event = withLock { state -> Callback? in
-            if state.isCancelled || state.hasEnded || state.suspensions > 0 { return nil }
-            return Self.takeCall(now_ns(state), &state)
+        callHere(isEvent: true) { state in
+            state.suspensions > 0 ? nil : Self.takeCall(now_ns(state), &state)
         }
-        event?.run()
+    }
+
+    /// Before the first call of the event handler, unless the source was cancelled first.
+    func callRegistration() {
+        callHere(isEvent: false) { state in
+            state.running = pthread_self()
+            return state.handlers.registration.take()
+        }
+    }
+
+    private func callHere(isEvent: Bool, _ take: (inout State) -> Callback?) {
+        let callback = withLock { state in state.isCancelled || state.hasEnded ? nil : take(&state) }
+        callback?.run()
         let (latch, isCancelled, next) = withLock { state, engine in
-            if event != nil { endTicks() }
+            if isEvent, callback != nil { endTicks() }
             let latch = endRunning(&state)
             return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
         }
         if next.mustWake { core.wake() }
-        next.1?.run()
+        next.submit?.run()
         latch?.open()
         if isCancelled { finishCancelling() }
     }
@@ -193,24 +204,6 @@ extension SourceCore: StagedHandler {
         }
         if mustWake { core.wake() }
         submit?.run()
-    }
-
-    /// Before the first call of the event handler, unless the source was cancelled first.
-    func callRegistration() {
-        let registration = withLock { state -> Callback? in
-            if state.isCancelled || state.hasEnded { return nil }
-            state.running = pthread_self()
-            return state.handlers.registration.take()
-        }
-        registration?.run()
-        let (latch, isCancelled, next) = withLock { state, engine in
-            let latch = endRunning(&state)
-            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
-        }
-        if next.mustWake { core.wake() }
-        next.1?.run()
-        latch?.open()
-        if isCancelled { finishCancelling() }
     }
 
     /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.

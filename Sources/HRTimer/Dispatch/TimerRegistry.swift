@@ -19,6 +19,7 @@ public final class TimerRegistry: Sendable {
         /// What the task was called.
         public let name: String
 
+        /// The name, and a number that no other task has.
         public var description: String { "\(name)#\(number)" }
     }
 
