@@ -146,6 +146,6 @@ private enum RealRun {
 }
 
 /// For the test's own thread.
-private func pause(_ duration: Duration) {
+func pause(_ duration: Duration) {
     hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.advanced(by: duration).nanoseconds)
 }

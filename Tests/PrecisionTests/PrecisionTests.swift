@@ -49,6 +49,63 @@ import Testing
         #expect(latenesses.all.min()! < .microseconds(100))
     }
 
+    @Test("On a queue a precise source's handler is never early, and its best call is less than 5 µs late")
+    func preciseOnQueue() throws {
+        let engine = try TimerEngine(.init(precision: .precise))
+        let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
+        let latenesses = Recorder<Duration>()
+        let done = DispatchSemaphore(value: 0)
+        let start = MonotonicInstant.now.advanced(by: .milliseconds(1))
+        let tick = Recorder<UInt>()
+        source.setEventHandler { [weak source] in
+            let now = MonotonicInstant.now
+            tick.append(source?.data ?? 0)
+            let ticks = tick.all.reduce(0, +)
+            latenesses.append(start.advanced(by: .milliseconds(1) * Int(ticks - 1)).duration(to: now))
+            if latenesses.count == 500 { done.signal() }
+        }
+        source.schedule(deadline: start, repeating: .milliseconds(1))
+        source.activate()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        source.cancelAndWait()
+        #expect(latenesses.all.allSatisfy { $0 >= .zero })
+        #expect(latenesses.all.min()! < .microseconds(5))
+    }
+
+    @Test(
+        "Submitted before its deadline, a call is not made once its source is moved, suspended or cancelled meanwhile"
+    )
+    func calledOffOnQueue() throws {
+        let engine = try TimerEngine(.init(precision: .precise))
+        let queue = DispatchQueue(label: "precise")
+        for round in 0..<300 {
+            let source = TimerSource(engine: engine, queue: queue)
+            let calls = Recorder<MonotonicInstant>()
+            source.setEventHandler { calls.append(.now) }
+            let deadline = MonotonicInstant.now.advanced(by: .microseconds(300))
+            source.schedule(deadline: deadline)
+            source.activate()
+            pause(.microseconds(180 + round % 100))
+            let later = deadline.advanced(by: .microseconds(500))
+            let hasFired = MonotonicInstant.now >= deadline
+            switch round % 3 {
+            case 0: source.schedule(deadline: later)
+            case 1: source.suspend()
+            default: source.cancelAndWait()
+            }
+            if hasFired { continue }
+            pause(.milliseconds(1))
+            queue.sync {}
+            if round % 3 == 0 {
+                #expect(calls.all.allSatisfy { $0 >= deadline })
+            } else {
+                // It may have begun between the look at the clock and the verb.
+                #expect(calls.all.allSatisfy { $0 >= deadline && $0 < later })
+            }
+            source.cancelAndWait()
+        }
+    }
+
     @Test("A sleep on the clock is never short, and its best one is less than 200 µs long of the mark")
     func sleep() async throws {
         let clock = MonotonicClock()

@@ -1,4 +1,5 @@
 import CBench
+import Dispatch
 import Glibc
 import HRTimer
 
@@ -10,6 +11,15 @@ extension Subject {
         },
         Subject("hrtimer.source.precise", "the same; sleeps until a margin before the deadline and spins the rest") {
             try measureSource($0, .precise)
+        },
+        Subject("hrtimer.source.dispatch-queue.normal", "TimerSource, repeating, on a serial DispatchQueue") {
+            try measureSource($0, .normal, DispatchQueue(label: "bench"))
+        },
+        Subject(
+            "hrtimer.source.dispatch-queue.precise",
+            "the same; submitted earlier by the hop as learned, the block spins the rest"
+        ) {
+            try measureSource($0, .precise, DispatchQueue(label: "bench"))
         },
         Subject("hrtimer.loop-timer.normal", "LoopTimer on a TimerLoop, repeating") { measureLoopTimer($0, .normal) },
         Subject("hrtimer.loop-timer.precise", "the same; the loop sleeps until a margin before the deadline and spins")
@@ -33,9 +43,13 @@ extension Subject {
         },
     ]
 
-    private static func measureSource(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
+    private static func measureSource(
+        _ recorder: BlockRecorder,
+        _ precision: TimerPrecision,
+        _ queue: DispatchQueue? = nil
+    ) throws {
         try withEngine(recorder, precision) { engine in
-            let source = TimerSource(engine: engine)
+            let source = TimerSource(flags: [], engine: engine, queue: queue)
             source.setEventHandler { [weak source] in
                 let woke_ns = cbench_now_ns()
                 recorder.fire(woke_ns, for: Int64(source?.data ?? 1))

@@ -17,8 +17,18 @@ extension SourceCore: StagedHandler {
         if let alarm = state.alarm {
             alarm.set(deadline_ns)
             deadline_ns = .max
+        } else if state.lead != nil {
+            deadline_ns = beforeDeadline(deadline_ns, &state)
         }
         return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+    }
+
+    /// Where a call is submitted before its deadline. Apart, for it is rare.
+    @inline(never)
+    private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
+        // Without a handler nothing is submitted, and ticks are counted when they have come.
+        if state.handlers.event == nil { return deadline_ns }
+        return state.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
     }
 
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
@@ -53,7 +63,7 @@ extension SourceCore: StagedHandler {
         let later_ns = state.ticks.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
-        return later_ns
+        return state.lead == nil ? later_ns : beforeDeadline(later_ns, &state)
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
@@ -134,6 +144,7 @@ extension SourceCore: StagedHandler {
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     func deliver() {
+        if core.precision == .precise { spinOut() }
         callHere(isEvent: true) { state in
             state.suspensions > 0 ? nil : Self.takeCall(now_ns(state), &state)
         }

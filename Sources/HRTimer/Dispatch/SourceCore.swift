@@ -75,6 +75,8 @@ package final class SourceCore: @unchecked Sendable {
         var whileRunning = WaitList()
         /// Where the handlers belong; nil for the engine's thread.
         var target: Target?
+        /// For a queue, on a precise engine; nil otherwise.
+        var lead: SourceLead?
         /// Nil unless somebody asked for it.
         var account: SourceAccount?
     }
@@ -92,6 +94,12 @@ package final class SourceCore: @unchecked Sendable {
         core = engine.core
         self.isStrict = isStrict
         state.target = target
+        state.lead = lead(for: target)
+    }
+
+    private func lead(for target: Target?) -> SourceLead? {
+        guard target?.queue != nil, core.precision == .precise, core.time.virtual == nil else { return nil }
+        return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
     /// For what settles, and so needs the deadline that holds.
@@ -157,6 +165,7 @@ package final class SourceCore: @unchecked Sendable {
             if !state.isCancelled, !state.hasEnded {
                 state.target = change(state.target)
                 state.handlers.submit = state.target.map(submission)
+                state.lead = lead(for: state.target)
             }
             return old
         }

@@ -4,7 +4,8 @@ extension TimerSource {
     /// A source that is not active yet and runs its handlers on `queue`, one call at a time on a concurrent queue too.
     ///
     /// The handler is submitted when the deadline has come: it runs later than on the engine's thread by the queue's thread
-    /// hop. While the queue is blocked the source costs no wake-ups; the call that comes then tells all ticks in `data`.
+    /// hop. On a precise engine it is submitted earlier by the hop as learned, and the block spins the rest out, inside the engine's
+    /// budget for spinning: never early, and no other work of the queue is held up by more. While the queue is blocked the source costs no wake-ups; the call that comes then tells all ticks in `data`.
     public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
         self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
     }

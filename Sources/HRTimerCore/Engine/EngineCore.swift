@@ -63,6 +63,8 @@ package final class EngineCore: Sendable {
     /// In a child of fork(2), where the thread is not: the engine has ended.
     package var isInherited: Bool { generation != hrt_fork_generation() }
 
+    package var precision: TimerPrecision { configuration.precision }
+    package var spinBudget: Double { configuration.spinBudget }
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }

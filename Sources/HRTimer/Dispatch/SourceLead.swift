@@ -1,0 +1,56 @@
+import CHRTimer
+import HRTimerCore
+
+/// How long before its deadline a precise source submits a call to its queue, so that the block has begun by then and spins the
+/// rest out: what covers nine of ten of the hops seen lately, from the instant meant for the submission to the begin of the
+/// block, and no more than the engine's budget for spinning gives (`hrt_margin`).
+///
+/// Under the engine's lock.
+struct SourceLead: Sendable {
+    private let margin: SpinMargin
+    private var sleep_ns: Int64 = 0
+    /// Of the present arming; 0 without one.
+    private(set) var lead_ns: Int64 = 0
+
+    init(budget: Double, now_ns: Int64) {
+        margin = SpinMargin(budget: budget, now_ns: now_ns)
+    }
+
+    /// When the engine is to submit the call for `deadline_ns`.
+    mutating func instant_ns(before deadline_ns: Int64, now_ns: Int64) -> Int64 {
+        guard deadline_ns < .max else { return .max }
+        sleep_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
+        lead_ns = hrt_margin_ns(margin.c, sleep_ns, now_ns)
+        return deadline_ns.subtractingSaturating(lead_ns)
+    }
+
+    /// The block of the call for `deadline_ns` has begun. Gives whether it has to wait for that.
+    func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {
+        let hop_ns = now_ns.subtractingSaturating(deadline_ns.subtractingSaturating(lead_ns))
+        hrt_margin_record_wake(margin.c, sleep_ns, max(0, hop_ns))
+        return now_ns < deadline_ns && deadline_ns.subtractingSaturating(now_ns) <= lead_ns
+    }
+
+    func spun(_ spun_ns: Int64) {
+        hrt_margin_record_spin(margin.c, spun_ns)
+    }
+}
+
+extension SourceCore {
+    /// On the target, before a call: spins up to its deadline, if it was submitted before that. Never longer than the lead; a
+    /// source that is cancelled, suspended or moved meanwhile is not called, or not yet.
+    func spinOut() {
+        let now_ns = core.time.now_ns
+        let deadline_ns = withLock { state, _ -> Int64? in
+            guard state.alarm == nil, let lead = state.lead else { return nil }
+            let deadline_ns = state.ticks.deadline_ns
+            return lead.begin(deadline_ns, now_ns: now_ns) ? deadline_ns : nil
+        }
+        guard let deadline_ns else { return }
+        var seen_ns = now_ns
+        while seen_ns < deadline_ns { seen_ns = core.time.now_ns }
+        withLock { state in
+            state.lead?.spun(seen_ns - now_ns)
+        }
+    }
+}
