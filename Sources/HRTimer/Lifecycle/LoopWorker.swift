@@ -30,6 +30,7 @@ public final class LoopWorker: Sendable {
     ) throws(TimerError) {
         let loop = TimerLoop(time: time)
         if let failure = loop.waiter.failure { throw failure }
+        loop.reserve()
         let end = Latch()
         let thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
