@@ -16,13 +16,18 @@ public import HRTimerCore
 /// used from any thread, and from the handler.
 public final class DisplayLink: Sendable {
     /// What a link calls.
-    public typealias Handler = @Sendable (DisplayLink) -> Void
+    ///
+    /// A function of an actor, as `{ @MainActor link in … }`, is called on that: at once where the loop's thread is the actor's,
+    /// elsewhere by a task, refreshes that come meanwhile counting as one.
+    public typealias Handler = @isolated(any) @Sendable (DisplayLink) -> Void
+    /// A method of a target, not applied yet; one of an actor is called on that.
+    public typealias Action<Target> = @Sendable (Target) -> Handler
 
     private let state: Locked<State>
 
     private struct State: Sendable {
         /// Nil once the link is invalid.
-        var handler: Handler?
+        var handler: (@Sendable (DisplayLink) -> Void)?
         let rate: FrameRate
         var grid: FrameGrid?
         var divisor: Int64 = 1
@@ -47,31 +52,43 @@ public final class DisplayLink: Sendable {
 
     /// A link to a display of that rate.
     public init(frameRate: FrameRate, handler: @escaping Handler) {
-        state = Locked(State(handler: handler, rate: frameRate))
+        state = Locked(State(handler: onItsActor(merges: true, handler), rate: frameRate))
     }
 
     /// A link that calls `action` on `target`, which it holds until it is invalidated.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         target: Target,
-        action: @escaping @Sendable (Target) -> (DisplayLink) -> Void
+        action: @escaping Action<Target>
     ) {
-        self.init(framesPerSecond: framesPerSecond) { link in action(target)(link) }
+        let calls = ActorCalls(merges: true)
+        self.init(framesPerSecond: framesPerSecond) { link in link.call(action, target, calls) }
     }
 
     /// A link that calls `action` on `target` without holding it; it invalidates itself when the target is gone.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         weakTarget target: Target,
-        action: @escaping @Sendable (Target) -> (DisplayLink) -> Void
+        action: @escaping Action<Target>
     ) {
+        let calls = ActorCalls(merges: true)
         self.init(framesPerSecond: framesPerSecond) { [weak target] link in
             guard let target else {
                 link.invalidate()
                 return
             }
-            action(target)(link)
+            link.call(action, target, calls)
         }
+    }
+
+    private func call<Target: AnyObject & Sendable>(
+        _ action: @escaping Action<Target>,
+        _ target: Target,
+        _ calls: ActorCalls
+    ) {
+        let method = action(target)
+        guard let actor = method.isolation else { return onItsActor(method)(self) }
+        calls.call(on: actor, here: { onItsActor(method)(self) }, there: { await method(self) })
     }
 }
 
@@ -168,7 +185,7 @@ extension DisplayLink {
     /// Ends the link: out of all modes, its handler freed. Idempotent; from the handler and from any thread.
     public func invalidate() {
         // Let go without a lock: freeing what the handler captured may come back here.
-        let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
+        let (handler, timer) = state.withLock { state -> ((@Sendable (DisplayLink) -> Void)?, LoopTimer?) in
             defer {
                 state.handler = nil
                 state.timer = nil
@@ -185,7 +202,7 @@ extension DisplayLink {
 
     /// One due refresh.
     private func fire() {
-        let handler = state.withLock { state -> Handler? in
+        let handler = state.withLock { state -> (@Sendable (DisplayLink) -> Void)? in
             guard let grid = state.grid, !state.isPaused else { return nil }
             let now_ns = state.time.now_ns
             let latest = grid.number(at: now_ns)

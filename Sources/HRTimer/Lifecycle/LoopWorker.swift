@@ -68,4 +68,10 @@ public final class LoopWorker: Sendable {
         if CurrentLoop.value === loop { return }
         end.wait()
     }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func wait() async {
+        if CurrentLoop.value === loop { return }
+        await end.opened()
+    }
 }

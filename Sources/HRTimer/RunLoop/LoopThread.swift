@@ -42,6 +42,7 @@ public final class LoopThread: Sendable {
 
     /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
     /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
+    @available(*, noasync)
     public func end() {
         if loop.core.isInherited { return }
         loop.refuseToRun()
@@ -51,6 +52,14 @@ public final class LoopThread: Sendable {
             if !isJoined { pthread_join(thread, nil) }
             isJoined = true
         }
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func end() async {
+        if loop.core.isInherited { return }
+        loop.refuseToRun()
+        if isCurrent(thread) { return }
+        await onThreadOfItsOwn { self.end() }
     }
 }
 

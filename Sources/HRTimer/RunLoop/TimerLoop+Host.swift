@@ -41,7 +41,10 @@ extension TimerLoop {
         let outcome = runInMode(mode, limit_ns: .min, returnsAfterSource: false, isOnMainQueue: isOnMainQueue)
         _ = onOwnThread {
             // With nothing to run nobody has taken the wake that made the descriptor readable.
-            if outcome == nil { _ = waiter.poll() }
+            if outcome == nil {
+                _ = waiter.poll()
+                freeReleased()
+            }
             let canServeMainQueue = !isOnMainQueue && opensMainQueue()
             state.withLock { state in
                 let index = state.modes.index(of: mode)

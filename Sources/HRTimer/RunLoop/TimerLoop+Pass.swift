@@ -40,6 +40,7 @@ extension TimerLoop {
     }
 
     private func performBlocks() {
+        freeReleased()
         guard core.hasPosted(.blocks) else { return }
         let blocks = core.state.withLock { state in
             let index = state.served

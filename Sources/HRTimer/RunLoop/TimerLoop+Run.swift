@@ -51,12 +51,15 @@ extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
     /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again; dropped
     /// at once without modes, or if the loop has ended. Any thread.
+    ///
+    /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's, as
+    /// in `main` for the main actor; elsewhere by a task.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,
-        _ block: @escaping @Sendable () -> Void
+        _ block: @escaping @isolated(any) @Sendable () -> Void
     ) {
-        perform(inModes: modes, order: order, request: nil, block)
+        perform(inModes: modes, order: order, request: nil, onItsActor(block))
     }
 
     func perform(

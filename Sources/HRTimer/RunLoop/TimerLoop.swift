@@ -111,6 +111,8 @@ public final class TimerLoop: Sendable {
         held.observers.forEach { $0.invalidate() }
         delayed.withLock { $0.removeAll() }
         withExtendedLifetime(held.blocks) {}
+        // Only a thread's own loop has any, and that ends on its thread.
+        core.locals.removeAll()
     }
 
     /// A free loop becomes that of the thread that claims it, and nobody runs it before.
@@ -129,6 +131,14 @@ public final class TimerLoop: Sendable {
                 return true
             case .main, .thread, .lent: return false
             }
+        }
+    }
+
+    /// Whether it is the calling thread's own for good.
+    var isOwnedHere: Bool {
+        owner.withLock { owner in
+            if case .thread(let thread) = owner { return isCurrent(thread) }
+            return false
         }
     }
 
