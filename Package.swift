@@ -75,6 +75,13 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // A package that uses everything from the main actor compiles without a warning.
+        .executableTarget(
+            name: "MainActorClient",
+            dependencies: ["HRTimer"],
+            path: "Examples/MainActorClient"
+        ),
+
         // Programs of their own for what only a process's main thread can show.
         .target(
             name: "MainThreadScenario",

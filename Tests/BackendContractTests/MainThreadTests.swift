@@ -4,7 +4,7 @@ import Testing
 /// What only a process's main thread can show: programs of their own, in Tests/Programs.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct MainThreadTests {
     private static let everything =
-        "away background block detached foreground later perform sleep source task tick"
+        "away background block delayed detached foreground frame here later once perform sleep source task tick"
 
     @Test(
         "A program with a view model, tasks, blocks and timers does the same whoever runs the main thread",

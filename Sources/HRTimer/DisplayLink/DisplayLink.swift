@@ -16,18 +16,18 @@ public import HRTimerCore
 /// used from any thread, and from the handler.
 public final class DisplayLink: Sendable {
     /// What a link calls.
-    ///
-    /// A function of an actor, as `{ @MainActor link in … }`, is called on that: at once where the loop's thread is the actor's,
-    /// elsewhere by a task, refreshes that come meanwhile counting as one.
-    public typealias Handler = @isolated(any) @Sendable (DisplayLink) -> Void
+    public typealias Handler = @Sendable (DisplayLink) -> Void
+    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's thread
+    /// is the actor's, elsewhere by a task, refreshes that come meanwhile counting as one.
+    public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// A method of a target, not applied yet; one of an actor is called on that.
-    public typealias Action<Target> = @Sendable (Target) -> Handler
+    public typealias Action<Target> = @Sendable (Target) -> Block
 
     private let state: Locked<State>
 
     private struct State: Sendable {
         /// Nil once the link is invalid.
-        var handler: (@Sendable (DisplayLink) -> Void)?
+        var handler: Handler?
         let rate: FrameRate
         var grid: FrameGrid?
         var divisor: Int64 = 1
@@ -46,12 +46,12 @@ public final class DisplayLink: Sendable {
     }
 
     /// A link to a display of that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
-    public convenience init(framesPerSecond: Double, handler: @escaping Handler) {
+    public convenience init(framesPerSecond: Double, handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
 
     /// A link to a display of that rate.
-    public init(frameRate: FrameRate, handler: @escaping Handler) {
+    public init(frameRate: FrameRate, handler: @escaping Block) {
         state = Locked(State(handler: onItsActor(merges: true, handler), rate: frameRate))
     }
 
@@ -185,7 +185,7 @@ extension DisplayLink {
     /// Ends the link: out of all modes, its handler freed. Idempotent; from the handler and from any thread.
     public func invalidate() {
         // Let go without a lock: freeing what the handler captured may come back here.
-        let (handler, timer) = state.withLock { state -> ((@Sendable (DisplayLink) -> Void)?, LoopTimer?) in
+        let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
             defer {
                 state.handler = nil
                 state.timer = nil
@@ -202,7 +202,7 @@ extension DisplayLink {
 
     /// One due refresh.
     private func fire() {
-        let handler = state.withLock { state -> (@Sendable (DisplayLink) -> Void)? in
+        let handler = state.withLock { state -> Handler? in
             guard let grid = state.grid, !state.isPaused else { return nil }
             let now_ns = state.time.now_ns
             let latest = grid.number(at: now_ns)

@@ -132,10 +132,10 @@ extension LoopTimer {
     ) -> LoopTimer {
         let loop = TimerLoop.current
         guard let anchor = loop.anchor else {
-            fatalError("LoopTimer.scheduledHere in a loop that is no thread's own: use scheduled, with a Sendable block")
+            fatalError("LoopTimer.scheduledHere in a loop that is no thread's own: use scheduled, and a Sendable block")
         }
         let ticket = LocalTicket(loop.core.locals.add(block), anchor)
-        let timer = LoopTimer(timeInterval: timeInterval, repeats: repeats, policy: policy) { timer in ticket.call(timer) }
+        let timer = LoopTimer(timeInterval: timeInterval, repeats: repeats, policy: policy) { ticket.call($0) }
         loop.add(timer, forMode: mode)
         return timer
     }

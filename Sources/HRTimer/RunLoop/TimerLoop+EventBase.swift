@@ -46,7 +46,9 @@ extension TimerLoop {
         onEventBase base: OpaquePointer,
         inMode mode: Mode = .default
     ) throws(TimerError) -> LoopHost {
-        if let reason = reasonNotToProcess { throw TimerError(operation: "serve a loop: \(reason)", errorNumber: EINVAL) }
+        if let reason = reasonNotToProcess {
+            throw TimerError(operation: "serve a loop: \(reason)", errorNumber: EINVAL)
+        }
         let descriptor = try hostDescriptor()
         let context = Unmanaged.passRetained(BaseHost(loop: self, mode: mode))
         var host: OpaquePointer?

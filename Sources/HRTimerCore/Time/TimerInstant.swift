@@ -32,9 +32,6 @@ extension TimerInstant {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
 
-    /// As `advanced(by:)`.
-    public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
-
     /// The instant that is `duration` earlier, rounded up to a whole nanosecond; saturates, and `distantFuture` stays.
     public static func - (instant: Self, duration: Duration) -> Self {
         // What is too long to be negated saturates just as well one attosecond shorter.
@@ -43,7 +40,7 @@ extension TimerInstant {
     }
 
     /// As `advanced(by:)`.
-    public static func += (instant: inout Self, duration: Duration) { instant = instant + duration }
+    public static func += (instant: inout Self, duration: Duration) { instant = instant.advanced(by: duration) }
 
     /// As `-`.
     public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }

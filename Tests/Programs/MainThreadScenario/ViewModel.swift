@@ -7,13 +7,13 @@ import HRTimer
 @MainActor public final class ViewModel {
     private var words: Set<String> = []
     private var ticks = 0
-    private var timers: [LoopTimer] = []
     private var grace: BackgroundGrace?
     private var monitor: SuspensionMonitor?
     private let onMainThread: Bool
 
     private static let expected: Set<String> = [
-        "tick", "task", "sleep", "detached", "block", "later", "perform", "source", "background", "foreground", "away",
+        "tick", "once", "here", "frame", "delayed", "task", "sleep", "detached", "block", "later", "perform", "source",
+        "background", "foreground", "away",
     ]
 
     /// Whether what belongs to the main actor must come on the main thread.
@@ -40,25 +40,42 @@ import HRTimer
     private var source: TimerSource?
 
     private func beginTimers() {
-        let timer = LoopTimer(timeInterval: .milliseconds(5), repeats: true) { _ in
-            MainActor.assumeIsolated { self.tick() }
-        }
+        let timer = LoopTimer(timeInterval: .milliseconds(5), target: self, action: ViewModel.tick, repeats: true)
         TimerLoop.main.add(timer, forMode: .common)
-        timers.append(timer)
-        TimerLoop.main.perform { MainActor.assumeIsolated { self.say("perform") } }
+        let once = LoopTimer(timeInterval: .milliseconds(7), repeats: false) { @MainActor _ in self.say("once") }
+        TimerLoop.main.add(once, forMode: .default)
+        TimerLoop.main.perform { @MainActor in self.say("perform") }
+        TimerLoop.main.perform(ViewModel.sayLater, on: self, afterDelay: .milliseconds(4))
+        let link = DisplayLink(framesPerSecond: 100) { @MainActor link in
+            self.say("frame")
+            link.invalidate()
+        }
+        link.add(to: .main, forMode: .common)
+        // What this function is called on, the main actor, is where the block is called, which may use what is not Sendable.
+        let count = Count()
+        LoopTimer.scheduledHere(timeInterval: .milliseconds(2), repeats: true) { timer in
+            count.value += 1
+            guard count.value == 5 else { return }
+            timer.invalidate()
+            self.say("here")
+        }
         let source = TimerSource(queue: .main)
-        source.setEventHandler { MainActor.assumeIsolated { self.say("source") } }
+        source.setEventHandler { @MainActor in self.say("source") }
         source.schedule(deadline: .now.advanced(by: .milliseconds(3)))
         source.activate()
         self.source = source
     }
 
-    private func tick() {
+    private func tick(_ timer: LoopTimer) {
         ticks += 1
         guard ticks == 20 else { return }
-        timers[0].invalidate()
+        timer.invalidate()
         say("tick")
     }
+
+    private func sayLater() { say("delayed") }
+
+    private final class Count { var value = 0 }
 
     private func beginTasks() {
         Task { self.say("task") }
@@ -75,22 +92,20 @@ import HRTimer
 
     /// Ctrl-Z and fg, and then a stop that only the monitor notices.
     private func beginLifecycle() throws {
-        grace = try BackgroundGrace(duration: .seconds(60), loop: .main) { _ in
-            MainActor.assumeIsolated { self.say("background") }
+        grace = try BackgroundGrace(duration: .seconds(60), loop: .main) { @MainActor _ in
+            self.say("background")
             kill(getpid(), SIGCONT)
-        } foreground: { _ in
-            MainActor.assumeIsolated {
-                self.say("foreground")
-                self.stop()
-            }
+        } foreground: { @MainActor _ in
+            self.say("foreground")
+            self.stop()
         }
         kill(getpid(), SIGTSTP)
     }
 
     private func stop() {
         do {
-            monitor = try SuspensionMonitor(loop: .main, threshold: .milliseconds(200)) { absence in
-                MainActor.assumeIsolated { if absence.duration >= .milliseconds(200) { self.say("away") } }
+            monitor = try SuspensionMonitor(loop: .main, threshold: .milliseconds(200)) { @MainActor absence in
+                if absence.duration >= .milliseconds(200) { self.say("away") }
             }
         } catch { print(error) }
         // SIGSTOP is another process's to end.
