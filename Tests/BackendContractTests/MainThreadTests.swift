@@ -22,10 +22,10 @@ import Testing
         #expect(try Program.run("AsyncMainProgram", when) == Self.everything)
     }
 
-    @Test("With nothing to do the main thread's loop makes no wake-up, nor does one that Foundation's hosts")
+    @Test("With nothing to do the main thread's loop makes no wake-up, nor does one that is hosted")
     func idle() throws {
         // The end of the run, the thread that counts, and its end.
-        for probe in ["idle", "idle-foundation"] {
+        for probe in ["idle", "idle-foundation", "idle-dispatch"] {
             let wakeups = try #require(Int(try Program.run("MainThreadProgram", probe)))
             #expect(wakeups <= 4, "\(probe)")
         }

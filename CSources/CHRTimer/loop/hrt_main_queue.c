@@ -9,6 +9,12 @@
 #include <unistd.h>
 
 #include "../hrt_status.h"
+#include "../include/hrt_fork.h"
+
+// Where libdispatch is linked statically dlsym does not see it. NULL where it is not linked at all.
+__attribute__((weak)) int _dispatch_get_main_queue_handle_4CF(void);
+__attribute__((weak)) void _dispatch_main_queue_callback_4CF(void *ignored);
+__attribute__((weak)) bool _dispatch_is_fork_of_multithreaded_parent(void);
 
 static struct {
     int (*descriptor)(void);
@@ -27,12 +33,16 @@ static void look_up_all(void) {
     look_up("_dispatch_get_main_queue_handle_4CF", &dispatch.descriptor);
     look_up("_dispatch_main_queue_callback_4CF", &dispatch.drain);
     look_up("_dispatch_is_fork_of_multithreaded_parent", &dispatch.is_broken);
+    if (dispatch.descriptor == NULL) dispatch.descriptor = _dispatch_get_main_queue_handle_4CF;
+    if (dispatch.drain == NULL) dispatch.drain = _dispatch_main_queue_callback_4CF;
+    if (dispatch.is_broken == NULL) dispatch.is_broken = _dispatch_is_fork_of_multithreaded_parent;
 }
 
 int hrt_main_queue_check(void) {
     pthread_once(&is_looked_up, look_up_all);
-    if (dispatch.descriptor == NULL || dispatch.drain == NULL) return -ENOTSUP;
-    if (dispatch.is_broken != NULL && dispatch.is_broken()) return -ENOTSUP;
+    bool is_broken =
+        dispatch.is_broken != NULL ? dispatch.is_broken() : hrt_fork_generation() != 0;
+    if (is_broken) return -ENOTSUP;
     int probe = eventfd(0, EFD_CLOEXEC);
     if (probe < 0) return -errno;
     close(probe);
@@ -42,6 +52,7 @@ int hrt_main_queue_check(void) {
 int hrt_main_queue_descriptor(void) {
     int status = hrt_main_queue_check();
     if (status != 0) return status;
+    if (dispatch.descriptor == NULL || dispatch.drain == NULL) return -ENOTSUP;
     int fd = dispatch.descriptor();
     return fd < 0 ? -ENOTSUP : fd;
 }

@@ -8,7 +8,7 @@ final class LocalHandlers: @unchecked Sendable {
 
     typealias Handler = (LoopTimer) -> Void
 
-    @exclusivity(unchecked) private var handlers: [UInt64: Handler] = [:]
+    private var handlers: [UInt64: Handler] = [:]
     private let state = Locked(State())
 
     private struct State: Sendable {

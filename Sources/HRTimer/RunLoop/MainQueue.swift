@@ -17,7 +17,10 @@ enum MainQueue {
 
     /// Whether the calling thread is where the main actor is: the main thread, which can run nothing any more once the queue has
     /// moved, or one that runs a block of the main queue.
-    static var isHeld: Bool { isMainThread || DispatchQueue.getSpecific(key: key) == true }
+    static var isHeld: Bool { isCurrent || isMainThread }
+
+    /// Whether the calling thread is in a block of the main queue; true as well of the main thread outside of any queue's.
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
     /// By its key: each `DispatchQueue.main` is another object on Linux.
     static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: key) == true }

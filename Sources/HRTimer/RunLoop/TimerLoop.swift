@@ -52,7 +52,7 @@ public final class TimerLoop: Sendable {
     @available(*, noasync)
     public static var current: TimerLoop {
         // A thread of libdispatch's pool that is lent to the main queue may have a loop of its own, which does not run then.
-        if let loop = CurrentLoop.value, loop.currentMode != nil || !MainQueue.isHeld { return loop }
+        if let loop = CurrentLoop.value, loop.isRunning || !MainQueue.isCurrent { return loop }
         if MainQueue.isHeld { return main }
         let loop = TimerLoop(owner: .thread(pthread_self()), time: .kernel)
         CurrentLoop.adopt(loop)
@@ -85,6 +85,8 @@ public final class TimerLoop: Sendable {
     var state: Locked<LoopState> {
         @inline(__always) _read { yield core.state }
     }
+
+    private var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
 
     /// What the loop's clock reads now.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }

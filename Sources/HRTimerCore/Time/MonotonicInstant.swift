@@ -48,5 +48,5 @@ public struct MonotonicInstant: TimerInstant {
     }
 
     /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
-    public static func + (instant: MonotonicInstant, duration: Duration) -> MonotonicInstant { instant.advanced(by: duration) }
+    public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

@@ -15,5 +15,5 @@ public struct WallInstant: TimerInstant {
     }
 
     /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
-    public static func + (instant: WallInstant, duration: Duration) -> WallInstant { instant.advanced(by: duration) }
+    public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

@@ -12,6 +12,7 @@ import Synchronization
         let host = try? TimerLoop.main.serve(on: .main)
         idle { RunLoop.main.run(until: Date(timeIntervalSinceNow: 2)) }
         host?.cancel()
+    case "idle-dispatch": idleOnPool()
     case "wake": post { TimerLoop.main.run() }
     case "wake-foundation": post { RunLoop.main.run() }
     case "nested": nested()
@@ -39,6 +40,20 @@ import Synchronization
     run()
     // The end of the run is one wake-up, the thread that counts another.
     print(switches() - before.load(ordering: .relaxed))
+}
+
+/// The same where the main queue, which has no thread of its own, hosts the loop; without the thread that counts, which sleeps once.
+@MainActor private func idleOnPool() {
+    let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: false) { _ in }
+    TimerLoop.main.add(timer, forMode: .default)
+    Thread.detachNewThread {
+        sleep(1)
+        let before = switches()
+        sleep(1)
+        print(timer.isValid ? "the timer did not fire" : "\(switches() - before - 1)")
+        exit(0)
+    }
+    dispatchMain()
 }
 
 private func switches() -> Int {
