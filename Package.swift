@@ -75,6 +75,32 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // A package that uses everything from the main actor compiles without a warning.
+        .executableTarget(
+            name: "MainActorClient",
+            dependencies: ["HRTimer"],
+            path: "Examples/MainActorClient"
+        ),
+
+        // Programs of their own for what only a process's main thread can show.
+        .target(
+            name: "MainThreadScenario",
+            dependencies: ["HRTimer", "CHRTimer"],
+            path: "Tests/Programs/MainThreadScenario",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "MainThreadProgram",
+            dependencies: ["HRTimer", "CHRTimer", "MainThreadScenario"],
+            path: "Tests/Programs/MainThreadProgram",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "AsyncMainProgram",
+            dependencies: ["MainThreadScenario"],
+            path: "Tests/Programs/AsyncMainProgram",
+            swiftSettings: strict
+        ),
         .target(
             name: "TestSupport",
             dependencies: ["HRTimerCore", "Seeded"],
@@ -105,7 +131,9 @@ let package = Package(
         .testTarget(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
-            dependencies: ["HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport"],
+            dependencies: [
+                "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

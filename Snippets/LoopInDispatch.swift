@@ -5,18 +5,15 @@ import HRTimer
 let loop = TimerLoop()
 let queue = DispatchQueue(label: "timers")
 let done = DispatchSemaphore(value: 0)
-let source = DispatchSource.makeReadSource(fileDescriptor: try loop.hostDescriptor(), queue: queue)
-source.setEventHandler { @Sendable in loop.process() }
-source.activate()
-queue.async { loop.process() }  // once, to begin
+let host = try loop.serve(on: queue)
 
 let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: true) { timer in
     dispatchPrecondition(condition: .onQueue(queue))
-    print("late by", timer.fireInstant.duration(to: .now))
+    print("late by", .now - timer.fireInstant)
 }
 loop.add(timer, forMode: .default)
 
 let end = LoopTimer(timeInterval: .milliseconds(55), repeats: false) { _ in done.signal() }
 loop.add(end, forMode: .default)
 done.wait()
-source.cancel()
+host.cancel()

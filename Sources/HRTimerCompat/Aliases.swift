@@ -22,7 +22,7 @@ extension LoopTimer {
     public static func scheduledTimer(
         withTimeInterval interval: Double,
         repeats: Bool,
-        block: @escaping Handler
+        block: @escaping Block
     ) -> LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, block: block)
     }
@@ -52,7 +52,7 @@ extension LoopTimer {
 
 extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's.
-    public func perform(inModes modes: [Mode], block: @escaping @Sendable () -> Void) {
+    public func perform(inModes modes: [Mode], block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }
 

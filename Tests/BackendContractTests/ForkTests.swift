@@ -254,7 +254,7 @@ import Testing
                 #expect(words == ["true"])
             }
             load.end()
-            source.cancelAndWait()
+            await source.cancelAndWait()
         }
     }
 
@@ -299,7 +299,7 @@ import Testing
                 #expect(words == ["false 0", "false", "ran"])
             }
             load.end()
-            worker.end()
+            await worker.end()
         }
     }
 

@@ -81,6 +81,16 @@ import Testing
         ends.forEach { close($0) }
     }
 
+    @Test("A wake of a loop with nothing to do makes it readable once")
+    func emptyLoop() throws {
+        let descriptor = try loop.hostDescriptor()
+        loop.process()
+        loop.wakeUp()
+        #expect(isReadable(descriptor, within: 0))
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+    }
+
     @Test("A loop in a host waits between the calls of process, and not in a handler")
     func isWaiting() {
         let loop = TimerLoop()

@@ -13,8 +13,8 @@ import Testing
     func defaults() async {
         await #expect(processExitsWith: .success) {
             let engine = try TimerEngine(.init(name: "a-name-that-is-cut"))
-            #expect(engine.grants.map(\.setting) == [.threadName, .timerSlack])
-            #expect(engine.grants.filter { !$0.isGranted } == [])
+            #expect(await engine.awaitGrants().map(\.setting) == [.threadName, .timerSlack])
+            #expect(await engine.awaitGrants().filter { !$0.isGranted } == [])
             let seen = Seen(on: engine)
             #expect(seen.name == "a-name-that-is-")
             #expect(seen.timerSlack_ns == 1)
@@ -41,7 +41,7 @@ import Testing
                 var configuration = TimerEngine.Configuration()
                 configuration.realTime.schedulingClass = schedulingClass
                 let engine = try TimerEngine(configuration)
-                #expect(engine.grants.last?.description == "schedulingClass: granted")
+                #expect(await engine.awaitGrants().last?.description == "schedulingClass: granted")
                 let seen = Seen(on: engine)
                 #expect(seen.schedule.policy == UInt32(policy))
                 #expect(policy == SCHED_OTHER ? seen.schedule.nice == value : seen.schedule.priority == value)
@@ -67,8 +67,8 @@ import Testing
             configuration.realTime.timerSlack = .microseconds(20)
             let before = hrt_thread_affinity()
             let engine = try TimerEngine(configuration)
-            #expect(engine.grants.filter { !$0.isGranted } == [])
-            #expect(engine.grants.map(\.setting) == [.threadName, .timerSlack, .processors])
+            #expect(await engine.awaitGrants().filter { !$0.isGranted } == [])
+            #expect(await engine.awaitGrants().map(\.setting) == [.threadName, .timerSlack, .processors])
             let seen = Seen(on: engine)
             #expect(seen.processors == "\(last)")
             #expect(seen.timerSlack_ns == 20_000)
@@ -87,20 +87,20 @@ import Testing
             configuration.realTime.locksMemory = true
             #expect(!locked())
             let first = try TimerEngine(configuration)
-            #expect(first.grants.last?.description == "locksMemory: granted")
+            #expect(await first.awaitGrants().last?.description == "locksMemory: granted")
             #expect(locked())
             let second = try TimerEngine(configuration)
-            #expect(second.grants.last?.isGranted == true)
-            first.shutdown()
+            #expect(await second.awaitGrants().last?.isGranted == true)
+            await first.shutdown()
             #expect(locked())
-            second.shutdown()
+            await second.shutdown()
             #expect(!locked())
 
             let own = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
             mlock(own, 4096)
             let third = try TimerEngine(configuration)
-            #expect(third.grants.last?.isGranted == true)
-            third.shutdown()
+            #expect(await third.awaitGrants().last?.isGranted == true)
+            await third.shutdown()
             #expect(locked())
         }
     }
@@ -126,10 +126,10 @@ import Testing
                 var configuration = TimerEngine.Configuration()
                 configuration.realTime.wakeLatency = .microseconds(microseconds)
                 engines.append(try TimerEngine(configuration))
-                #expect(engines.last?.grants.last?.description == "wakeLatency: granted")
+                #expect(await engines.last?.awaitGrants().last?.description == "wakeLatency: granted")
                 #expect(bound_us() == min(before_us, Int32(microseconds)))
             }
-            engines.removeLast().shutdown()
+            await engines.removeLast().shutdown()
             #expect(bound_us() == min(before_us, 50))
             engines.removeAll()
             #expect(bound_us() == before_us)
@@ -146,7 +146,7 @@ import Testing
             configuration.realTime.wakeLatency = .seconds(-1)
             let engine = try TimerEngine(configuration)
             #expect(
-                engine.grants.map(\.description) == [
+                await engine.awaitGrants().map(\.description) == [
                     "threadName: granted",
                     "timerSlack: refused, cannot set timerSlack to 0.0 seconds (takes 1 ns or more): Invalid argument",
                     "processors: refused, cannot set processors to [-1, 100000]: Invalid argument",
@@ -163,14 +163,14 @@ import Testing
                 .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(-1)),
             ] {
                 configuration.realTime.schedulingClass = nonsense
-                let grant = try TimerEngine(configuration).grants.last
+                let grant = try await TimerEngine(configuration).awaitGrants().last
                 guard case .refused(let error) = grant?.outcome else { return #expect(Bool(false), "\(nonsense)") }
                 #expect(error.errorNumber == EINVAL)
             }
             configuration.realTime = RealTimeSettings()
             configuration.realTime.processors = []
             let engineWithoutProcessors = try TimerEngine(configuration)
-            #expect(engineWithoutProcessors.grants.last?.isGranted == false)
+            #expect(await engineWithoutProcessors.awaitGrants().last?.isGranted == false)
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
             configuration.realTime.locksMemory = true
             configuration.realTime.wakeLatency = .zero
             let engine = try TimerEngine(configuration)
-            let errors = engine.grants.map { grant -> Int32? in
+            let errors = await engine.awaitGrants().map { grant -> Int32? in
                 guard case .refused(let error) = grant.outcome else { return nil }
                 return error.errorNumber
             }

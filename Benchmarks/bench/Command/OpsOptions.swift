@@ -96,7 +96,7 @@ struct OpsOptions: ParsableArguments {
                 [FireOperations.comparison(timers: $0)] + ContendedOperations.comparisons(timers: $0)
             }
             + CoalesceOperations.comparisons(ownTimers: ownTimers)
-            + [StatisticsOperations.comparison]
+            + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 
     /// The last processor by default: the first is the one that most interrupts go to.

@@ -22,6 +22,7 @@
 #include "hrt_latch.h"
 #include "hrt_lock.h"
 #include "hrt_loop.h"
+#include "hrt_main_queue.h"
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"
 #include "hrt_queue.h"

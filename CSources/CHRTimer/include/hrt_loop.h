@@ -51,6 +51,15 @@ int hrt_loop_create_on(struct event_base *_Nonnull base, hrt_loop *_Nullable *_N
 void hrt_loop_set_host(hrt_loop *_Nonnull loop, void (*_Nonnull on_host)(void *_Nullable context),
                        void *_Nullable context);
 
+// Has the base call `on_ready` on its thread while the descriptor is readable, such as that of a
+// loop: until the host is removed, on that thread, before the base is freed. 0, -ENOMEM, or why the
+// base's backend refuses the descriptor.
+typedef struct hrt_host hrt_host;
+int hrt_host_add(struct event_base *_Nonnull base, int fd,
+                 void (*_Nonnull on_ready)(void *_Nullable context), void *_Nullable context,
+                 hrt_host *_Nullable *_Nonnull out_host);
+void hrt_host_remove(hrt_host *_Nonnull host);
+
 // Takes the events of a loop off its host's base, also inside on_host. Nothing may be watched any
 // more. From then on the loop can be woken and destroyed, without effect on the base. On the thread
 // of the base. Nothing to a loop with a base of its own.

@@ -103,12 +103,19 @@ extension SourceCore {
     }
 
     package func waitUntilNotRunning() {
-        // In a child of fork(2) nobody runs it, whatever the state says.
-        while let latch = withLock({ state -> Latch? in
+        while let latch = joinRunning() { latch.wait() }
+    }
+
+    package func untilNotRunning() async {
+        while let latch = joinRunning() { await latch.opened() }
+    }
+
+    /// Nil if no handler runs, or that of the calling thread.
+    private func joinRunning() -> Latch? {
+        withLock { state -> Latch? in
+            // In a child of fork(2) nobody runs it, whatever the state says.
             guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
             return state.whileRunning.join()
-        }) {
-            latch.wait()
         }
     }
 }

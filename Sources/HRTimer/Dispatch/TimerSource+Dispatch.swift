@@ -42,7 +42,7 @@ extension TimerSource {
     public func setEventHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
-        handler: (@Sendable () -> Void)?
+        handler: (@isolated(any) @Sendable () -> Void)?
     ) {
         core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setEventHandler(handler)
@@ -52,7 +52,7 @@ extension TimerSource {
     public func setRegistrationHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
-        handler: (@Sendable () -> Void)?
+        handler: (@isolated(any) @Sendable () -> Void)?
     ) {
         core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setRegistrationHandler(handler)
@@ -62,7 +62,7 @@ extension TimerSource {
     public func setCancelHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
-        handler: (@Sendable () -> Void)?
+        handler: (@isolated(any) @Sendable () -> Void)?
     ) {
         core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setCancelHandler(handler)

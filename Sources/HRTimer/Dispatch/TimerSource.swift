@@ -100,21 +100,25 @@ public final class TimerSource: Sendable {
     /// made up: a precise engine does that some microseconds before the deadline.
     ///
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
-    public func setEventHandler(_ handler: (@Sendable () -> Void)?) {
-        core.setEventHandler(handler)
+    ///
+    /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the actor the
+    /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
+    /// it is by then.
+    public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+        core.setEventHandler(handler.map { onItsActor(merges: true, $0) })
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
     /// called if the source was cancelled first; no use any more once it is active. Freed when it has been called.
-    public func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
-        core.setRegistrationHandler(handler)
+    public func setRegistrationHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+        core.setRegistrationHandler(handler.map { onItsActor($0) })
     }
 
     /// What to call once after `cancel()`, when a running event handler has returned; on the same queue or thread.
     ///
     /// Not called if the source goes without `cancel()`. After `cancel()` a new handler is not kept.
-    public func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        core.setCancelHandler(handler)
+    public func setCancelHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+        core.setCancelHandler(handler.map { onItsActor($0) })
     }
 
     /// Starts the source. Further calls do nothing.
@@ -146,9 +150,16 @@ public final class TimerSource: Sendable {
 
     /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait, nor for a cancel handler
     /// that has not begun: that may belong on the very queue that the caller keeps busy.
+    @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()
         core.waitUntilNotRunning()
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func cancelAndWait() async {
+        core.cancel()
+        await core.untilNotRunning()
     }
 
     /// Whether `cancel()` was called.

@@ -17,6 +17,11 @@ public import HRTimerCore
 public final class DisplayLink: Sendable {
     /// What a link calls.
     public typealias Handler = @Sendable (DisplayLink) -> Void
+    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's thread
+    /// is the actor's, elsewhere by a task, refreshes that come meanwhile counting as one.
+    public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
+    /// A method of a target, not applied yet; one of an actor is called on that.
+    public typealias Action<Target> = @Sendable (Target) -> Block
 
     private let state: Locked<State>
 
@@ -59,37 +64,49 @@ public final class DisplayLink: Sendable {
     }
 
     /// A link to a display of that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
-    public convenience init(framesPerSecond: Double, handler: @escaping Handler) {
+    public convenience init(framesPerSecond: Double, handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
 
     /// A link to a display of that rate.
-    public init(frameRate: FrameRate, handler: @escaping Handler) {
-        state = Locked(State(handler: handler, rate: frameRate))
+    public init(frameRate: FrameRate, handler: @escaping Block) {
+        state = Locked(State(handler: onItsActor(merges: true, handler), rate: frameRate))
     }
 
     /// A link that calls `action` on `target`, which it holds until it is invalidated.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         target: Target,
-        action: @escaping @Sendable (Target) -> (DisplayLink) -> Void
+        action: @escaping Action<Target>
     ) {
-        self.init(framesPerSecond: framesPerSecond) { link in action(target)(link) }
+        let calls = ActorCalls(merges: true)
+        self.init(framesPerSecond: framesPerSecond) { link in link.call(action, target, calls) }
     }
 
     /// A link that calls `action` on `target` without holding it; it invalidates itself when the target is gone.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         weakTarget target: Target,
-        action: @escaping @Sendable (Target) -> (DisplayLink) -> Void
+        action: @escaping Action<Target>
     ) {
+        let calls = ActorCalls(merges: true)
         self.init(framesPerSecond: framesPerSecond) { [weak target] link in
             guard let target else {
                 link.invalidate()
                 return
             }
-            action(target)(link)
+            link.call(action, target, calls)
         }
+    }
+
+    private func call<Target: AnyObject & Sendable>(
+        _ action: @escaping Action<Target>,
+        _ target: Target,
+        _ calls: ActorCalls
+    ) {
+        let method = action(target)
+        guard let actor = method.isolation else { return onItsActor(method)(self) }
+        calls.call(on: actor, here: { onItsActor(method)(self) }, there: { await method(self) })
     }
 }
 

@@ -23,8 +23,9 @@ public final class AutoAdvance: Sendable {
         resumingAfter delay: Duration = .seconds(2),
         tracking mode: TimerLoop.Mode = .eventTracking,
         loop: TimerLoop,
-        advance: @escaping @Sendable () -> Void
+        advance: @escaping @isolated(any) @Sendable () -> Void
     ) {
+        let advance = onItsActor(merges: true, advance)
         let timer = LoopTimer(timeInterval: interval, repeats: true) { _ in advance() }
         observer = LoopObserver(activities: [.entry, .exit]) { [weak loop] _, activity in
             guard let loop else { return }

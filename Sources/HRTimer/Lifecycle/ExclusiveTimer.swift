@@ -24,7 +24,7 @@ public final class ExclusiveTimer: Sendable {
         policy: MissedTickPolicy = .mergeToGrid,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping LoopTimer.Handler
+        handler: @escaping LoopTimer.Block
     ) {
         self.loop = loop
         self.mode = mode
@@ -38,7 +38,7 @@ public final class ExclusiveTimer: Sendable {
         repeats: Bool = true,
         policy: MissedTickPolicy = .mergeToGrid,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping LoopTimer.Handler
+        handler: @escaping LoopTimer.Block
     ) {
         self.init(
             interval: interval,

@@ -30,6 +30,7 @@ public final class LoopWorker: Sendable {
     ) throws(TimerError) {
         let loop = TimerLoop(time: time)
         if let failure = loop.waiter.failure { throw failure }
+        loop.reserve()
         let end = Latch()
         let thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
@@ -66,5 +67,11 @@ public final class LoopWorker: Sendable {
     public func wait() {
         if CurrentLoop.value === loop { return }
         end.wait()
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func wait() async {
+        if CurrentLoop.value === loop { return }
+        await end.opened()
     }
 }

@@ -15,7 +15,7 @@ extension LoopTimer {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Handler
+        block: @escaping Block
     ) {
         guard let wall_ns = date.wall_ns, let interval = Duration(roundingUpSeconds: interval) else {
             self.init(invalidWithPolicy: policy)
@@ -27,7 +27,7 @@ extension LoopTimer {
             origin: .date(wall_ns: wall_ns, isPast: deadline_ns < TimeBase.kernel.now_ns),
             repetition: Repetition(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
-            handler: block
+            handler: Self.handler(block)
         )
         let fireDate = FireDate()
         fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: deadline_ns)

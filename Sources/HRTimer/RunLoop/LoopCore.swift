@@ -8,6 +8,7 @@ final class LoopCore: Sendable {
     let time: TimeBase
     let waiter: LoopWaiter
     let state = Locked(LoopState())
+    let locals = LocalHandlers()
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the lock;
     /// whatever a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)
@@ -20,6 +21,8 @@ final class LoopCore: Sendable {
         let rawValue: UInt32
         static let blocks = Posted(rawValue: 1)
         static let triggers = Posted(rawValue: 2)
+        /// Of local handlers; not under the lock.
+        static let releases = Posted(rawValue: 4)
     }
 
     init(time: TimeBase, waiter: LoopWaiter) {

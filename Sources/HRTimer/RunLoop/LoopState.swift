@@ -20,12 +20,15 @@ struct LoopState: ~Copyable, Sendable {
     var prepared: PreparedCall?
     var performs = PendingPerforms()
     var descriptors = WatchedDescriptors()
+    var mainQueue = MainQueueWatch()
     var triggers = OrderedItems<LoopTrigger>()
     var observers = OrderedItems<LoopObserver>()
     /// The runs going on, the innermost last.
     var runs: [Run] = []
     /// The mode in which a host calls `process`.
     var hostIndex: Int?
+    /// Whether it has the main queue served there too.
+    var hostServesMainQueue = false
     var isKeptAlive = false
     private var hasEnded = false
     private let generation = hrt_fork_generation()
@@ -47,6 +50,8 @@ struct LoopState: ~Copyable, Sendable {
     struct Run: Sendable {
         let mode: TimerLoop.Mode
         let index: Int
+        /// Whether the main queue counts among its sources.
+        var servesMainQueue = false
         /// What its present pass fires.
         var limit = OverdueTimers.Limit(now_ns: .min, arming: 0)
         var isStopped = false
@@ -65,6 +70,19 @@ extension LoopState {
         isKeptAlive || modes.hasMembers(in: index) || performs.contains { modes.contains($0, index) }
     }
 
+    /// Whether the innermost run, or between runs a host, serves libdispatch's main queue.
+    var servesMainQueue: Bool { runs.last?.servesMainQueue ?? hostServesMainQueue }
+
+    /// The same for a run that goes on.
+    func hasWork(in run: Run) -> Bool { run.servesMainQueue || hasWork(in: run.index) }
+
+    /// Brings what is watched up to date with the running mode. Gives the sources that the kernel refused.
+    @inline(__always)
+    mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource] {
+        if servesMainQueue != mainQueue.isWatched { mainQueue.toggle(waiter) }
+        return descriptors.update(waiter, served, modes)
+    }
+
     /// Whether a block, an edge or a signalled trigger waits for the next pass.
     var hasWorkNow: Bool {
         performs.contains { serves($0) } || descriptors.hasEdges { serves($0) }
@@ -76,7 +94,7 @@ extension LoopState {
 
     /// The same for a run that has lost the last thing it could wait for.
     mutating func mustWakeToEnd() -> Bool {
-        guard schedule.sleepsUntil_ns != .min, let run = runs.last, !hasWork(in: run.index) else { return false }
+        guard schedule.sleepsUntil_ns != .min, let run = runs.last, !hasWork(in: run) else { return false }
         return mustWakeNow()
     }
 }

@@ -22,6 +22,7 @@ public final class LoopThread: Sendable {
         let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.isKeptAlive = true
+        loop.reserve()
         thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
@@ -41,6 +42,7 @@ public final class LoopThread: Sendable {
 
     /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
     /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
+    @available(*, noasync)
     public func end() {
         if loop.core.isInherited { return }
         loop.refuseToRun()
@@ -50,6 +52,14 @@ public final class LoopThread: Sendable {
             if !isJoined { pthread_join(thread, nil) }
             isJoined = true
         }
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func end() async {
+        if loop.core.isInherited { return }
+        loop.refuseToRun()
+        if isCurrent(thread) { return }
+        await onThreadOfItsOwn { self.end() }
     }
 }
 

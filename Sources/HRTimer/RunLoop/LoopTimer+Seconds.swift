@@ -10,7 +10,7 @@ extension LoopTimer {
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .kernel,
-        block: @escaping Handler
+        block: @escaping Block
     ) {
         if let interval = Duration(roundingUpSeconds: timeInterval) {
             self.init(
@@ -34,7 +34,7 @@ extension LoopTimer {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Handler
+        block: @escaping Block
     ) -> LoopTimer {
         schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
     }

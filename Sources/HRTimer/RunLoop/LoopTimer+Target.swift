@@ -5,8 +5,8 @@ public import HRTimerCore
 /// With `target` the timer holds the target until it is invalid, and with it the user information. With `weakTarget` it does
 /// not: when the target is gone the timer invalidates itself, at its next deadline. Everything else is as with a block.
 extension LoopTimer {
-    /// A method of a target, not applied yet.
-    public typealias Action<Target> = @Sendable (Target) -> (LoopTimer) -> Void
+    /// A method of a target, not applied yet. One of an actor, as of a `@MainActor` type, is called on that, see `Block`.
+    public typealias Action<Target> = @Sendable (Target) -> Block
 
     /// A timer that calls `target`, which it holds, one interval from now, and if it repeats at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
@@ -87,19 +87,47 @@ extension LoopTimer {
     }
 
     static func calling<Target: AnyObject & Sendable>(_ target: Target, _ action: @escaping Action<Target>) -> Handler {
-        { timer in action(target)(timer) }
+        let calls = ActorCalls(merges: true)
+        return { timer in call(action, target, timer, calls) }
     }
 
     static func calling<Target: AnyObject & Sendable>(
         weakly target: Target,
         _ action: @escaping Action<Target>
     ) -> Handler {
-        { [weak target] timer in
+        let calls = ActorCalls(merges: true)
+        return { [weak target] timer in
             guard let target else {
                 timer.invalidate()
                 return
             }
-            action(target)(timer)
+            call(action, target, timer, calls)
         }
+    }
+
+    private static func call<Target: AnyObject & Sendable>(
+        _ action: @escaping Action<Target>,
+        _ target: Target,
+        _ timer: LoopTimer,
+        _ calls: ActorCalls
+    ) {
+        let method = action(target)
+        guard let actor = method.isolation else { return plain(method)(timer) }
+        calls.call(on: actor, here: { plain(method)(timer) }, there: { await action(target)(timer) })
+    }
+
+    /// The block, called on its actor, if it has one.
+    static func handler(_ block: @escaping Block) -> Handler {
+        let plain = plain(block)
+        guard let actor = block.isolation else { return plain }
+        let calls = ActorCalls(merges: true)
+        return { timer in calls.call(on: actor, here: { plain(timer) }, there: { await block(timer) }) }
+    }
+
+    /// To be called where its actor is. See `onItsActor`; apart, since what is generic would wrap it, on the hot path.
+    private static func plain(_ block: @escaping Block) -> Handler {
+        struct Isolated { let function: Block }
+        struct Plain { let function: Handler }
+        return unsafeBitCast(Isolated(function: block), to: Plain.self).function
     }
 }

@@ -12,6 +12,8 @@ public import HRTimerCore
 /// An interval of zero or less counts as 0.1 ms if the timer repeats. An instant in the past counts as now, also for the
 /// grid. `distantFuture` never fires. NaN makes a timer that is invalid from the start.
 ///
+/// A handler may belong to the main actor, see `Block`; one that holds what is not `Sendable` goes to `scheduledHere`.
+///
 /// The handler and the user information are freed by `invalidate()`, and once a timer that does not repeat has fired. All
 /// members may be called from any thread, and from the handler.
 public final class LoopTimer: @unchecked Sendable {
@@ -21,6 +23,11 @@ public final class LoopTimer: @unchecked Sendable {
 
     /// What a timer calls.
     public typealias Handler = @Sendable (LoopTimer) -> Void
+    /// The same, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
+    ///
+    /// Called on its actor: at once where the loop's thread is the actor's, as in `TimerLoop.main` for the main actor. In another
+    /// loop a task calls it, later; ticks that come while it waits for the actor count as one.
+    public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
     /// The loop that the timer is in.
@@ -46,7 +53,7 @@ public final class LoopTimer: @unchecked Sendable {
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .kernel,
-        block: @escaping Handler
+        block: @escaping Block
     ) {
         let repetition = Repetition(every: repeats ? timeInterval : nil, policy: policy)
         let first_ns = repeats ? repetition.interval_ns : timeInterval.nanosecondsRoundedUp
@@ -55,7 +62,7 @@ public final class LoopTimer: @unchecked Sendable {
             origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
             repetition: repetition,
             userInfo: userInfo,
-            handler: block
+            handler: Self.handler(block)
         )
     }
 
@@ -66,14 +73,14 @@ public final class LoopTimer: @unchecked Sendable {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Handler
+        block: @escaping Block
     ) {
         self.init(
             deadline_ns: instant.nanoseconds,
             origin: .instant(isPast: instant < .now),
             repetition: Repetition(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
-            handler: block
+            handler: Self.handler(block)
         )
     }
 
@@ -85,7 +92,7 @@ public final class LoopTimer: @unchecked Sendable {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        block: @escaping Handler
+        block: @escaping Block
     ) -> LoopTimer {
         schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
     }

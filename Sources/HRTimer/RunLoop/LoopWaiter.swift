@@ -127,11 +127,16 @@ final class LoopWaiter: @unchecked Sendable {
 
     /// The loop's thread; nil if the kernel refuses.
     func watch(_ source: LoopSource, tag: UInt64) -> WatchedDescriptors.Watch? {
-        guard let loop else { return nil }
-        var watch: OpaquePointer?
         var events = source.events.rawValue
         if source.triggering == .edge { events |= UInt32(HRT_EDGE) }
-        let status = hrt_loop_watch(loop, source.descriptor, events, tag, &watch)
+        return watch(source.descriptor, events, tag: tag)
+    }
+
+    /// The loop's thread; nil if the kernel refuses.
+    func watch(_ descriptor: Int32, _ events: UInt32, tag: UInt64) -> WatchedDescriptors.Watch? {
+        guard let loop else { return nil }
+        var watch: OpaquePointer?
+        let status = hrt_loop_watch(loop, descriptor, events, tag, &watch)
         return status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
     }
 

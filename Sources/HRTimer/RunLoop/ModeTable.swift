@@ -85,6 +85,8 @@ struct ModeTable: Sendable {
         return id
     }
 
+    func isCommon(_ index: Int) -> Bool { commonModes.contains(index) }
+
     /// Everything in `.common` is in this mode too from now on.
     mutating func makeCommon(_ mode: TimerLoop.Mode) {
         let index = index(of: mode)

@@ -1,3 +1,5 @@
+import CHRTimer
+import Glibc
 public import HRTimerCore
 
 /// A loop as events on a libevent `event_base` that the program has already.
@@ -30,6 +32,47 @@ extension TimerLoop {
         process()
     }
 
+    /// Has `base`, a `struct event_base *` of libevent, run this loop, in `mode`, from now until the host that is returned is cancelled,
+    /// which must be before the base is freed; it holds the loop meanwhile. On the base's thread, as the cancelling.
+    ///
+    ///     let host = try TimerLoop.main.serve(onEventBase: base)   // and with it the main queue
+    ///
+    /// For a loop that is there already, as `main` and `current` are; `init(eventBase:)` makes one of fewer descriptors. The base has an
+    /// event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base, ENOMEM, what
+    /// kept the loop from getting descriptors (EMFILE, ENFILE), and EINVAL on another thread than a thread's own loop has.
+    @available(*, noasync)
+    @discardableResult
+    public func serve(
+        onEventBase base: OpaquePointer,
+        inMode mode: Mode = .default
+    ) throws(TimerError) -> LoopHost {
+        if let reason = reasonNotToProcess {
+            throw TimerError(operation: "serve a loop: \(reason)", errorNumber: EINVAL)
+        }
+        let descriptor = try hostDescriptor()
+        let context = Unmanaged.passRetained(BaseHost(loop: self, mode: mode))
+        var host: OpaquePointer?
+        let status = hrt_host_add(
+            base,
+            descriptor,
+            { context in
+                guard let context else { return }
+                Unmanaged<BaseHost>.fromOpaque(context).takeUnretainedValue().process()
+            },
+            context.toOpaque(),
+            &host
+        )
+        if status != 0 { context.release() }
+        try check(status, "put a loop on an event base")
+        process(inMode: mode)
+        // Belongs to the base's thread, where it is cancelled.
+        nonisolated(unsafe) let added = host
+        return LoopHost {
+            if let added { hrt_host_remove(added) }
+            context.release()
+        }
+    }
+
     /// Takes the loop off its base, which can be used and freed from then on. The loop has ended: its timers and sources are
     /// invalid, their handlers freed.
     ///
@@ -39,5 +82,21 @@ extension TimerLoop {
         guard waiter.isHosted else { return }
         end()
         waiter.leaveHost()
+    }
+}
+
+/// What an `event_base` calls.
+private final class BaseHost: Sendable {
+    private let loop: TimerLoop
+    private let mode: TimerLoop.Mode
+
+    init(loop: TimerLoop, mode: TimerLoop.Mode) {
+        self.loop = loop
+        self.mode = mode
+    }
+
+    func process() {
+        // The handler may cancel the host, and with it let go of the loop.
+        withExtendedLifetime(self) { loop.process(inMode: mode) }
     }
 }

@@ -7,8 +7,8 @@ public import HRTimerCore
 ///     loop.process()                              // once, to begin
 ///     // then wait for `descriptor` to be readable, level-triggered, and call loop.process() each time
 ///
-/// Programs to copy from, one for each host, are in Snippets: `LoopInDispatch` (a read source on a serial queue), `LoopInRunLoop`
-/// (Foundation's, through a read source on the main queue), `LoopInPoll` (poll; epoll and io_uring alike) and
+/// For Dispatch, Foundation's `RunLoop.main` and libevent one line does that: `serve(on:)`, `serve(onEventBase:)`. Programs to copy
+/// from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`, `LoopInPoll` (poll; epoll and io_uring alike) and
 /// `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does not read itself: give the loop a thread
 /// (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
 extension TimerLoop {
@@ -23,14 +23,34 @@ extension TimerLoop {
     }
 
     /// Does in one pass what there is to do in `mode`, without waiting, and sets the descriptor for what comes next; to be
-    /// called once more after a `run` outside of it. On another thread than the loop's own, and in `.common`, it does
-    /// nothing.
+    /// called once more after a `run` outside of it. `TimerLoop.main` serves the main queue in it, where that is the main thread's
+    /// and this is not called in one of its blocks.
+    ///
+    /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could never
+    /// do anything, so that the host would be told for ever that the descriptor is readable, the program ends: on another thread
+    /// than that of a thread's own loop, and for `TimerLoop.main` on one that does not hold the main queue.
     @available(*, noasync)
     public func process(inMode mode: Mode = .default) {
-        if mode == .common { return }
-        _ = runInMode(mode, limit_ns: .min, returnsAfterSource: false)
+        process(inMode: mode, isOnMainQueue: false)
+    }
+
+    /// On the main queue the host serves that.
+    func process(inMode mode: Mode, isOnMainQueue: Bool) {
+        if let reason = reasonNotToProcess { fatalError("process() would never do anything here: \(reason)") }
+        let mode = mode == .common ? .default : mode
+        let outcome = runInMode(mode, limit_ns: .min, returnsAfterSource: false, isOnMainQueue: isOnMainQueue)
         _ = onOwnThread {
-            state.withLock { $0.hostIndex = $0.modes.index(of: mode) }
+            // With nothing to run nobody has taken the wake that made the descriptor readable.
+            if outcome == nil {
+                _ = waiter.poll()
+                freeReleased()
+            }
+            let canServeMainQueue = !isOnMainQueue && opensMainQueue()
+            state.withLock { state in
+                let index = state.modes.index(of: mode)
+                state.hostIndex = index
+                state.hostServesMainQueue = canServeMainQueue && state.modes.isCommon(index)
+            }
             updateWatches()
             let now_ns = time.now_ns
             let until_ns = state.withLock { state -> Int64 in

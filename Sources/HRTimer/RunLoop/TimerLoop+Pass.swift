@@ -3,7 +3,7 @@ import HRTimerCore
 
 // One pass of a run.
 extension TimerLoop {
-    /// Blocks and triggers, then a wait, then timers and descriptors, then blocks again. Nil if the run goes on.
+    /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes on.
     func pass(limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
         tell(.beforeTimers)
         tell(.beforeSources)
@@ -11,7 +11,7 @@ extension TimerLoop {
         var hasServed = callTriggers(onlyFirst: returnsAfterSource)
         if hasServed { performBlocks() }
         var ready = ReadyDescriptors()
-        if hasServed || limit_ns < .max && limit_ns <= time.now_ns {
+        if hasServed || limit_ns < .max && limit_ns <= time.now_ns || isMainQueueReady() {
             updateWatches()
             _ = waiter.poll()
             ready = takeReady()
@@ -27,6 +27,7 @@ extension TimerLoop {
             }
             fireDueTimers(call)
         }
+        if ready.hasMainQueue, serveMainQueue() { hasServed = true }
         if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }
         performBlocks()
         if hasServed && returnsAfterSource { return .handledSource }
@@ -34,11 +35,12 @@ extension TimerLoop {
         return core.state.withLock { state in
             if isPastLimit { return .timedOut }
             guard let run = state.runs.last, !run.isStopped, !state.isEnded else { return .stopped }
-            return state.hasWork(in: run.index) ? nil : .finished
+            return state.hasWork(in: run) ? nil : .finished
         }
     }
 
     private func performBlocks() {
+        freeReleased()
         guard core.hasPosted(.blocks) else { return }
         let blocks = core.state.withLock { state in
             let index = state.served
@@ -113,10 +115,10 @@ extension TimerLoop {
 
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
         let now = Plan(wake: TimerSchedule.Wake(at_ns: .min))
-        let refused = state.descriptors.update(core.waiter, state.served, state.modes)
+        let refused = state.updateWatches(core.waiter)
         if !refused.isEmpty { return Plan(wake: nil, refused: refused) }
         // A block or a trigger may have been the last thing there was.
-        guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run.index) else {
+        guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run) else {
             return now
         }
         if core.hasPosted([.blocks, .triggers]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }

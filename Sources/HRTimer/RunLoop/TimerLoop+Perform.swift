@@ -49,16 +49,17 @@ extension TimerLoop {
     /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of `perform(inModes:order:_:)`
     /// by the same order.
     ///
+    /// A method of an actor, as of a `@MainActor` type, is called on that: at once in `main`, for the main actor.
     /// The target is held until then. `cancelPerforms(withTarget:key:)` takes it back. Any thread.
     public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> () -> Void,
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         on target: Target,
         key: String = "",
         order: Int = 0,
         inModes modes: some Sequence<Mode> = [.default]
     ) {
         let request = PendingPerforms.Request(target: ObjectIdentifier(target), key: key)
-        perform(inModes: modes, order: order, request: request) { action(target)() }
+        perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
     }
 
     /// Takes back what was asked for this target and key for the next pass; all of the target if `key` is nil. What the pass
@@ -79,7 +80,7 @@ extension TimerLoop {
     /// loop that has ended, the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
-        _ action: @escaping @Sendable (Target) -> () -> Void,
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         on target: Target,
         key: String = "",
         afterDelay delay: Duration,
@@ -87,7 +88,7 @@ extension TimerLoop {
     ) -> LoopTimer {
         let timer = LoopTimer(timeInterval: delay, repeats: false) { [weak self] timer in
             self?.delayed.withLock { $0.remove(timer, target: ObjectIdentifier(target)) }
-            action(target)()
+            onItsActor(action(target))()
         }
         delayed.withLock { $0.add(timer, target: ObjectIdentifier(target), key: key) }
         for mode in modes { add(timer, forMode: mode) }

@@ -3,7 +3,8 @@ public import HRTimerCore
 
 extension TimerLoop {
     /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
-    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`.
+    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as a
+    /// source of `TimerLoop.main`, which so returns by `stop()` alone.
     ///
     /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(*, noasync)
@@ -50,12 +51,15 @@ extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
     /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again; dropped
     /// at once without modes, or if the loop has ended. Any thread.
+    ///
+    /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's, as
+    /// in `main` for the main actor; elsewhere by a task.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,
-        _ block: @escaping @Sendable () -> Void
+        _ block: @escaping @isolated(any) @Sendable () -> Void
     ) {
-        perform(inModes: modes, order: order, request: nil, block)
+        perform(inModes: modes, order: order, request: nil, onItsActor(block))
     }
 
     func perform(
@@ -99,10 +103,15 @@ extension TimerLoop {
     enum Outcome { case handledSource, timedOut, stopped, finished }
 
     /// Nil if there was nothing to run.
-    func runInMode(_ mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+    func runInMode(
+        _ mode: Mode,
+        limit_ns: Int64,
+        returnsAfterSource: Bool,
+        isOnMainQueue: Bool = false
+    ) -> Outcome? {
         if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
         return onOwnThread {
-            guard begin(mode) else { return nil }
+            guard begin(mode, canServeMainQueue: !isOnMainQueue && opensMainQueue()) else { return nil }
             defer { state.withLock { _ = $0.runs.popLast() } }
             tell(.entry)
             defer { tell(.exit) }
@@ -113,16 +122,18 @@ extension TimerLoop {
         } ?? nil
     }
 
-    private func begin(_ mode: Mode) -> Bool {
+    private func begin(_ mode: Mode, canServeMainQueue: Bool) -> Bool {
         state.withLock { state in
             if state.isEnded { return false }
             guard let index = state.modes.known(mode) ?? (state.isKeptAlive ? state.modes.index(of: mode) : nil) else {
                 return false
             }
-            guard state.hasWork(in: index) else { return false }
+            let servesMainQueue = canServeMainQueue && state.modes.isCommon(index)
+            let run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
+            guard state.hasWork(in: run) else { return false }
             // A nested run in a handler.
             state.schedule.stayAwake()
-            state.runs.append(LoopState.Run(mode: mode, index: index))
+            state.runs.append(run)
             return true
         }
     }

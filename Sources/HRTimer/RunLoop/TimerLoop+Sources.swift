@@ -89,18 +89,20 @@ extension TimerLoop {
 
     /// Brings what libevent watches up to date. Sources that the kernel refuses become invalid.
     func updateWatches() {
-        let refused = state.withLock { $0.descriptors.update(waiter, $0.served, $0.modes) }
+        let refused = state.withLock { $0.updateWatches(waiter) }
         for source in refused { source.invalidate() }
     }
 
     /// What the last wait or poll found, apart from edges, which are kept until they are told.
     func takeReady() -> ReadyDescriptors {
-        let ready = waiter.takeReady()
+        var ready = waiter.takeReady()
         if ready.isEmpty { return ReadyDescriptors() }
+        let mainQueue = ready.firstIndex { $0.tag == MainQueueWatch.tag }
+        if let mainQueue { ready.remove(at: mainQueue) }
         return state.withLock { state in
             let levels = state.descriptors.noteEdges(ready)
             waiter.mayHaveEdges = state.descriptors.hasEdges
-            return ReadyDescriptors(found: levels, look: waiter.looks)
+            return ReadyDescriptors(found: levels, hasMainQueue: mainQueue != nil, look: waiter.looks)
         }
     }
 
@@ -148,6 +150,8 @@ extension TimerLoop {
 /// The descriptors that one look found ready, level-triggered ones alone.
 struct ReadyDescriptors {
     var found: [hrt_ready] = []
+    /// Whether libdispatch's main queue has something to run.
+    var hasMainQueue = false
     /// Which look that was: later ones make it old.
     var look = 0
 }

@@ -21,13 +21,15 @@ public final class TimerLoop: Sendable {
     /// Activities that some observer was added for: lets a pass without observers go without the lock.
     let observed = Atomic<UInt32>(0)
     let delayed = Locked(DelayedPerforms())
+    let isMain: Bool
     private let owner: Locked<Owner>
 
-    /// Whose loop it is. A free one belongs to whichever thread runs it at the moment.
-    private enum Owner: Sendable { case main, thread(pthread_t), free }
+    /// Whose loop it is. A free one is lent to whichever thread runs it, a reserved one waits for the thread that will claim it.
+    private enum Owner: Sendable { case main, thread(pthread_t), reserved, free, lent(pthread_t) }
 
     private init(owner: Owner, time: TimeBase, waiter: LoopWaiter = LoopWaiter()) {
         self.owner = Locked(owner)
+        if case .main = owner { isMain = true } else { isMain = false }
         core = LoopCore(time: time, waiter: waiter)
     }
 
@@ -49,17 +51,28 @@ public final class TimerLoop: Sendable {
     /// Not for asynchronous functions, which have no thread of their own.
     @available(*, noasync)
     public static var current: TimerLoop {
-        if let loop = CurrentLoop.value { return loop }
-        if isMainThread { return main }
+        // A thread of libdispatch's pool that is lent to the main queue may have a loop of its own, which does not run then.
+        if let loop = CurrentLoop.value, loop.isRunning || !MainQueue.isCurrent { return loop }
+        if MainQueue.isHeld { return main }
         let loop = TimerLoop(owner: .thread(pthread_self()), time: .kernel)
         CurrentLoop.adopt(loop)
         return loop
     }
 
     /// The loop of the main thread, from any thread. It lives as long as the process.
-    public static let main = TimerLoop(owner: .main, time: .kernel)
-
-    private static var isMainThread: Bool { hrt_thread_id() == getpid() }
+    ///
+    /// While it runs in a common mode it serves libdispatch's main queue, and so the main actor, as Foundation's main loop does:
+    /// one more source, after the timers of each pass, that keeps `run()` from returning for want of anything to do. A run inside
+    /// one of the queue's blocks does not serve it: it is not re-entrant. Costs no wake-ups.
+    ///
+    /// It belongs to whoever holds the main queue. In a program with an `async` main, or after `dispatchMain()`, that are threads
+    /// of libdispatch's pool, one at a time: there the main queue hosts this loop by itself, in the default mode, and there is
+    /// nothing to call.
+    public static let main: TimerLoop = {
+        let loop = TimerLoop(owner: .main, time: .kernel)
+        MainQueue.followMoves()
+        return loop
+    }()
 
     deinit {
         end()
@@ -72,6 +85,8 @@ public final class TimerLoop: Sendable {
     var state: Locked<LoopState> {
         @inline(__always) _read { yield core.state }
     }
+
+    private var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
 
     /// What the loop's clock reads now.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
@@ -98,14 +113,60 @@ public final class TimerLoop: Sendable {
         held.observers.forEach { $0.invalidate() }
         delayed.withLock { $0.removeAll() }
         withExtendedLifetime(held.blocks) {}
+        // Only a thread's own loop has any, and that ends on its thread.
+        core.locals.removeAll()
+    }
+
+    /// A free loop becomes that of the thread that claims it, and nobody runs it before.
+    func reserve() {
+        owner.withLock { owner in
+            if case .free = owner { owner = .reserved }
+        }
     }
 
     /// Makes the calling thread the loop's own for good. False if it is another thread's.
     func claim() -> Bool {
         owner.withLock { owner in
-            guard case .free = owner else { return false }
-            owner = .thread(pthread_self())
-            return true
+            switch owner {
+            case .free, .reserved:
+                owner = .thread(pthread_self())
+                return true
+            case .main, .thread, .lent: return false
+            }
+        }
+    }
+
+    /// Whether it is the calling thread's own for good.
+    var isOwnedHere: Bool {
+        owner.withLock { owner in
+            if case .thread(let thread) = owner { return isCurrent(thread) }
+            return false
+        }
+    }
+
+    /// Why no queue can ever run the loop; nil if it can.
+    func reasonNotToServe(isOnMainQueue: Bool) -> String? {
+        owner.withLock { owner in
+            switch owner {
+            case .main where !isOnMainQueue: "serve TimerLoop.main, which belongs to the main queue, on another queue"
+            case .thread, .reserved:
+                "serve the loop of a thread, which runs on that alone, on a queue, which needs one made with TimerLoop()"
+            default: nil
+            }
+        }
+    }
+
+    /// Why the calling thread can never be the one that processes the loop; nil if it is, or may be.
+    var reasonNotToProcess: String? {
+        owner.withLock { owner in
+            switch owner {
+            case .main where !MainQueue.isHeld:
+                "TimerLoop.main belongs to the main queue. Let its host call process() there, or say serve(on: .main)."
+            case .thread(let thread) where !isCurrent(thread) && !core.isInherited:
+                "a thread's own loop is processed on that thread alone. Make one for the host, with TimerLoop()."
+            case .reserved: "this loop is run by its LoopThread. Make one for the host, with TimerLoop()."
+            default: nil
+            }
         }
     }
 
@@ -114,28 +175,35 @@ public final class TimerLoop: Sendable {
         owner.withLock { owner in
             let isHere =
                 switch owner {
-                case .main: Self.isMainThread
-                case .thread(let thread): isCurrent(thread)
+                case .main: MainQueue.isHeld
+                case .thread(let thread), .lent(let thread): isCurrent(thread)
                 // A host's thread may be in libevent.
                 case .free: !waiter.isHosted
+                case .reserved: false
                 }
             if isHere { body() }
         }
     }
 
+    /// `main` on the main thread outside of any other loop. That thread may end in a handler, by `dispatchMain()`, and then must not
+    /// have a loop to end.
+    private var isCurrentByItself: Bool { MainQueue.isMainThread && CurrentLoop.value == nil }
+
     /// Calls `body` on the loop's own thread; nil on every other.
     func onOwnThread<Result>(_ body: () -> Result) -> Result? {
         let isBorrowed: Bool? = owner.withLock { owner in
             switch owner {
-            case .main: return Self.isMainThread ? false : nil
-            case .thread(let thread): return isCurrent(thread) ? false : nil
+            case .main: return MainQueue.isHeld ? false : nil
+            case .thread(let thread), .lent(let thread): return isCurrent(thread) ? false : nil
             case .free:
-                owner = .thread(pthread_self())
+                owner = .lent(pthread_self())
                 return true
+            case .reserved: return nil
             }
         }
         guard let isBorrowed else { return nil }
-        if !isBorrowed { return body() }
+        // Who runs `main` may be in another loop's handler, or a thread with a loop of its own.
+        if !isBorrowed { return isMain && !isCurrentByItself ? CurrentLoop.with(self, body) : body() }
         defer { owner.withLock { $0 = .free } }
         return CurrentLoop.with(self, body)
     }

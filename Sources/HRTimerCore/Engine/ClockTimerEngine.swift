@@ -78,10 +78,19 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     }
 
     /// Cancels, and returns only when no call of the handler is going on; see `TimerEngine.cancelAndWait(_:)`.
+    @available(*, noasync)
     @discardableResult
     public func cancelAndWait(_ token: TimerToken) -> Bool {
         let wasLive = core.cancel(token)
         core.waitUntilNotRunning(token)
+        return wasLive
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    @discardableResult
+    public func cancelAndWait(_ token: TimerToken) async -> Bool {
+        let wasLive = core.cancel(token)
+        await core.untilNotRunning(token)
         return wasLive
     }
 
@@ -99,11 +108,23 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     public var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
 
     /// What the kernel granted and refused; see `TimerEngine.grants`.
+    @available(*, noasync)
     public var grants: [SettingGrant] { core.grants }
 
+    /// `grants` for asynchronous functions: no thread of theirs waits.
+    public func awaitGrants() async -> [SettingGrant] {
+        await core.awaitGrants()
+    }
+
     /// Ends the engine; see `TimerEngine.shutdown()`. Idempotent.
+    @available(*, noasync)
     public func shutdown() {
         core.shutdown()
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func shutdown() async {
+        await onThreadOfItsOwn { [core] in core.shutdown() }
     }
 }
 

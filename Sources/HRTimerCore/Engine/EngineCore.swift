@@ -76,6 +76,11 @@ package final class EngineCore: Sendable {
         return thread.withLock { $0.grants }
     }
 
+    package func awaitGrants() async -> [SettingGrant] {
+        await hasGrants.opened()
+        return thread.withLock { $0.grants }
+    }
+
     /// When a face wants it, and how.
     package struct Request {
         /// `Int64.max`: not armed yet.
@@ -145,6 +150,10 @@ extension EngineCore {
     /// Returns when the timer's handler is not running. At once in the handler itself.
     package func waitUntilNotRunning(_ token: TimerToken) {
         while let latch = state.withLock({ $0.joinCall(of: token) }) { latch.wait() }
+    }
+
+    package func untilNotRunning(_ token: TimerToken) async {
+        while let latch = state.withLock({ $0.joinCall(of: token) }) { await latch.opened() }
     }
 
     /// Every caller returns when the thread has ended, unless it is that thread.

@@ -29,6 +29,12 @@ package final class Latch: @unchecked Sendable {
     package func wait() {
         if generation == hrt_fork_generation() { hrt_latch_wait(c) }
     }
+
+    /// Returns when it is open; a thread made for that blocks meanwhile.
+    package func opened() async {
+        if isOpen { return }
+        await onThreadOfItsOwn { self.wait() }
+    }
 }
 
 /// Who waits for the end of something that goes on, under a lock of its owner's: nothing but a nil while nobody does.

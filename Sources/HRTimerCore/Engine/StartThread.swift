@@ -34,6 +34,23 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerErr
     return thread
 }
 
+/// For what blocks, in asynchronous functions: calls `body` on a thread made for it, and returns when that has returned. Where the
+/// system has no room for a thread the calling one blocks.
+package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+        do throws(TimerError) {
+            let thread = try startThread {
+                body()
+                continuation.resume()
+            }
+            pthread_detach(thread)
+        } catch {
+            body()
+            continuation.resume()
+        }
+    }
+}
+
 /// Whether `thread` is the calling thread.
 package func isCurrent(_ thread: pthread_t) -> Bool {
     pthread_equal(thread, pthread_self()) != 0

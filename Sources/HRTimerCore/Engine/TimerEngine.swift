@@ -176,10 +176,19 @@ public final class TimerEngine: Sendable {
 
     /// Cancels, and returns only when no call of the handler is going on. Called from a handler of this engine it does not
     /// wait, since it would wait for itself.
+    @available(*, noasync)
     @discardableResult
     public func cancelAndWait(_ token: TimerToken) -> Bool {
         let wasLive = core.cancel(token)
         core.waitUntilNotRunning(token)
+        return wasLive
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    @discardableResult
+    public func cancelAndWait(_ token: TimerToken) async -> Bool {
+        let wasLive = core.cancel(token)
+        await core.untilNotRunning(token)
         return wasLive
     }
 
@@ -198,12 +207,24 @@ public final class TimerEngine: Sendable {
 
     /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
     /// the engine's thread has begun to run; empty on virtual time, where there is none.
+    @available(*, noasync)
     public var grants: [SettingGrant] { core.grants }
+
+    /// `grants` for asynchronous functions: no thread of theirs waits.
+    public func awaitGrants() async -> [SettingGrant] {
+        await core.awaitGrants()
+    }
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
     /// it is called by a handler. What was not called by then is not called any more. Idempotent.
+    @available(*, noasync)
     public func shutdown() {
         core.shutdown()
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public func shutdown() async {
+        await onThreadOfItsOwn { [core] in core.shutdown() }
     }
 }
 

@@ -13,4 +13,7 @@ public struct BootTimeInstant: TimerInstant {
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
+
+    /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
+    public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

@@ -46,4 +46,7 @@ public struct MonotonicInstant: TimerInstant {
     public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
+
+    /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
+    public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

@@ -32,6 +32,22 @@ extension TimerInstant {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
 
+    /// The instant that is `duration` earlier, rounded up to a whole nanosecond; saturates, and `distantFuture` stays.
+    public static func - (instant: Self, duration: Duration) -> Self {
+        // What is too long to be negated saturates just as well one attosecond shorter.
+        let negated = duration.attoseconds == .min ? Int128.max : -duration.attoseconds
+        return instant.advanced(by: Duration(attoseconds: negated))
+    }
+
+    /// As `advanced(by:)`.
+    public static func += (instant: inout Self, duration: Duration) { instant = instant.advanced(by: duration) }
+
+    /// As `-`.
+    public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }
+
+    /// The time from the right instant to the left one: `right.duration(to: left)`.
+    public static func - (left: Self, right: Self) -> Duration { right.duration(to: left) }
+
     /// Whether the left instant is the earlier one.
     public static func < (left: Self, right: Self) -> Bool {
         left.nanoseconds < right.nanoseconds

@@ -62,7 +62,7 @@ import Testing
     func engineEnds() async {
         let task = Task { [clock] in try await clock.sleep(until: .distantFuture) }
         await sleepersAre(1)
-        engine.shutdown()
+        await engine.shutdown()
         await #expect(throws: CancellationError.self) { try await task.value }
         await #expect(throws: CancellationError.self) { try await clock.sleep(until: .distantFuture) }
     }

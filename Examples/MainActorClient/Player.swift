@@ -1,0 +1,90 @@
+import Dispatch
+import HRTimer
+
+/// A view model on the main actor that uses each kind of timer, without a word about isolation but `@MainActor`.
+@MainActor final class Player {
+    private(set) var seconds = 0
+    private(set) var frames = 0
+    private var timers: Set<LoopTimer> = []
+    private var link: DisplayLink?
+    private var source: TimerSource?
+    private let history = History()
+    private let onEnd: () -> Void
+
+    /// Not Sendable, as most of a program is.
+    private final class History { var lines: [String] = [] }
+
+    init(onEnd: @escaping () -> Void) {
+        self.onEnd = onEnd
+    }
+
+    func play() {
+        // A method: called on the main actor, whatever loop the timer is in.
+        let clock = LoopTimer(timeInterval: .milliseconds(10), weakTarget: self, action: Player.tick, repeats: true)
+        TimerLoop.main.add(clock, forMode: .common)
+        timers.insert(clock)
+        // A block: the same.
+        let title = LoopTimer(timeInterval: .milliseconds(5), repeats: false) { @MainActor _ in self.note("title") }
+        TimerLoop.main.add(title, forMode: .common)
+        // A block of this thread, which may use whatever this function may.
+        LoopTimer.scheduledHere(timeInterval: .milliseconds(7), repeats: true) { [weak self, history] timer in
+            history.lines.append("sample")
+            if self?.frames ?? 9 >= 3 { timer.invalidate() }
+        }
+        let link = DisplayLink(framesPerSecond: 100, weakTarget: self, action: Player.draw)
+        link.add(to: .main, forMode: .common)
+        self.link = link
+        let source = TimerSource(queue: .main)
+        source.setEventHandler { @MainActor [weak self] in self?.note("saved \(source.data)") }
+        source.schedule(deadline: MonotonicInstant.now + .milliseconds(20))
+        source.activate()
+        self.source = source
+        TimerLoop.main.perform { @MainActor in self.note("begun") }
+        TimerLoop.main.perform(Player.rest, on: self, afterDelay: .milliseconds(3))
+    }
+
+    private func tick(_ timer: LoopTimer) {
+        seconds += 1
+        if seconds == 8 { end() }
+    }
+
+    private func draw(_ link: DisplayLink) {
+        frames += 1
+        if frames == 3 { link.invalidate() }
+    }
+
+    private func rest() { note("rested") }
+
+    private func note(_ line: String) { history.lines.append(line) }
+
+    private func end() {
+        for timer in timers { timer.invalidate() }
+        source?.cancel()
+        let sampled = history.lines.contains("sample")
+        print(history.lines.filter { $0 != "sample" }.sorted().joined(separator: ", "), "and samples:", sampled)
+        onEnd()
+    }
+}
+
+/// What blocks has an asynchronous twin.
+func tidyUp() async throws {
+    let engine = try TimerEngine()
+    let wall = try WallTimerEngine()
+    let token = engine.schedule(after: .seconds(1)) { fire in print(fire.missedTicks) }
+    await engine.cancelAndWait(token)
+    print("granted:", await engine.awaitGrants().map(\.description).joined(separator: ", "))
+    await engine.shutdown()
+    await wall.shutdown()
+    let worker = try TimerLoop.thread(name: "client")
+    worker.loop.perform { print("on a thread") }
+    // Performed before the thread ends.
+    while await worker.loop.isIdle() == false {}
+    await worker.end()
+}
+
+extension TimerLoop {
+    /// After the blocks that wait.
+    fileprivate func isIdle() async -> Bool {
+        await withCheckedContinuation { continuation in perform { continuation.resume(returning: true) } }
+    }
+}

@@ -1,0 +1,15 @@
+/// What is equal to itself alone: loops, timers, engines. For sets, and for keys of dictionaries.
+public protocol ComparedByIdentity: AnyObject, Hashable {}
+
+extension ComparedByIdentity {
+    /// Whether both are the same object.
+    public static func == (left: Self, right: Self) -> Bool { left === right }
+
+    /// Feeds the object's identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
+
+extension TimerEngine: ComparedByIdentity {}
+extension ClockTimerEngine: ComparedByIdentity {}

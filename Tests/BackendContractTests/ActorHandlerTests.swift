@@ -1,0 +1,222 @@
+import Dispatch
+import Glibc
+import HRTimer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Handlers that belong to an actor, on the real kernel: the main queue is not the main thread's in a test, which is asynchronous.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ActorHandlerTests {
+    @MainActor private final class Model {
+        var calls: [String] = []
+
+        private func note(_ call: String) {
+            MainActor.assertIsolated()
+            dispatchPrecondition(condition: .onQueue(.main))
+            calls.append(call)
+        }
+
+        func tick(_ timer: LoopTimer) { note("tick") }
+        func frame(_ link: DisplayLink) { note("frame") }
+        func perform() { note("perform") }
+        func block() { note("block") }
+    }
+
+    @globalActor private actor Other {
+        static let shared = Other()
+    }
+
+    private func until(_ condition: @MainActor () -> Bool) async throws {
+        let limit = MonotonicInstant.now + .seconds(30)
+        while await !condition() {
+            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    @Test("Methods of a main actor's type that another thread's loop calls run on the main actor")
+    @MainActor func targets() async throws {
+        let model = Model()
+        let worker = try TimerLoop.thread()
+        let strong = LoopTimer(timeInterval: 0.001, target: model, action: Model.tick, repeats: false)
+        let weak = LoopTimer(timeInterval: 0.001, weakTarget: model, action: Model.tick, repeats: false)
+        for timer in [strong, weak] { worker.loop.add(timer, forMode: .default) }
+        let link = DisplayLink(framesPerSecond: 1000, weakTarget: model, action: Model.frame)
+        link.add(to: worker.loop, forMode: .default)
+        worker.loop.perform(Model.perform, on: model)
+        worker.loop.perform(Model.perform, on: model, afterDelay: .milliseconds(1))
+        try await until {
+            let counts = Dictionary(model.calls.map { ($0, 1) }, uniquingKeysWith: +)
+            return counts["tick"] == 2 && counts["frame", default: 0] > 0 && counts["perform"] == 2
+        }
+        link.invalidate()
+        await worker.end()
+    }
+
+    @Test("Blocks of the main actor run on it, from a loop, an engine and a queue, and those of another actor on that")
+    @MainActor func blocks() async throws {
+        let model = Model()
+        let worker = try TimerLoop.thread()
+        let engine = try TimerEngine()
+        worker.loop.perform { @MainActor in model.block() }
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { @MainActor _ in model.block() }
+        worker.loop.add(timer, forMode: .default)
+        let link = DisplayLink(framesPerSecond: 1000) { @MainActor link in
+            model.block()
+            link.invalidate()
+        }
+        link.add(to: worker.loop, forMode: .default)
+        let sources = [TimerSource(engine: engine), TimerSource(engine: engine, queue: .main)]
+        for source in sources {
+            source.setEventHandler { @MainActor in model.block() }
+            source.schedule(deadline: .now)
+            source.activate()
+        }
+        let others = Recorder<Bool>()
+        worker.loop.perform { @Other in
+            Other.assertIsolated()
+            others.append(true)
+        }
+        try await until { model.calls.count >= 5 && others.count == 1 }
+        await engine.shutdown()
+        await worker.end()
+    }
+
+    @Test("In the main thread's loop a block of the main actor is called in its turn, not by a task")
+    func inTurn() async throws {
+        let log = Recorder<Int>()
+        for round in 0..<50 {
+            TimerLoop.main.perform { @MainActor in log.append(3 * round) }
+            TimerLoop.main.perform { log.append(3 * round + 1) }
+            TimerLoop.main.perform { @MainActor in log.append(3 * round + 2) }
+        }
+        try await until { log.count == 150 }
+        #expect(log.all == Array(0..<150))
+    }
+
+    @Test("Ticks that come while the main actor is busy are told in one call")
+    @MainActor func busy() async throws {
+        let model = Model()
+        let worker = try TimerLoop.thread()
+        let passed = Recorder<Bool>()
+        let timer = LoopTimer(timeInterval: 0.001, target: model, action: Model.tick, repeats: true)
+        let witness = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in passed.append(true) }
+        worker.loop.add(timer, forMode: .default)
+        worker.loop.add(witness, forMode: .default)
+        // The main actor does not suspend meanwhile.
+        while passed.count < 50 { usleep(1000) }
+        timer.invalidate()
+        for _ in 0..<10 { await Task.yield() }
+        #expect(model.calls.count <= 2)
+        await worker.end()
+    }
+}
+
+/// `scheduledHere`: what is not Sendable stays on its thread.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct LocalHandlerTests {
+    /// Not Sendable; says on which thread it is freed.
+    private final class Local {
+        var calls = 0
+        private let freed: Recorder<pthread_t>
+        private let onFree: () -> Void
+
+        init(_ freed: Recorder<pthread_t>, onFree: @escaping () -> Void = {}) {
+            self.freed = freed
+            self.onFree = onFree
+        }
+
+        deinit {
+            freed.append(pthread_self())
+            onFree()
+        }
+    }
+
+    private static func join(_ thread: pthread_t) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                pthread_join(thread, nil)
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test("A block is called and freed on its thread, whoever invalidates it: there, elsewhere, and with the thread")
+    func freedHere() async throws {
+        let freed = Recorder<pthread_t>()
+        let timers = Recorder<LoopTimer>()
+        let calls = Recorder<Bool>()
+        let thread = try startThread {
+            let itself = pthread_self()
+            for _ in 0..<4 {
+                let local = Local(freed)
+                let timer = LoopTimer.scheduledHere(timeInterval: .milliseconds(1), repeats: true) { timer in
+                    local.calls += 1
+                    calls.append(pthread_equal(itself, pthread_self()) != 0)
+                    // The first in its own call.
+                    if local.calls == 3, timer == timers.all.first { timer.invalidate() }
+                }
+                timers.append(timer)
+            }
+            TimerLoop.current.run()
+        }
+        while freed.count < 1 { try await Task.sleep(for: .milliseconds(1)) }
+        timers.all[1].invalidate()
+        while freed.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        // In the loop's last pass, or when the thread ends.
+        timers.all[2].invalidate()
+        timers.all[3].invalidate()
+        await Self.join(thread)
+        #expect(freed.count == 4)
+        #expect(freed.all.allSatisfy { pthread_equal($0, thread) != 0 })
+        #expect(calls.count > 3 && !calls.all.contains(false))
+    }
+
+    @Test("A loop that never passes frees it with its thread, and a captured object may come back meanwhile")
+    func neverRun() async throws {
+        let freed = Recorder<pthread_t>()
+        let thread = try startThread {
+            let local = Local(freed) {
+                let other = Local(freed)
+                LoopTimer.scheduledHere(timeInterval: .seconds(1), repeats: false) { _ in other.calls += 1 }
+            }
+            LoopTimer.scheduledHere(timeInterval: .seconds(3600), repeats: false) { _ in local.calls += 1 }
+        }
+        await Self.join(thread)
+        #expect(freed.count == 2)
+        #expect(freed.all.allSatisfy { pthread_equal($0, thread) != 0 })
+    }
+
+    @Test("A one-shot's block is freed after its call, and ten thousand leave nothing behind")
+    func oneShots() async throws {
+        let freed = Recorder<pthread_t>()
+        let thread = try startThread {
+            for _ in 0..<10_000 {
+                let local = Local(freed)
+                LoopTimer.scheduledHere(timeInterval: .zero, repeats: false) { _ in local.calls += 1 }
+            }
+            TimerLoop.current.run()
+            if freed.count != 10_000 { Issue.record("left: \(10_000 - freed.count)") }
+        }
+        await Self.join(thread)
+    }
+
+    @Test("In a loop that is no thread's own it ends the program, and so does firing it by hand on another thread")
+    func refused() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = TimerLoop()
+            loop.perform { LoopTimer.scheduledHere(timeInterval: .zero, repeats: false) { _ in } }
+            Self.run(loop)
+        }
+        await #expect(processExitsWith: .failure) {
+            let timers = Recorder<LoopTimer>()
+            let worker = try TimerLoop.thread()
+            worker.loop.perform {
+                timers.append(LoopTimer.scheduledHere(timeInterval: .seconds(1), repeats: false) { _ in })
+            }
+            while timers.count == 0 { usleep(1000) }
+            timers.all[0].fire()
+        }
+    }
+
+    private static func run(_ loop: TimerLoop) { loop.run() }
+}

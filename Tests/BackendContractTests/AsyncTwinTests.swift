@@ -1,0 +1,83 @@
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// The twins of blocking calls, on the real kernel.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct AsyncTwinTests {
+    private let ended = Recorder<String>()
+
+    /// Begins in a handler, and returns while that runs.
+    private func began(_ begun: Recorder<Bool>) async throws {
+        while begun.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("Cancelling in an asynchronous function waits for the handler that runs, of an engine and of a source")
+    func cancel() async throws {
+        let engine = try TimerEngine()
+        let begun = Recorder<Bool>()
+        let token = engine.schedule(at: .now, every: .milliseconds(1)) { [ended] _ in
+            begun.append(true)
+            usleep(30_000)
+            ended.append("engine's")
+        }
+        try await began(begun)
+        await engine.cancelAndWait(token)
+        let calls = begun.count
+        #expect(ended.count == calls)
+        #expect(await engine.cancelAndWait(token) == false)
+
+        begun.removeAll()
+        ended.removeAll()
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { [ended] in
+            begun.append(true)
+            usleep(30_000)
+            ended.append("source's")
+        }
+        source.schedule(deadline: .now)
+        source.activate()
+        try await began(begun)
+        await source.cancelAndWait()
+        #expect(ended.all == ["source's"])
+    }
+
+    @Test("Ending an engine and a thread in an asynchronous function waits for their threads, for everybody who asks")
+    func end() async throws {
+        let begun = Recorder<Bool>()
+        let worker = try TimerLoop.thread()
+        worker.loop.perform { [ended] in
+            begun.append(true)
+            usleep(30_000)
+            ended.append("loop's")
+        }
+        try await began(begun)
+        async let first: Void = worker.end()
+        async let second: Void = worker.end()
+        _ = await (first, second)
+        #expect(ended.all == ["loop's"])
+
+        let engine = try TimerEngine()
+        #expect(await !engine.awaitGrants().isEmpty)
+        begun.removeAll()
+        engine.schedule(at: .now) { [ended] _ in
+            begun.append(true)
+            usleep(30_000)
+            ended.append("engine's")
+        }
+        try await began(begun)
+        await engine.shutdown()
+        await engine.shutdown()
+        #expect(ended.all == ["loop's", "engine's"])
+        #expect(engine.liveTimers == 0)
+
+        let work = try LoopWorker { [ended] loop in
+            loop.perform {
+                usleep(10_000)
+                ended.append("work's")
+            }
+        }
+        await work.wait()
+        #expect(work.isFinished && ended.all.last == "work's")
+    }
+}

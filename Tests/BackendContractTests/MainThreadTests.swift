@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// What only a process's main thread can show: programs of their own, in Tests/Programs.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct MainThreadTests {
+    private static let everything =
+        "away background block delayed detached foreground frame here later once perform sleep source task tick"
+
+    @Test(
+        "A program with a view model, tasks, blocks and timers does the same whoever runs the main thread",
+        arguments: ["loop", "foundation", "foundation-by-hand", "poll", "dispatch", "loop-then-dispatch"]
+    )
+    func sameEverywhere(_ world: String) throws {
+        #expect(try Program.run("MainThreadProgram", world) == Self.everything)
+    }
+
+    @Test(
+        "It does the same under an async main, begun on the main thread and after it is gone",
+        arguments: ["at once", "later"]
+    )
+    func asyncMain(_ when: String) throws {
+        #expect(try Program.run("AsyncMainProgram", when) == Self.everything)
+    }
+
+    @Test("With nothing to do the main thread's loop makes no wake-up, nor does one that is hosted")
+    func idle() throws {
+        // The end of the run, the thread that counts, and its end.
+        for probe in ["idle", "idle-foundation", "idle-dispatch"] {
+            let wakeups = try #require(Int(try Program.run("MainThreadProgram", probe)))
+            #expect(wakeups <= 4, "\(probe)")
+        }
+    }
+
+    @Test("A post onto the main queue wakes the loop in less than twice what Foundation's takes")
+    func wake() throws {
+        var best = Double.infinity
+        for _ in 0..<5 where best >= 2 {
+            let ours = try #require(Double(try Program.run("MainThreadProgram", "wake")))
+            best = min(best, ours / (try #require(Double(try Program.run("MainThreadProgram", "wake-foundation")))))
+        }
+        #expect(best < 2)
+    }
+
+    @Test(
+        "A main queue is served in its place in a pass, not inside itself, and starves nobody",
+        arguments: [
+            ("order", "true block, timer, main queue"),
+            ("nested", "outer begins, timer, outer ends, inner without spinning"),
+            ("starved", "true true true"),
+            ("posts", "40000"),
+        ]
+    )
+    func place(_ probe: String, _ expected: String) throws {
+        #expect(try Program.run("MainThreadProgram", probe) == expected)
+    }
+}
+
+/// A program of this package, which stands beside the tests.
+enum Program {
+    /// What it prints, and how it ended if that was not well.
+    static func run(_ name: String, _ arguments: String...) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let process = Process()
+        process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let end = process.terminationStatus == 0 ? "" : "\nended with \(process.terminationStatus)"
+        return said.trimmingCharacters(in: .whitespacesAndNewlines) + end
+    }
+}

@@ -1,0 +1,124 @@
+import CTestSupport
+import Dispatch
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Hosting in one line, on the real kernel.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ServeTests {
+    private let log = Recorder<String>()
+
+    @Test("A queue runs a loop, also a concurrent one: one handler at a time, until the host is cancelled")
+    func queues() async throws {
+        for attributes: DispatchQueue.Attributes in [[], .concurrent] {
+            log.removeAll()
+            let loop = TimerLoop()
+            let queue = DispatchQueue(label: "host", attributes: attributes)
+            let host = try loop.serve(on: queue)
+            let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { [log] timer in
+                dispatchPrecondition(condition: .onQueue(queue))
+                log.append(timer.fireInstant <= .now ? "tick" : "early")
+            }
+            loop.add(timer, forMode: .default)
+            loop.perform { [log] in log.append("block") }
+            while log.count < 6 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(Set(log.all) == ["block", "tick"])
+            host.cancel()
+            host.cancel()
+            await Self.drain(queue)
+            let count = log.count
+            try await Task.sleep(for: .milliseconds(20))
+            #expect(log.count == count)
+        }
+    }
+
+    private static func drain(_ queue: DispatchQueue) async {
+        for _ in 0..<2 {
+            await withCheckedContinuation { continuation in
+                queue.async(flags: .barrier) { continuation.resume() }
+            }
+        }
+    }
+
+    @Test("The host holds the loop until it is cancelled, and no longer")
+    func holds() async throws {
+        weak var loop: TimerLoop?
+        let host: LoopHost
+        do {
+            let made = TimerLoop()
+            loop = made
+            host = try made.serve(on: DispatchQueue(label: "host"))
+        }
+        try await Task.sleep(for: .milliseconds(5))
+        #expect(loop != nil)
+        host.cancel()
+        let limit = MonotonicInstant.now + .seconds(30)
+        while loop != nil, .now < limit { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(loop == nil)
+    }
+
+    @Test("A queue is refused what it could never run, with a sentence that says what to do")
+    func refused() async throws {
+        let queue = DispatchQueue(label: "host")
+        let main = #expect(throws: TimerError.self) { try TimerLoop.main.serve(on: queue) }
+        #expect(main?.errorNumber == EINVAL && "\(main!)".contains("belongs to the main queue"))
+        let worker = try TimerLoop.thread()
+        let threads = #expect(throws: TimerError.self) { try worker.loop.serve(on: .main) }
+        #expect(threads?.errorNumber == EINVAL && "\(threads!)".contains("TimerLoop()"))
+        await worker.end()
+    }
+
+    @Test("To process a thread's own loop, or the main queue's, elsewhere ends the program instead of spinning")
+    func elsewhere() async {
+        await #expect(processExitsWith: .failure) {
+            let worker = try TimerLoop.thread()
+            Self.process(worker.loop)
+        }
+        await #expect(processExitsWith: .failure) {
+            // Not on the main queue.
+            let thread = try startThread { TimerLoop.main.process() }
+            pthread_join(thread, nil)
+        }
+    }
+
+    private static func process(_ loop: TimerLoop) { loop.process() }
+
+    @Test("Where the main queue is not the main thread's it runs the main loop, asked for or not, as its current one")
+    @MainActor func main() async throws {
+        let host = try TimerLoop.main.serve(on: .main)
+        let ran = Recorder<Bool>()
+        TimerLoop.main.perform { ran.append(Self.isCurrentMain) }
+        while ran.count < 1 { try await Task.sleep(for: .milliseconds(1)) }
+        host.cancel()
+        TimerLoop.main.perform { ran.append(Self.isCurrentMain) }
+        while ran.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(ran.all == [true, true])
+        #expect(Self.isCurrentMain)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in ran.append(true) }
+        TimerLoop.main.add(timer, forMode: .default)
+        // The main queue's holder may run it as well, and waits then.
+        Self.runMain(until: .now + .milliseconds(20))
+        #expect(ran.count == 3)
+    }
+
+    private static var isCurrentMain: Bool { TimerLoop.current == TimerLoop.main }
+    private static func runMain(until limit: MonotonicInstant) { TimerLoop.main.run(until: limit) }
+
+    @Test("An event_base runs a loop that is there already, until the host is cancelled, in its own handler too")
+    func eventBase() throws {
+        let base = ctest_base_create("")
+        let loop = TimerLoop()
+        let host = try loop.serve(onEventBase: base)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { [log] timer in
+            log.append(timer.fireInstant <= .now ? "tick" : "early")
+            if log.count == 3 { host.cancel() }
+        }
+        loop.add(timer, forMode: .default)
+        #expect(ctest_base_run(base, CTEST_UNTIL_NO_EVENT) == 0 || log.count == 3)
+        #expect(log.all == ["tick", "tick", "tick"])
+        #expect(ctest_base_event_count(base) == 0)
+        ctest_base_free(base)
+        timer.invalidate()
+    }
+}

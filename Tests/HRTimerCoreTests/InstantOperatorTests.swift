@@ -1,0 +1,38 @@
+import HRTimerCore
+import Testing
+
+@Suite struct InstantOperatorTests {
+    private let zero = MonotonicInstant(nanoseconds: 0)
+
+    @Test("Instants move by durations and differ by them, on every clock")
+    func arithmetic() {
+        #expect(zero + .nanoseconds(5) == MonotonicInstant(nanoseconds: 5))
+        #expect(zero - .nanoseconds(5) == MonotonicInstant(nanoseconds: -5))
+        #expect(MonotonicInstant(nanoseconds: 7) - zero == .nanoseconds(7))
+        #expect(zero - MonotonicInstant(nanoseconds: 7) == .nanoseconds(-7))
+        var wall = WallInstant(nanoseconds: 1)
+        wall += .nanoseconds(4)
+        wall -= .nanoseconds(2)
+        #expect(wall == WallInstant(nanoseconds: 3))
+        #expect(BootTimeInstant(nanoseconds: 9) - .seconds(1) == BootTimeInstant(nanoseconds: 9 - 1_000_000_000))
+    }
+
+    @Test("A part of a nanosecond rounds up in both directions: never early")
+    func rounding() {
+        let half = Duration(secondsComponent: 0, attosecondsComponent: 500_000_000)
+        #expect(zero + half == MonotonicInstant(nanoseconds: 1))
+        #expect(zero - half == zero)
+    }
+
+    @Test("What does not fit saturates, and distantFuture stays")
+    func bounds() {
+        let longest = Duration(attoseconds: .max), shortest = Duration(attoseconds: .min)
+        #expect(zero + longest == .distantFuture)
+        #expect(zero + shortest == .distantPast)
+        #expect(zero - longest == .distantPast)
+        #expect(zero - shortest == .distantFuture)
+        #expect(MonotonicInstant.distantFuture - .seconds(1) == .distantFuture)
+        #expect(MonotonicInstant.distantFuture + shortest == .distantFuture)
+        #expect(MonotonicInstant.distantFuture - .distantPast == .nanoseconds(Int64.max) - .nanoseconds(Int64.min))
+    }
+}
