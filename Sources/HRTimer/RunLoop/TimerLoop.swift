@@ -61,6 +61,9 @@ public final class TimerLoop: Sendable {
 
     private static var isMainThread: Bool { hrt_thread_id() == getpid() }
 
+    /// Whether the calling thread is the one whose loop this is now.
+    var isOnItsThread: Bool { CurrentLoop.value.map { $0 === self } ?? (self === Self.main && Self.isMainThread) }
+
     deinit {
         end()
         // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.

@@ -63,6 +63,12 @@ package final class EngineCore: Sendable {
     /// In a child of fork(2), where the thread is not: the engine has ended.
     package var isInherited: Bool { generation != hrt_fork_generation() }
 
+    /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one.
+    package var isOnItsThread: Bool {
+        if time.virtual != nil { return state.withLock { $0.running.map { isCurrent($0.thread) } ?? false } }
+        return thread.withLock { $0.itself.map(isCurrent) ?? false }
+    }
+
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics { state.withLock { $0.statistics } }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
