@@ -13,6 +13,8 @@ let package = Package(
         .library(name: "HRTimer", targets: ["HRTimer"]),
         .library(name: "HRTimerTesting", targets: ["HRTimerTesting"]),
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
+        // On an experimental interface of the compiler's: nothing else of the library depends on it.
+        .library(name: "HRTimerExecutors", targets: ["HRTimerExecutors"]),
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
@@ -45,6 +47,7 @@ let package = Package(
         .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer"], swiftSettings: strict),
         .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
 
         .target(
             name: "CBench",
@@ -97,6 +100,18 @@ let package = Package(
         .testTarget(
             name: "HRTimerTests",
             dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        // Its executors are the process's: tests run it in processes of its own.
+        .executableTarget(
+            name: "ExecutorsProgram",
+            dependencies: ["HRTimerExecutors", "HRTimer", "CHRTimer"],
+            path: "Tests/ExecutorsProgram",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HRTimerExecutorsTests",
+            dependencies: ["ExecutorsProgram", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimerTesting"], swiftSettings: strict),

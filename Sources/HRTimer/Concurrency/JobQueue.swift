@@ -37,7 +37,7 @@ package final class JobQueue: SerialExecutor {
     }
 
     /// The queue whose job the calling thread runs; nil if it runs none.
-    static var current: JobQueue? { CurrentQueue.value }
+    package static var current: JobQueue? { CurrentQueue.value }
 
     var isCurrent: Bool { CurrentQueue.value === self || host.isOnItsThread }
 }
