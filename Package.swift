@@ -60,7 +60,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "HRTimer", "HRTimerCore", "CHRTimer", "CBench", "Seeded",
+                "HRTimer", "HRTimerCore", "HRTimerExecutors", "CHRTimer", "CBench", "Seeded",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),

@@ -24,11 +24,22 @@ final class EarlyRise: Sendable {
         let deadline_ns: Int64
         /// From when it was asked for: sleeps of different length wake from different idle states.
         let length_ns: Int64
+        /// Its task goes on in the pool, and nowhere else: it may be made ready before the deadline, and wait with us.
+        let isPooled: Bool
     }
 
     func add(_ job: UnownedJob, _ engine: EngineCore, _ deadline_ns: Int64) {
         let length_ns = deadline_ns.subtractingSaturating(engine.time.now_ns)
-        wait(Sleep(job: job, engine: engine, deadline_ns: deadline_ns, length_ns: length_ns), lead(length_ns))
+        // Called by the sleeping task, in a function of no actor's: without a preference it is resumed on the default executor.
+        let isPooled = withUnsafeCurrentTask { task in task.map { $0.unownedTaskExecutor == nil } ?? false }
+        let sleep = Sleep(
+            job: job,
+            engine: engine,
+            deadline_ns: deadline_ns,
+            length_ns: length_ns,
+            isPooled: isPooled
+        )
+        wait(sleep, lead(length_ns))
     }
 
     private func lead(_ length_ns: Int64) -> Int64 {
@@ -63,18 +74,23 @@ final class EarlyRise: Sendable {
             return wait(sleep, 0)
         }
         DispatchQueue.global(qos: .init(sleep.job.priority)).async { [self] in
-            spin(sleep, called_ns)
-            isTaken.store(false, ordering: .releasing)
-            HandOver.run(sleep.job)
+            let begun_ns = sleep.engine.time.now_ns
+            let spun_ns = max(0, sleep.deadline_ns - begun_ns)
+            record(sleep, latency_ns: begun_ns - called_ns, spun_ns: spun_ns)
+            if sleep.isPooled {
+                // All that leads to the task is done, and in the cache, when the deadline comes.
+                HandOver.run(sleep.job) { spin(sleep) }
+            } else {
+                spin(sleep)
+                HandOver.run(sleep.job)
+            }
         }
     }
 
-    /// A thread of the pool.
-    private func spin(_ sleep: Sleep, _ called_ns: Int64) {
-        let begun_ns = sleep.engine.time.now_ns
-        var now_ns = begun_ns
-        while now_ns < sleep.deadline_ns { now_ns = sleep.engine.time.now_ns }
-        record(sleep, latency_ns: begun_ns - called_ns, spun_ns: now_ns - begun_ns)
+    /// A thread of the pool. What it spins was counted before.
+    private func spin(_ sleep: Sleep) {
+        while sleep.engine.time.now_ns < sleep.deadline_ns {}
+        isTaken.store(false, ordering: .releasing)
     }
 
     private func record(_ sleep: Sleep, latency_ns: Int64, spun_ns: Int64 = 0) {

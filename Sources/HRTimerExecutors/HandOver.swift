@@ -2,7 +2,7 @@
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Glibc
 
-/// Runs the job that ends a sleep, and right after it, on the same thread, the one that this makes ready: the sleeping task
+/// Runs the job that ends a sleep, and after it, on the same thread, the one that this makes ready: the sleeping task
 /// itself, which would go through the pool otherwise.
 enum HandOver {
     private static let key: pthread_key_t = {
@@ -12,7 +12,8 @@ enum HandOver {
         return key
     }()
 
-    static func run(_ job: UnownedJob) {
+    /// Calls `spin` between the two.
+    static func run(_ job: UnownedJob, spin: () -> Void = {}) {
         var next: UnownedJob?
         withUnsafeMutablePointer(to: &next) { next in
             // Taken back before the pointer goes out of scope; nobody but this thread sees it.
@@ -20,6 +21,7 @@ enum HandOver {
             job.runAsInPool()
             pthread_setspecific(key, nil)
         }
+        spin()
         next?.runAsInPool()
     }
 

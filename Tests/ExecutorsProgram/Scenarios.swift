@@ -1,8 +1,10 @@
+import Dispatch
 import Glibc
 import HRTimer
 
 let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "never-early": neverEarly,
+    "never-early-anywhere": neverEarlyAnywhere,
     "every-form": everyForm,
     "keeps-order": keepsOrder,
     "cancels": cancels,
@@ -37,6 +39,63 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     }
     expect(late < .milliseconds(1), "the best was late by \(late)")
     try await waitUntilNothingIsLeft()
+}
+
+/// Wherever the sleeping task belongs: to actors, to the main one, to another package's executor, to a group's parent.
+@MainActor private func neverEarlyAnywhere() async throws {
+    let nappers = (0..<4).map { _ in Napper() }
+    let executor = QueueExecutor()
+    let tasks = (0..<200).map { number in
+        let length = Duration.microseconds(200 + number * 131 % 3000)
+        return switch number % 5 {
+        case 0: Task { try await nappers[number % 4].nap(length) }
+        case 1: Task { @MainActor in try await nap(length) }
+        case 2: Task.detached(executorPreference: executor) { try await nap(length) }
+        case 3: Task.detached(executorPreference: globalConcurrentExecutor) { try await nap(length) }
+        default:
+            Task.detached {
+                async let one: Void = nap(length), other: Void = nap(length); _ = try await (one, other)
+            }
+        }
+    }
+    for task in tasks { try await task.value }
+    // One after the other too, when nothing else makes the pool late.
+    for number in 0..<40 {
+        try await nappers[0].nap(.microseconds(300))
+        try await nap(.microseconds(300))
+        try await Task.detached(executorPreference: executor) { try await nap(.microseconds(300)) }.value
+        try await Task.detached { try await nap(.microseconds(300 + number)) }.value
+    }
+}
+
+@Sendable private func nap(_ length: Duration) async throws {
+    for _ in 0..<10 {
+        let deadline = ContinuousClock.now + length
+        try await Task.sleep(until: deadline, clock: .continuous)
+        let now = ContinuousClock.now
+        expect(now >= deadline, "early by \(deadline - now)")
+    }
+}
+
+private actor Napper {
+    func nap(_ length: Duration) async throws {
+        for _ in 0..<10 {
+            let deadline = SuspendingClock.now + length
+            try await Task.sleep(until: deadline, clock: .suspending)
+            let now = SuspendingClock.now
+            expect(now >= deadline, "early by \(deadline - now)")
+        }
+    }
+}
+
+/// Such as another package may have.
+private final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "other")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
 }
 
 /// Each way to say how long, and lengths that are none.
@@ -115,42 +174,29 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     while TimerEngine.shared.liveTimers + BootTimeTimerEngine.shared.liveTimers > 1 { await Task.yield() }
 }
 
-/// 10^5 at once, half of them cancelled.
+/// 10^5 at once on each clock, and a third of them cancelled. Not in groups, which look through all children for each that
+/// ends.
 @MainActor private func sleepsByTheThousand() async throws {
-    let (ended, thrown) = await withTaskGroup(of: Bool.self) { group in
-        for number in 0..<100_000 {
-            group.addTask {
-                let deadline = ContinuousClock.now + .microseconds(number * 7 % 500_000)
-                do {
-                    try await Task.sleep(until: deadline, clock: .continuous)
-                } catch {
-                    return false
-                }
-                expect(ContinuousClock.now >= deadline, "early among many")
-                return true
-            }
+    let continuous = (0..<100_000).map { number in
+        Task.detached {
+            let deadline = ContinuousClock.now + .microseconds(number * 7 % 500_000)
+            try await Task.sleep(until: deadline, clock: .continuous)
+            expect(ContinuousClock.now >= deadline, "early among many")
         }
-        group.cancelAll()
-        group.addTask { true }
-        var (ended, thrown) = (0, 0)
-        for await hasSlept in group { if hasSlept { ended += 1 } else { thrown += 1 } }
-        return (ended, thrown)
     }
-    expect(ended + thrown == 100_001, "\(ended) slept and \(thrown) were cancelled")
-    let slept = await withTaskGroup(of: Bool.self) { group in
-        for number in 0..<100_000 {
-            group.addTask {
-                let deadline = SuspendingClock.now + .microseconds(number * 7 % 500_000)
-                let hasSlept = (try? await Task.sleep(until: deadline, clock: .suspending)) != nil
-                expect(SuspendingClock.now >= deadline, "early among many")
-                return hasSlept
-            }
+    let suspending = (0..<100_000).map { number in
+        Task.detached {
+            let deadline = SuspendingClock.now + .microseconds(number * 7 % 500_000)
+            try await Task.sleep(until: deadline, clock: .suspending)
+            expect(SuspendingClock.now >= deadline, "early among many")
         }
-        var slept = 0
-        for await hasSlept in group where hasSlept { slept += 1 }
-        return slept
     }
-    expect(slept == 100_000, "\(slept) of 100000 slept")
+    for (number, task) in continuous.enumerated() where number % 3 == 0 { task.cancel() }
+    var (slept, thrown) = (0, 0)
+    for task in continuous + suspending {
+        if case .success = await task.result { slept += 1 } else { thrown += 1 }
+    }
+    expect(slept >= 166_666 && slept + thrown == 200_000, "\(slept) slept and \(thrown) were cancelled")
     try await waitUntilNothingIsLeft()
 }
 

@@ -7,7 +7,10 @@ import Testing
 struct ExecutorsTests {
     @Test(
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
-        arguments: ["never-early", "every-form", "keeps-order", "cancels", "main-thread", "timer-executor", "yields"],
+        arguments: [
+            "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread", "timer-executor",
+            "yields",
+        ],
         ["normal", "precise", "coalesced"]
     )
     func behaves(scenario: String, precision: String) throws {

@@ -1,5 +1,6 @@
 import CHRTimer
 import Glibc
+import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
 /// can end the thread.
@@ -13,6 +14,8 @@ package final class EngineCore: Sendable {
     package enum Action: Sendable {
         case call(Handler)
         case staged(any StagedHandler)
+        /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that before.
+        case early(Handler)
     }
 
     package let time: TimeBase
@@ -30,7 +33,12 @@ package final class EngineCore: Sendable {
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
     private let wakeLatency = LatencyHistogram()
-    private let margin: SpinMargin
+    let margin: SpinMargin
+    /// What others have spun for early calls, in all, and how much of that the margin knows of.
+    let spunOutside_ns = Atomic<Int64>(0)
+    let knownSpun_ns = Atomic<Int64>(0)
+    /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
+    let hop: Locked<SpinMargin>?
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
@@ -45,6 +53,8 @@ package final class EngineCore: Sendable {
             coverage: configuration.spinCoverage,
             now_ns: configuration.time.now_ns
         )
+        let isPrecise = configuration.precision == .precise && time.virtual == nil
+        hop = isPrecise ? Locked(SpinMargin(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
     }
 
     package func start() throws(TimerError) {
@@ -70,7 +80,11 @@ package final class EngineCore: Sendable {
     }
 
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
-    package var statistics: EngineStatistics { state.withLock { $0.statistics } }
+    package var statistics: EngineStatistics {
+        var statistics = state.withLock { $0.statistics }
+        statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
+        return statistics
+    }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
@@ -218,6 +232,7 @@ extension EngineCore {
         guard wake.isPrecise else {
             return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
         }
+        learnWhatOthersSpun()
         if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
         if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
         return Slept(upTo_ns: wake.at_ns)
@@ -261,14 +276,18 @@ extension EngineCore {
         var now_ns = call.begun_ns
         var spun_ns: Int64 = 0
         if call.isAhead {
-            let isWoken: Bool
-            (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
-            if isWoken { _ = spin.breakOff() }
+            if case .early = call.action {
+                now_ns = call.begun_ns
+            } else {
+                let isWoken: Bool
+                (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
+                if isWoken { _ = spin.breakOff() }
+            }
             guard spin.begin() else { return spun_ns }
         }
         let late_ns = now_ns.subtractingSaturating(call.lateFrom_ns)
         switch call.action {
-        case .call(let handler):
+        case .call(let handler), .early(let handler):
             let fire = TimerFire(call, firedAt_ns: now_ns)
             if let watch = configuration.latenessWatch { watch.look(fire, late_ns) }
             handler(fire)
@@ -276,7 +295,7 @@ extension EngineCore {
             call.staged?.callback.run()
             if let watch = configuration.latenessWatch { watch.look(TimerFire(call, firedAt_ns: now_ns), late_ns) }
         }
-        lateness.record(late_ns)
+        lateness.record(max(0, late_ns))
         return spun_ns
     }
 }

@@ -354,7 +354,7 @@ extension EngineState {
         switch call.action {
         case .staged(let owner):
             after.block = owner.end(wasCalled: isMade, &self)
-        case .call:
+        case .call, .early:
             break
         }
         let isLive = schedule.isLive(call.token)
