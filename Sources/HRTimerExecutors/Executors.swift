@@ -16,6 +16,8 @@ enum Executors: ExecutorFactory {
         pool.withLock { $0! }
     }
 
+    static var pendingSleeps: Int { pool.withLock { $0 }?.sleeps.count ?? 0 }
+
     /// The pool's.
     static var sleeps: Sleeps { pool.withLock { $0! }.sleeps }
 

@@ -13,16 +13,13 @@ final class Sleeps: Sendable {
 
     init(_ precision: TimerPrecision, _ spinBudget: Double) {
         early = precision == .precise ? EarlyRise(spinBudget) : nil
-        if precision == .coalesced {
-            let own = CoalescingEngines()
-            monotonic = { own.monotonic.core }
-            bootTime = { own.bootTime.core }
-        } else {
-            // In a child of fork(2) they are others.
-            monotonic = { TimerEngine.shared.core }
-            bootTime = { BootTimeTimerEngine.shared.core }
-        }
+        let own = OwnEngines(precision == .coalesced ? .coalesced : .normal)
+        monotonic = { own.monotonic.core }
+        bootTime = { own.bootTime.core }
     }
+
+    /// Sleeps that are not over, cancelled ones too.
+    var count: Int { monotonic().liveTimers + bootTime().liveTimers }
 
     /// Runs the job when the deadline has come, never before.
     func add(_ job: UnownedJob, _ deadline: SleepDeadline, tolerance_ns: Int64) {
@@ -48,13 +45,19 @@ final class Sleeps: Sendable {
     }
 }
 
-/// Made by the first sleep on each clock, and never let go.
-private final class CoalescingEngines: Sendable {
+/// Made by the first sleep on each clock, and never let go. They wait by timerfd: a task that sleeps again sets the deadline
+/// itself, and does not wake the thread for it.
+private final class OwnEngines: Sendable {
+    private let precision: TimerPrecision
     private let engines = Locked<(TimerEngine?, BootTimeTimerEngine?)>((nil, nil))
+
+    init(_ precision: TimerPrecision) {
+        self.precision = precision
+    }
 
     var monotonic: TimerEngine {
         if let engine = engines.withLock({ $0.0 }) { return engine }
-        let made = orTrap { try TimerEngine(.init(name: "hrtimer-sleep", precision: .coalesced)) }
+        let made = orTrap { try TimerEngine(.init(name: "hrtimer-sleep", wayToWait: .timerfd, precision: precision)) }
         return engines.withLock { engines in
             let engine = engines.0 ?? made
             engines.0 = engine
@@ -64,7 +67,7 @@ private final class CoalescingEngines: Sendable {
 
     var bootTime: BootTimeTimerEngine {
         if let engine = engines.withLock({ $0.1 }) { return engine }
-        let made = orTrap { try BootTimeTimerEngine(.init(name: "hrtimer-sleep-b", precision: .coalesced)) }
+        let made = orTrap { try BootTimeTimerEngine(.init(name: "hrtimer-sleep-b", precision: precision)) }
         return engines.withLock { engines in
             let engine = engines.1 ?? made
             engines.1 = engine

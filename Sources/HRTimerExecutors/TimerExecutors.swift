@@ -41,6 +41,10 @@ public enum TimerExecutors {
         Executors.install(precision, spinBudget)
     }
 
+    /// Sleeps whose deadline has not come, those that were cancelled among them: what the standard library keeps of them is held
+    /// until then.
+    public static var pendingSleeps: Int { Executors.pendingSleeps }
+
     /// `install(precision:spinBudget:)`, and then runs `body` on the main actor, and `TimerLoop.main` for as long as that takes: for
     /// programs that had an `async` main. Throws what `body` throws.
     @available(*, noasync)

@@ -51,7 +51,7 @@ func expect(_ isTrue: Bool, _ what: @autoclosure () -> String, line: Int = #line
 /// The kernel's number of the calling thread.
 func here() -> Int32 { hrt_thread_id() }
 
-/// Until no sleep is left on the engines of both clocks.
+/// Until no sleep is left.
 func waitUntilNothingIsLeft() async throws {
-    while TimerEngine.shared.liveTimers + BootTimeTimerEngine.shared.liveTimers > 0 { await Task.yield() }
+    while TimerExecutors.pendingSleeps > 0 { await Task.yield() }
 }

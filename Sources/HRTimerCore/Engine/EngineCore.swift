@@ -23,6 +23,8 @@ package final class EngineCore: Sendable {
     package let defersMoves: Bool
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
+    /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
+    private let wakesLater: Bool
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
     /// the state asks for are sent after the lock, by `wake()`.
     package let state: Locked<EngineState>
@@ -45,6 +47,8 @@ package final class EngineCore: Sendable {
         time = configuration.time.on(configuration.clock)
         defersMoves = configuration.defersMoves ?? (time.virtual == nil)
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
+        let isReal = configuration.time.virtual == nil
+        wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
         let initial = EngineState(precision: configuration.precision, isVirtual: time.virtual != nil)
         spin = initial.spin
         state = Locked(initial)
@@ -123,8 +127,11 @@ extension EngineCore {
         let token = state.pointee.add(consume action, request)
         let mustWake =
             request.deadline_ns < .max && state.pointee.mustWake(for: token, request.deadline_ns, time.now_ns)
+        // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
+        let canWait = mustWake && wakesLater && request.precision != .precise
+        if canWait { state.pointee.schedule.sleep(until: TimerSchedule.Wake(at_ns: request.deadline_ns)) }
         self.state.unlock()
-        if mustWake { waiter.wake() }
+        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
     }
 
