@@ -33,7 +33,10 @@ enum Executors: ExecutorFactory {
             pool = made
             return true
         }
-        if isFirst { _createExecutors(factory: Self.self) }
+        guard isFirst else { return }
+        _createExecutors(factory: Self.self)
+        // A job of the main actor may come at any time, from a task that only sleeps now.
+        TimerLoop.main.isKeptAlive = true
     }
 
     static var isMainThread: Bool { hrt_thread_id() == getpid() }

@@ -17,7 +17,6 @@ final class LoopMainExecutor: MainExecutor {
 
     /// What an `async` main does for ever.
     func run() throws {
-        TimerLoop.main.isKeptAlive = true
         TimerLoop.main.run()
     }
 

@@ -1,3 +1,4 @@
+#if compiler(>=6.3)
 import HRTimer
 
 /// When a sleep is over, on whatever clock.
@@ -29,3 +30,4 @@ enum SleepDeadline: Sendable {
         }
     }
 }
+#endif

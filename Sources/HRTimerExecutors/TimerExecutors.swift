@@ -22,11 +22,11 @@ public enum TimerExecutors {
     /// From then on sleeps on `ContinuousClock` (in boot time, which goes on through suspend) and on `SuspendingClock` are
     /// timers of this library, wherever they are called, in other packages too: never early, and in the order of their
     /// deadlines. Tasks run on libdispatch's threads as before. The main actor runs on the main thread, whenever `TimerLoop.main`
-    /// runs in one of its common modes; `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
+    /// runs in one of its common modes, and that is kept alive (`isKeptAlive`) until `stop()`; `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
     ///
     /// * `.normal`: late by the kernel's wake latency and one hop to libdispatch.
-    /// * `.precise`: a thread of libdispatch is awake a learned margin before the deadline, and spins the rest; one at a time,
-    ///   and within `spinBudget`, a fraction of one core. Sleeps that end together are then spun for once.
+    /// * `.precise`: a thread of libdispatch is awake a learned margin before the deadline, and spins the rest, within
+    ///   `spinBudget`, a fraction of one core. One thread at a time: sleeps that end while it spins are as in `.normal`.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
     /// A cancelled sleep ends at once. What the standard library keeps of it, some 300 bytes, stays until its deadline, as
@@ -66,7 +66,6 @@ public enum TimerExecutors {
             outcome.withLock { $0 = result }
             TimerLoop.main.stop()
         }
-        TimerLoop.main.isKeptAlive = true
         // A `stop()` of the body's own ends a run, not the program.
         while outcome.withLock({ $0 == nil }) { TimerLoop.main.run() }
         try outcome.withLock { $0 }?.get()

@@ -8,6 +8,7 @@ import HRTimerExecutors
 @main
 struct Program {
     static func main() throws {
+        #if compiler(>=6.3)
         let name = CommandLine.arguments[1]
         let precision: TimerPrecision =
             switch CommandLine.arguments[2] {
@@ -23,8 +24,12 @@ struct Program {
             try TimerExecutors.run(precision: precision) { try await scenario() }
             print("done")
         }
+        #else
+        print("needs Swift 6.3")
+        #endif
     }
 
+    #if compiler(>=6.3)
     private static func throwFromBody(_ precision: TimerPrecision) throws {
         do {
             try TimerExecutors.run(precision: precision) { throw Mistake() }
@@ -40,6 +45,7 @@ struct Program {
     }
 
     private static func installFromTask() { TimerExecutors.install() }
+    #endif
 }
 
 struct Mistake: Error {}
@@ -50,8 +56,3 @@ func expect(_ isTrue: Bool, _ what: @autoclosure () -> String, line: Int = #line
 
 /// The kernel's number of the calling thread.
 func here() -> Int32 { hrt_thread_id() }
-
-/// Until no sleep is left.
-func waitUntilNothingIsLeft() async throws {
-    while TimerExecutors.pendingSleeps > 0 { await Task.yield() }
-}

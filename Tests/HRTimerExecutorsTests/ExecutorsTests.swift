@@ -1,3 +1,4 @@
+#if compiler(>=6.3)
 import Glibc
 import TestSupport
 import Testing
@@ -8,7 +9,8 @@ struct ExecutorsTests {
     @Test(
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
         arguments: [
-            "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread", "timer-executor",
+            "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
+            "timer-executor",
             "yields",
         ],
         ["normal", "precise", "coalesced"]
@@ -62,3 +64,4 @@ struct ExecutorsTests {
         return String(cString: path).split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }
 }
+#endif
