@@ -13,6 +13,8 @@ let package = Package(
         .library(name: "HRTimer", targets: ["HRTimer"]),
         .library(name: "HRTimerTesting", targets: ["HRTimerTesting"]),
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
+        // On an experimental interface of the compiler's: nothing else of the library depends on it.
+        .library(name: "HRTimerExecutors", targets: ["HRTimerExecutors"]),
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
@@ -45,6 +47,7 @@ let package = Package(
         .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer"], swiftSettings: strict),
         .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
 
         .target(
             name: "CBench",
@@ -57,7 +60,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "HRTimer", "HRTimerCore", "CHRTimer", "CBench", "Seeded",
+                "HRTimer", "HRTimerCore", "HRTimerExecutors", "CHRTimer", "CBench", "Seeded",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
@@ -123,6 +126,18 @@ let package = Package(
         .testTarget(
             name: "HRTimerTests",
             dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        // Its executors are the process's: tests run it in processes of its own.
+        .executableTarget(
+            name: "ExecutorsProgram",
+            dependencies: ["HRTimerExecutors", "HRTimer", "CHRTimer"],
+            path: "Tests/ExecutorsProgram",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HRTimerExecutorsTests",
+            dependencies: ["ExecutorsProgram", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimerTesting"], swiftSettings: strict),

@@ -102,6 +102,30 @@ import Testing
         }
     }
 
+    @Test("What was put off has its turn, though a timer arms itself for each instant that comes")
+    func putOffIsNotStarved() {
+        var timers = TimerSchedule(precision: .normal)
+        let restless = timers.add(deadline_ns: 10)
+        var late: TimerToken?
+        var called: [TimerToken] = []
+        timers.beginTurn()
+        for now_ns: Int64 in 10..<20 {
+            switch timers.next(now_ns: now_ns) {
+            case .due(let due):
+                let token = timers.token(due)
+                called.append(token)
+                timers.endCall(token)
+                if token == restless { timers.arm(restless, now_ns + 1) }
+            case .more: continue
+            case .none: timers.beginTurn()
+            }
+            // For an instant that the turn has passed.
+            if late == nil { late = timers.add(deadline_ns: 5) }
+        }
+        #expect(called.dropFirst(2).prefix(2).contains { $0 == late })
+        #expect(called.count { $0 == restless } >= 4)
+    }
+
     @Test("The end makes every token stale and leaves nothing armed")
     func end() {
         var timers = TimerSchedule(precision: .normal)

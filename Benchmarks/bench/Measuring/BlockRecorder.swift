@@ -1,5 +1,6 @@
 import CBench
 import Dispatch
+import Foundation
 import Glibc
 
 /// One fire: the deadline it was for, and when it came, both ns of `CLOCK_MONOTONIC`.
@@ -120,5 +121,39 @@ final class BlockRecorder: @unchecked Sendable {
             voluntarySwitches: Int(to.voluntary_switches - from.voluntary_switches),
             involuntarySwitches: Int(to.involuntary_switches - from.involuntary_switches)
         )
+    }
+}
+
+// Blocks that a child process fills.
+extension BlockRecorder {
+    /// The options of the child that is to fill a block like this one.
+    var plan: [String] {
+        let options: [(String, Int64)] = [
+            ("--fires", Int64(block.pointee.capacity)), ("--interval", interval_ns), ("--phase", phase_ns),
+            ("--settling", Int64(settling)),
+        ]
+        return options.flatMap { [$0, "\($1)"] }
+    }
+
+    /// The block as bytes: what was spent, and then the fires. Both processes run the same program.
+    var data: Data {
+        var data = Data()
+        withUnsafeBytes(of: block.pointee.at_first) { data.append(contentsOf: $0) }
+        withUnsafeBytes(of: block.pointee.at_last) { data.append(contentsOf: $0) }
+        data.append(Data(buffer: UnsafeBufferPointer(start: room, count: block.pointee.count)))
+        return data
+    }
+
+    /// Takes over the block that a child has filled. False if it is not a full one.
+    func fill(from data: Data) -> Bool {
+        let head = 2 * MemoryLayout<cbench_usage>.size
+        guard data.count == head + block.pointee.capacity * MemoryLayout<cbench_fire>.stride else { return false }
+        data.withUnsafeBytes { bytes in
+            block.pointee.at_first = bytes.loadUnaligned(as: cbench_usage.self)
+            block.pointee.at_last = bytes.loadUnaligned(fromByteOffset: head / 2, as: cbench_usage.self)
+            UnsafeMutableRawPointer(room).copyMemory(from: bytes.baseAddress! + head, byteCount: data.count - head)
+        }
+        block.pointee.count = block.pointee.capacity
+        return true
     }
 }

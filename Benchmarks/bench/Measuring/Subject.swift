@@ -17,7 +17,7 @@ struct Subject: Sendable {
     }
 
     /// All subjects, in the order in which they are shown.
-    static let all: [Subject] = kernel + libevent + foundation + dispatch + swiftConcurrency + nio + hrtimer
+    static let all: [Subject] = kernel + libevent + foundation + dispatch + swiftConcurrency + nio + hrtimer + executors
 
     /// What all others are held against, and what is measured twice for the noise floor.
     static let referenceID = "kernel.clock-nanosleep-abs"

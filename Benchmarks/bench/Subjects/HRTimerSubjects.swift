@@ -41,6 +41,13 @@ extension Subject {
         Subject("hrtimer.clock-sleep.precise", "the same on a precise engine; the task's thread hop comes after it") {
             try measureSleep($0, .precise)
         },
+        Subject("hrtimer.executor-sleep.normal", "MonotonicClock.sleep(until:) of a task on a TimerExecutor") {
+            try measureExecutorSleep($0, .normal)
+        },
+        Subject("hrtimer.executor-sleep.precise", "the same on a precise engine: the task goes on right after the spin")
+        {
+            try measureExecutorSleep($0, .precise)
+        },
     ]
 
     private static func measureSource(
@@ -66,18 +73,29 @@ extension Subject {
 
     private static func measureSleep(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
         try withEngine(recorder, precision) { engine in
-            let sleeper = Task.detached {
-                let clock = MonotonicClock(engine: engine)
-                _ = recorder.begin()
-                var woke_ns: Int64
-                repeat {
-                    try await clock.sleep(until: MonotonicInstant(nanoseconds: recorder.nextDeadline_ns))
-                    woke_ns = cbench_now_ns()
-                } while recorder.fire(woke_ns)
-            }
+            let sleeper = Task.detached { try await sleepOnAndOn(recorder, engine) }
             defer { sleeper.cancel() }
             try recorder.waitUntilFull()
         }
+    }
+
+    private static func measureExecutorSleep(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
+        try withEngine(recorder, precision) { engine in
+            let executor = TimerExecutor(engine: engine)
+            let sleeper = Task.detached(executorPreference: executor) { try await sleepOnAndOn(recorder, engine) }
+            defer { sleeper.cancel() }
+            try recorder.waitUntilFull()
+        }
+    }
+
+    private static func sleepOnAndOn(_ recorder: BlockRecorder, _ engine: TimerEngine) async throws {
+        let clock = MonotonicClock(engine: engine)
+        _ = recorder.begin()
+        var woke_ns: Int64
+        repeat {
+            try await clock.sleep(until: MonotonicInstant(nanoseconds: recorder.nextDeadline_ns))
+            woke_ns = cbench_now_ns()
+        } while recorder.fire(woke_ns)
     }
 
     private static func measureLoopTimer(_ recorder: BlockRecorder, _ precision: TimerPrecision) {

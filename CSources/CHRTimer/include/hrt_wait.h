@@ -1,6 +1,7 @@
 #ifndef HRT_WAIT_H
 #define HRT_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hrt_clock.h"
@@ -63,5 +64,11 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter
 // returned count as one. Any thread; async-signal-safe.
 void hrt_wait_wake(hrt_wait *wait);
+
+// Ends a wait that goes on as if woken, when the clock comes to deadline_ns; so nobody need be
+// woken now to learn of a deadline earlier than its own. A wait that begins later is to know of it
+// by itself, and may be woken once too often. False, and nothing done, unless the way to wait is
+// the timerfd: wake it then. Any thread. timerfd_settime(2).
+bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

@@ -56,6 +56,10 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     __builtin_unreachable();
 }
 
+bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
+    return wait->kind == HRT_WAIT_TIMERFD && hrt_wait_timerfd_wake_at(wait, deadline_ns);
+}
+
 void hrt_wait_wake(hrt_wait *wait) {
     if (atomic_exchange(&wait->woken, 1) != 0) return;
     switch (wait->kind) {

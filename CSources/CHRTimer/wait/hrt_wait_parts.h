@@ -19,6 +19,8 @@ struct hrt_wait {
             int epoll_fd;
             int timer_fd;
             int wake_fd;
+            int later_fd;  // a timer that other threads set, for a wake at a later instant
+            _Atomic int64_t later_ns;  // what it is to be set to; HRT_NEVER since the last wait
             int64_t armed_ns;  // what timer_fd was last set to; only the waiting thread touches it
         } timerfd;
         struct {
@@ -44,6 +46,7 @@ int hrt_wait_timerfd_open(hrt_wait *wait);
 void hrt_wait_timerfd_close(hrt_wait *wait);
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_timerfd_wake(hrt_wait *wait);
+bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns);
 
 int hrt_wait_nanosleep_open(hrt_wait *wait);
 int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns);

@@ -22,12 +22,17 @@ static int open_descriptors(hrt_wait *wait) {
     if (wait->timerfd.timer_fd < 0) return -1;
     wait->timerfd.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wait->timerfd.wake_fd < 0) return -1;
+    wait->timerfd.later_fd = timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (wait->timerfd.later_fd < 0) return -1;
     if (watch(wait, wait->timerfd.timer_fd) != 0) return -1;
+    if (watch(wait, wait->timerfd.later_fd) != 0) return -1;
     return watch(wait, wait->timerfd.wake_fd);
 }
 
 int hrt_wait_timerfd_open(hrt_wait *wait) {
     wait->timerfd.epoll_fd = wait->timerfd.timer_fd = wait->timerfd.wake_fd = -1;
+    wait->timerfd.later_fd = -1;
+    atomic_init(&wait->timerfd.later_ns, HRT_NEVER);
     wait->timerfd.armed_ns = HRT_NEVER;
     if (open_descriptors(wait) == 0) return 0;
     int error = errno;
@@ -39,26 +44,47 @@ void hrt_wait_timerfd_close(hrt_wait *wait) {
     if (wait->timerfd.epoll_fd >= 0) close(wait->timerfd.epoll_fd);
     if (wait->timerfd.timer_fd >= 0) close(wait->timerfd.timer_fd);
     if (wait->timerfd.wake_fd >= 0) close(wait->timerfd.wake_fd);
+    if (wait->timerfd.later_fd >= 0) close(wait->timerfd.later_fd);
+}
+
+static void set(int timer_fd, int64_t deadline_ns) {
+    struct itimerspec spec = {0};  // all zero disarms
+    if (deadline_ns != HRT_NEVER) {
+        spec.it_value = hrt_timespec_from_ns(deadline_ns);
+        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
+    }
+    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
+        hrt_impossible("timerfd_settime", errno);
+    }
 }
 
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
     // Also when the deadline is the one already set: a timerfd that has expired makes no new edge
     // by itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
-    struct itimerspec spec = {0};  // all zero disarms
-    if (deadline_ns != HRT_NEVER) {
-        spec.it_value = hrt_timespec_from_ns(deadline_ns);
-        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
-    }
-    if (timerfd_settime(wait->timerfd.timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
-        hrt_impossible("timerfd_settime", errno);
-    }
+    set(wait->timerfd.timer_fd, deadline_ns);
     wait->timerfd.armed_ns = deadline_ns;
+}
+
+// Callers meet: each lowers the word, and whoever has set the timer looks whether that is still
+// what the word says. A wait that has begun since then knows of the deadline by itself, and what
+// was set for it wakes it once too often at most.
+bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
+    int64_t former_ns = atomic_load(&wait->timerfd.later_ns);
+    do {
+        if (former_ns <= deadline_ns) return true;
+    } while (!atomic_compare_exchange_weak(&wait->timerfd.later_ns, &former_ns, deadline_ns));
+    for (;;) {
+        set(wait->timerfd.later_fd, deadline_ns);
+        int64_t now_ns = atomic_load(&wait->timerfd.later_ns);
+        if (now_ns >= deadline_ns) return true;
+        deadline_ns = now_ns;
+    }
 }
 
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
     bool is_armed = false;
-    struct epoll_event events[2];
+    struct epoll_event events[3];
     for (;;) {
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
@@ -70,10 +96,19 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         is_armed = true;
         // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in
         // fs/select.c).
-        int count = epoll_wait(wait->timerfd.epoll_fd, events, 2, -1);
+        int count = epoll_wait(wait->timerfd.epoll_fd, events, 3, -1);
         if (count < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
-        for (int index = 0; index < count; index++)
+        bool is_later = false;
+        for (int index = 0; index < count; index++) {
             is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
+            is_later |= events[index].data.fd == wait->timerfd.later_fd;
+        }
+        if (is_later) {
+            // Before the waiting thread looks at what it was woken for.
+            atomic_store(&wait->timerfd.later_ns, HRT_NEVER);
+            atomic_exchange(&wait->woken, 0);
+            return HRT_WAIT_WOKEN;
+        }
     }
 }
 

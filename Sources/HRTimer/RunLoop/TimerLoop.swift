@@ -74,6 +74,9 @@ public final class TimerLoop: Sendable {
         return loop
     }()
 
+    /// Whether the calling thread is the one whose loop this is now.
+    var isOnItsThread: Bool { CurrentLoop.value.map { $0 === self } ?? (self === Self.main && Self.isMainThread) }
+
     deinit {
         end()
         // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.

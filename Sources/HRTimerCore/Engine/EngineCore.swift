@@ -1,5 +1,6 @@
 import CHRTimer
 import Glibc
+import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
 /// can end the thread.
@@ -13,6 +14,8 @@ package final class EngineCore: Sendable {
     package enum Action: Sendable {
         case call(Handler)
         case staged(any StagedHandler)
+        /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that before.
+        case early(Handler)
     }
 
     package let time: TimeBase
@@ -20,6 +23,8 @@ package final class EngineCore: Sendable {
     package let defersMoves: Bool
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
+    /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
+    private let wakesLater: Bool
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
     /// the state asks for are sent after the lock, by `wake()`.
     package let state: Locked<EngineState>
@@ -30,13 +35,20 @@ package final class EngineCore: Sendable {
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
     private let wakeLatency = LatencyHistogram()
-    private let margin: SpinMargin
+    let margin: SpinMargin
+    /// What others have spun for early calls, in all, and how much of that the margin knows of.
+    let spunOutside_ns = Atomic<Int64>(0)
+    let knownSpun_ns = Atomic<Int64>(0)
+    /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
+    let hop: Locked<SpinMargin>?
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
         defersMoves = configuration.defersMoves ?? (time.virtual == nil)
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
+        let isReal = configuration.time.virtual == nil
+        wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
         let initial = EngineState(precision: configuration.precision, isVirtual: time.virtual != nil)
         spin = initial.spin
         state = Locked(initial)
@@ -45,6 +57,8 @@ package final class EngineCore: Sendable {
             coverage: configuration.spinCoverage,
             now_ns: configuration.time.now_ns
         )
+        let isPrecise = configuration.precision == .precise && time.virtual == nil
+        hop = isPrecise ? Locked(SpinMargin(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
     }
 
     package func start() throws(TimerError) {
@@ -65,8 +79,19 @@ package final class EngineCore: Sendable {
 
     package var precision: TimerPrecision { configuration.precision }
     package var spinBudget: Double { configuration.spinBudget }
+
+    /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one.
+    package var isOnItsThread: Bool {
+        if time.virtual != nil { return state.withLock { $0.running.map { isCurrent($0.thread) } ?? false } }
+        return thread.withLock { $0.itself.map(isCurrent) ?? false }
+    }
+
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
-    package var statistics: EngineStatistics { state.withLock { $0.statistics } }
+    package var statistics: EngineStatistics {
+        var statistics = state.withLock { $0.statistics }
+        statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
+        return statistics
+    }
     package var latenessSoFar: LatencyHistogram { lateness.copy() }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
@@ -110,8 +135,11 @@ extension EngineCore {
         let token = state.pointee.add(consume action, request)
         let mustWake =
             request.deadline_ns < .max && state.pointee.mustWake(for: token, request.deadline_ns, time.now_ns)
+        // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
+        let canWait = mustWake && wakesLater && request.precision != .precise
+        if canWait { state.pointee.schedule.sleep(until: TimerSchedule.Wake(at_ns: request.deadline_ns)) }
         self.state.unlock()
-        if mustWake { waiter.wake() }
+        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
     }
 
@@ -225,6 +253,7 @@ extension EngineCore {
         guard wake.isPrecise else {
             return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
         }
+        learnWhatOthersSpun()
         if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
         if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
         return Slept(upTo_ns: wake.at_ns)
@@ -266,14 +295,18 @@ extension EngineCore {
         var now_ns = call.begun_ns
         var spun_ns: Int64 = 0
         if call.isAhead {
-            let isWoken: Bool
-            (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
-            if isWoken { _ = spin.breakOff() }
+            if case .early = call.action {
+                now_ns = call.begun_ns
+            } else {
+                let isWoken: Bool
+                (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
+                if isWoken { _ = spin.breakOff() }
+            }
             guard spin.begin() else { return spun_ns }
         }
         let late_ns = now_ns.subtractingSaturating(call.lateFrom_ns)
         switch call.action {
-        case .call(let handler):
+        case .call(let handler), .early(let handler):
             let fire = TimerFire(call, firedAt_ns: now_ns)
             if let watch = configuration.latenessWatch { watch.look(fire, late_ns) }
             handler(fire)
@@ -284,7 +317,7 @@ extension EngineCore {
         case nil:
             break
         }
-        lateness.record(late_ns)
+        lateness.record(max(0, late_ns))
         return spun_ns
     }
 }

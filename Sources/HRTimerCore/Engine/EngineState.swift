@@ -291,7 +291,7 @@ extension EngineState {
         swap(&call.action, &timers[due.token.slot].action)
         let isToBeMade: Bool
         switch call.action {
-        case .call: isToBeMade = beginPlain(call_ns, &call)
+        case .call, .early: isToBeMade = beginPlain(call_ns, &call)
         case .staged(let owner): isToBeMade = begin(owner, call_ns, &call)
         case nil: return false
         }

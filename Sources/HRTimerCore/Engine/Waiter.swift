@@ -6,7 +6,7 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default.
     /// It knows no boot-time clock: there an engine that asks for it throws ENOTSUP.
     case futex
-    /// An absolute `timerfd_create(2)` timer and an `eventfd(2)` under `epoll(7)`: three descriptors; exempt from timer
+    /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under `epoll(7)`: four descriptors; exempt from timer
     /// slack also where the slack cannot be set.
     case timerfd
     /// `clock_nanosleep(2)`, woken by the signal SIGRTMAX - 1, for which it installs a handler. For comparison with the futex,
@@ -66,6 +66,11 @@ package final class Waiter: @unchecked Sendable {
         var spun_ns: Int64 = 0
         let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns, &spun_ns)
         return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
+    }
+
+    /// Has a wait that goes on woken when the clock comes to `deadline_ns`. False if this way to wait cannot.
+    package func wake(at deadline_ns: Int64) -> Bool {
+        hrt_wait_wake_at(wait, deadline_ns)
     }
 
     package func wake() {

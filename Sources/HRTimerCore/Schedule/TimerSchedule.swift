@@ -308,6 +308,9 @@ extension TimerSchedule {
         /// Armed by handlers of this turn for a deadline that it had passed already: they come in the next turn, lest they
         /// keep all others from being called.
         var putOff: [hrt_due] = []
+        /// What the clock read when the first of those was: the turn goes no further, lest others keep them from being called,
+        /// as time goes on.
+        var limit_ns = Int64.max
 
         deinit { batch.deallocate() }
 
@@ -315,6 +318,7 @@ extension TimerSchedule {
             first = 0
             count = 0
             putOff = []
+            limit_ns = .max
         }
     }
 
@@ -328,6 +332,7 @@ extension TimerSchedule {
 
     /// The next timer with a deadline of `now_ns` or earlier, which counts as firing from now on.
     package mutating func next(now_ns: Int64) -> Next {
+        let now_ns = min(now_ns, turn.limit_ns)
         while true {
             guard turn.first < turn.count else {
                 let hasTaken = take(now_ns)
@@ -347,6 +352,7 @@ extension TimerSchedule {
                 turn.lastArming = hrt_queue_last_arming(queue)
             } else if due.deadline_ns < turn.called_ns || due.arming > turn.lastArming {
                 turn.putOff.append(due)
+                turn.limit_ns = min(turn.limit_ns, now_ns)
                 continue
             }
             slots[due.token.slot].phase = .firing
@@ -399,6 +405,7 @@ extension TimerSchedule {
         if turn.putOff.isEmpty { return }
         for due in turn.putOff { putBackIfTaken(due) }
         turn.putOff.removeAll(keepingCapacity: true)
+        turn.limit_ns = .max
     }
 
     private mutating func putBackBatch() {

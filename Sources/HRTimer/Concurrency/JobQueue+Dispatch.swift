@@ -1,0 +1,8 @@
+import Dispatch
+
+extension JobQueue {
+    /// Where jobs go on that have lost their thread.
+    static func runOnDispatch(_ block: @escaping @Sendable () -> Void) {
+        DispatchQueue.global().async(execute: block)
+    }
+}

@@ -1,0 +1,78 @@
+package import HRTimerCore
+
+/// A thread that fires timers and runs blocks: an engine's or a loop's.
+package enum TimerHost: Sendable {
+    case engine(EngineCore)
+    case loop(TimerLoop)
+
+    /// What was armed, to take it back by.
+    package enum Alarm: Sendable {
+        case engine(TimerToken)
+        case loop(LoopTimer)
+    }
+
+    package var time: TimeBase {
+        switch self {
+        case .engine(let core): core.time
+        case .loop(let loop): loop.time
+        }
+    }
+
+    /// Calls `handler` once at the deadline, or if `isEarly` as soon as a precise engine is awake for it. A host that has ended
+    /// lets go of it at once.
+    package func arm(
+        _ deadline_ns: Int64,
+        tolerance_ns: Int64,
+        isEarly: Bool = false,
+        _ handler: @escaping @Sendable () -> Void
+    ) -> Alarm {
+        switch self {
+        case .engine(let core):
+            var request = EngineCore.Request()
+            request.deadline_ns = deadline_ns
+            request.tolerance_ns = tolerance_ns
+            if isEarly { return .engine(core.schedule(.early { _ in handler() }, request)) }
+            return .engine(core.schedule(.call { _ in handler() }, request))
+        case .loop(let loop):
+            let deadline = MonotonicInstant(nanoseconds: deadline_ns)
+            let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in handler() }
+            if tolerance_ns > 0 { timer.tolerance = Double(tolerance_ns) / 1e9 }
+            loop.add(timer, forMode: .common)
+            return .loop(timer)
+        }
+    }
+
+    /// Lets go of the handler, and does not call it any more unless the call has begun.
+    package func disarm(_ alarm: Alarm) {
+        switch (self, alarm) {
+        case (.engine(let core), .engine(let token)): _ = core.cancel(token)
+        case (_, .loop(let timer)): timer.invalidate()
+        case (.loop, .engine): break
+        }
+    }
+
+    /// Calls `block` once, after what is due and what was asked for before. A host that has ended lets go of it at once.
+    package func runSoon(_ block: @escaping @Sendable () -> Void) {
+        switch self {
+        case .engine(let core): _ = core.runSoon(block)
+        case .loop(let loop): loop.perform(inModes: [.common], block)
+        }
+    }
+
+    /// Whether the calling thread is the one that its handlers run on.
+    var isOnItsThread: Bool {
+        switch self {
+        case .engine(let core): core.isOnItsThread
+        case .loop(let loop): loop.isOnItsThread
+        }
+    }
+
+    /// Whether it is the very same thread.
+    func isSame(as other: TimerHost) -> Bool {
+        switch (self, other) {
+        case (.engine(let one), .engine(let other)): one === other
+        case (.loop(let one), .loop(let other)): one === other
+        default: false
+        }
+    }
+}

@@ -1,0 +1,44 @@
+#if compiler(>=6.3)
+@_spi(ExperimentalCustomExecutors) import _Concurrency
+import CHRTimer
+import Glibc
+import HRTimer
+
+/// What the process gets instead of the standard library's executors.
+enum Executors: ExecutorFactory {
+    static let main: LoopMainExecutor = LoopMainExecutor()
+    /// Set before anybody asks, by `install`.
+    private static let pool = Locked<SleepingPool?>(nil)
+
+    static var mainExecutor: any MainExecutor { main }
+    static var defaultExecutor: any TaskExecutor {
+        // Whoever installs has made it.
+        pool.withLock { $0! }
+    }
+
+    static var pendingSleeps: Int { pool.withLock { $0 }?.sleeps.count ?? 0 }
+
+    /// The pool's.
+    static var sleeps: Sleeps { pool.withLock { $0! }.sleeps }
+
+    static func install(_ precision: TimerPrecision, _ spinBudget: Double) {
+        precondition(
+            withUnsafeCurrentTask { $0 == nil },
+            "TimerExecutors.install() must come before the first task: call it in a main that is not async"
+        )
+        precondition(isMainThread, "TimerExecutors.install() must be called on the main thread, first of all")
+        let made = SleepingPool(precision, spinBudget)
+        let isFirst = pool.withLock { pool in
+            if pool != nil { return false }
+            pool = made
+            return true
+        }
+        guard isFirst else { return }
+        _createExecutors(factory: Self.self)
+        // A job of the main actor may come at any time, from a task that only sleeps now.
+        TimerLoop.main.isKeptAlive = true
+    }
+
+    static var isMainThread: Bool { hrt_thread_id() == getpid() }
+}
+#endif

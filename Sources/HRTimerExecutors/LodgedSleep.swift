@@ -1,0 +1,53 @@
+#if compiler(>=6.3)
+import HRTimer
+
+/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, and no hop after it. Held by the timer alone: if
+/// that is dropped without a call, since the thread has ended, the sleep goes on in the pool.
+///
+/// A thread's timers are on `CLOCK_MONOTONIC`: a sleep on `ContinuousClock` is never early, and late by what the system was
+/// suspended meanwhile. On virtual time it takes its length of that.
+final class LodgedSleep: Sendable {
+    private let job: UnownedJob
+    private let deadline: SleepDeadline
+    private let tolerance_ns: Int64
+    private let jobs: JobQueue
+    private let isOver = Locked(false)
+
+    init(_ job: UnownedJob, _ deadline: SleepDeadline, _ tolerance_ns: Int64, _ jobs: JobQueue) {
+        self.job = job
+        self.deadline = deadline
+        self.tolerance_ns = tolerance_ns
+        self.jobs = jobs
+    }
+
+    deinit {
+        if isOver.withLock({ !$0 }) { Executors.sleeps.add(job, deadline, tolerance_ns: tolerance_ns) }
+    }
+
+    func arm() {
+        guard let wait_ns = remaining_ns else { return end() }
+        let time = jobs.host.time
+        var deadline_ns = time.now_ns.addingSaturating(wait_ns)
+        if case .monotonic(let exact_ns) = deadline, time.virtual == nil { deadline_ns = exact_ns }
+        _ = jobs.host.arm(deadline_ns, tolerance_ns: tolerance_ns) { [self] in
+            // Another clock than the host's may not be there yet. On virtual time the sleep has taken its virtual length.
+            time.virtual == nil ? arm() : end()
+        }
+    }
+
+    private var remaining_ns: Int64? {
+        let wait_ns: Int64
+        switch deadline {
+        case .monotonic(let deadline_ns): wait_ns = deadline_ns.subtractingSaturating(MonotonicInstant.now.nanoseconds)
+        case .bootTime(let deadline_ns): wait_ns = deadline_ns.subtractingSaturating(BootTimeInstant.now.nanoseconds)
+        case .other(let remaining): wait_ns = remaining()?.nanosecondsRoundedUp ?? 0
+        }
+        return wait_ns > 0 ? wait_ns : nil
+    }
+
+    private func end() {
+        isOver.withLock { $0 = true }
+        jobs.resuming { job.runAsInPool() }
+    }
+}
+#endif

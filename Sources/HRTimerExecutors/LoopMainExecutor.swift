@@ -1,0 +1,34 @@
+#if compiler(>=6.3)
+@_spi(ExperimentalCustomExecutors) import _Concurrency
+import HRTimer
+
+/// The main actor's executor: its jobs are blocks of `TimerLoop.main`.
+final class LoopMainExecutor: MainExecutor {
+    private let jobs: JobQueue
+
+    init() {
+        let run: JobQueue.Run = { job in job.runSynchronously(on: Executors.main.asUnownedSerialExecutor()) }
+        jobs = JobQueue(.loop(.main), running: run)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        jobs.add(UnownedJob(job), nil)
+    }
+
+    /// What an `async` main does for ever.
+    func run() throws {
+        TimerLoop.main.run()
+    }
+
+    func stop() {
+        TimerLoop.main.stop()
+    }
+
+    /// Whatever runs on the main thread: handlers of its loop, blocks of the main queue.
+    func isIsolatingCurrentContext() -> Bool? { Executors.isMainThread }
+
+    func checkIsolated() {
+        precondition(Executors.isMainThread, "the main actor is on the main thread, and this is another")
+    }
+}
+#endif

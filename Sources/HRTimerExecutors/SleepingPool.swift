@@ -1,0 +1,47 @@
+#if compiler(>=6.3)
+@_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
+import HRTimer
+
+/// The default executor: libdispatch's pool, as the standard library has it, with our timers for its sleeps.
+final class SleepingPool: TaskExecutor, SchedulingExecutor {
+    private let pool = PlatformExecutorFactory.defaultExecutor
+    let sleeps: Sleeps
+
+    init(_ precision: TimerPrecision, _ spinBudget: Double) {
+        sleeps = Sleeps(precision, spinBudget)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // What a sleep has made ready goes on on the thread that has waited for it.
+        if HandOver.take(job) { return }
+        pool.enqueue(job)
+    }
+
+    func enqueue<C: Clock>(
+        _ job: consuming ExecutorJob,
+        at instant: C.Instant,
+        tolerance: C.Duration?,
+        clock: C
+    ) {
+        let tolerance_ns = max(0, (tolerance as? Duration)?.nanosecondsRoundedUp ?? 0)
+        let deadline = SleepDeadline(instant, clock)
+        // Called by the sleeping task, where that runs.
+        if let jobs = JobQueue.current {
+            LodgedSleep(UnownedJob(job), deadline, tolerance_ns, jobs).arm()
+        } else {
+            sleeps.add(UnownedJob(job), deadline, tolerance_ns: tolerance_ns)
+        }
+    }
+
+    func enqueue<C: Clock>(
+        _ job: consuming ExecutorJob,
+        after delay: C.Duration,
+        tolerance: C.Duration?,
+        clock: C
+    ) {
+        enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
+    }
+}
+
+#endif

@@ -1,0 +1,278 @@
+import Glibc
+import Testing
+
+@testable import HRTimer
+
+/// What a `TimerExecutor` promises, on real threads.
+@Suite("A timer executor", .timeLimit(.minutes(1)))
+struct ExecutorContractTests {
+    @Test("runs tasks on its engine's thread, before and after a sleep by our clock")
+    func staysOnItsThread() async throws {
+        let engine = try TimerEngine()
+        let executor = TimerExecutor(engine: engine)
+        let its = await thread(of: engine)
+        let seen = try await Task(executorPreference: executor) {
+            var seen: Set<pthread_t> = []
+            for _ in 0..<20 {
+                seen.insert(here())
+                try await MonotonicClock().sleep(until: .now.advanced(by: .milliseconds(1)))
+                seen.insert(here())
+                try await MonotonicClock(engine: engine).sleep(until: .now.advanced(by: .milliseconds(1)))
+                try await Task.sleep(until: .now.advanced(by: .milliseconds(1)), clock: .monotonic)
+                seen.insert(here())
+                await Task.yield()
+            }
+            return seen
+        }.value
+        #expect(seen == [its])
+        // Not on the shared engine's thread: the executor's own fired all of them.
+        #expect(engine.statistics.fires >= 60)
+    }
+
+    @Test("wakes its thread once for a sleep, and no other")
+    func wakesOnce() async throws {
+        let engine = try TimerEngine()
+        let executor = TimerExecutor(engine: engine)
+        let (wakeups, spurious) = try await Task(executorPreference: executor) {
+            let before = engine.statistics
+            for _ in 0..<50 { try await MonotonicClock().sleep(until: .now.advanced(by: .microseconds(500))) }
+            let after = engine.statistics
+            return (after.wakeups - before.wakeups, after.wakesSent - before.wakesSent)
+        }.value
+        #expect(wakeups <= 50)
+        #expect(spurious == 0)
+    }
+
+    @Test("runs jobs in the order in which they came, one at a time", arguments: Home.allCases)
+    func order(home: Home) async throws {
+        let (executor, end) = try home.make()
+        let log = Log()
+        let tasks = (0..<1000).map { number in Task(executorPreference: executor) { log.add(number) } }
+        for task in tasks { await task.value }
+        #expect(log.numbers == Array(0..<1000))
+        end()
+    }
+
+    @Test("is an actor's own: its code and its sleeps stay on the thread", arguments: Home.allCases)
+    func actors(home: Home) async throws {
+        let (executor, end) = try home.make()
+        let lodger = Lodger(executor)
+        let its = await lodger.thread()
+        for _ in 0..<20 { #expect(try await lodger.sleepAndTell() == [its]) }
+        #expect(its != here())
+        #expect(!executor.isCurrent)
+        end()
+    }
+
+    @Test("lets handlers of its thread into its actors", arguments: Home.allCases)
+    func assumesIsolation(home: Home) async throws {
+        let (executor, end) = try home.make()
+        let lodger = Lodger(executor)
+        await withCheckedContinuation { continuation in
+            let handler: @Sendable () -> Void = {
+                lodger.assumeIsolated { $0.calls += 1 }
+                continuation.resume()
+            }
+            switch executor.jobs.host {
+            case .engine(let core): _ = core.runSoon(handler)
+            case .loop(let loop):
+                loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in handler() }, forMode: .default)
+            }
+        }
+        #expect(await lodger.calls == 1)
+        end()
+    }
+
+    @Test("has an actor live on a loop's thread, beside its descriptors")
+    func besideDescriptors() async throws {
+        let thread = try TimerLoop.thread()
+        let lodger = Lodger(TimerExecutor(thread: thread))
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        let source = try LoopSource(descriptor: reader, events: .readable) { _, _ in
+            var byte: UInt8 = 0
+            read(reader, &byte, 1)
+            lodger.assumeIsolated { $0.calls += 1 }
+        }
+        try thread.loop.add(source, forMode: .default)
+        for expected in 1...3 {
+            var byte: UInt8 = 1
+            write(writer, &byte, 1)
+            while await lodger.calls < expected { try await lodger.nap() }
+        }
+        source.invalidate()
+        close(reader)
+        close(writer)
+    }
+
+    @Test("loses no job when its engine or loop ends: they go on in order, one at a time", arguments: Home.allCases)
+    func losesNoJob(home: Home) async throws {
+        let (executor, end) = try home.make()
+        let lodger = Lodger(executor)
+        let log = Log()
+        await lodger.call()
+        let sleeper = Task { try await lodger.sleepForEver() }
+        while await !lodger.isAsleep { await Task.yield() }
+        let callers = (0..<2000).map { number in
+            Task(executorPreference: executor) {
+                log.add(number)
+                await lodger.call()
+            }
+        }
+        end()
+        for caller in callers { await caller.value }
+        #expect(log.numbers == Array(0..<2000))
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+        // And what comes long after.
+        let late = (0..<100).map { number in Task(executorPreference: executor) { log.add(number) } }
+        for task in late { await task.value }
+        #expect(log.numbers.suffix(100) == Array(0..<100)[...])
+        #expect(await lodger.calls == 2001)
+        await #expect(throws: CancellationError.self) { try await lodger.nap() }
+    }
+
+    @Test("lets timers of its thread fire between jobs that never end", arguments: Home.allCases)
+    func doesNotStarve(home: Home) async throws {
+        let (executor, end) = try home.make()
+        let spinners = (0..<3).map { _ in
+            Task(executorPreference: executor) { while !Task.isCancelled { await Task.yield() } }
+        }
+        for _ in 0..<10 {
+            await withCheckedContinuation { continuation in
+                _ = executor.jobs.host.arm(executor.jobs.host.time.now_ns + 1_000_000, tolerance_ns: 0) {
+                    continuation.resume()
+                }
+            }
+        }
+        for spinner in spinners { spinner.cancel() }
+        for spinner in spinners { await spinner.value }
+        end()
+    }
+
+    @Test("runs no job of an actor inside another one that runs the loop")
+    func isNotReentered() async throws {
+        let thread = try TimerLoop.thread()
+        let executor = TimerExecutor(thread: thread)
+        let lodger = Lodger(executor)
+        await lodger.call()
+        let caller = Task {
+            while await !lodger.isNested { await Task.yield() }
+            await lodger.call()
+        }
+        let callsInside = await lodger.callsDuringNestedRun(of: thread.loop)
+        #expect(callsInside == 0)
+        await caller.value
+    }
+
+    @Test("ends its own engine with its last reference, from one of its tasks too")
+    func lifetime() async throws {
+        weak var engine: TimerEngine?
+        do {
+            let own = try TimerEngine()
+            engine = own
+            let executor = TimerExecutor(engine: own)
+            await Task(executorPreference: executor) { try? await MonotonicClock().sleep(until: .now) }.value
+        }
+        while engine != nil { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("leaves no timer behind of sleeps that are cancelled while they are fired", arguments: Home.allCases)
+    func cancelledSleeps(home: Home) async throws {
+        let (executor, end) = try home.make()
+        for round in 0..<200 {
+            let deadline = MonotonicInstant.now.advanced(by: .microseconds(300))
+            let sleeper = Task(executorPreference: executor) {
+                try await MonotonicClock().sleep(until: deadline)
+                return MonotonicInstant.now
+            }
+            if round % 2 == 0 { usleep(UInt32(round)) }
+            sleeper.cancel()
+            if case .success(let woke) = await sleeper.result { #expect(woke >= deadline) }
+        }
+        let host = executor.jobs.host
+        while host.liveTimers > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        end()
+    }
+}
+
+/// Where an executor has its thread.
+enum Home: CaseIterable, Sendable {
+    case engine, preciseEngine, loop
+
+    /// The executor, and what ends its thread.
+    func make() throws -> (TimerExecutor, end: @Sendable () -> Void) {
+        switch self {
+        case .engine, .preciseEngine:
+            let engine = try TimerEngine(.init(precision: self == .engine ? .normal : .precise))
+            return (TimerExecutor(engine: engine), { engine.shutdown() })
+        case .loop:
+            let thread = try TimerLoop.thread()
+            return (TimerExecutor(thread: thread), { thread.end() })
+        }
+    }
+}
+
+extension TimerHost {
+    fileprivate var liveTimers: Int {
+        switch self {
+        case .engine(let core): core.liveTimers
+        case .loop(let loop): loop.liveTimers
+        }
+    }
+}
+
+private func here() -> pthread_t { pthread_self() }
+
+private func thread(of engine: TimerEngine) async -> pthread_t {
+    await withCheckedContinuation { continuation in
+        engine.schedule(after: .zero) { _ in continuation.resume(returning: here()) }
+    }
+}
+
+/// An actor that lives on an executor.
+private actor Lodger {
+    private let executor: TimerExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    var calls = 0
+    private(set) var isAsleep = false
+    /// Read by others while the actor is busy.
+    nonisolated let nested = Locked(false)
+    nonisolated var isNested: Bool { get async { nested.withLock { $0 } } }
+
+    init(_ executor: TimerExecutor) {
+        self.executor = executor
+    }
+
+    func thread() -> pthread_t { here() }
+
+    func call() { calls += 1 }
+
+    func sleepAndTell() async throws -> Set<pthread_t> {
+        let before = here()
+        try await MonotonicClock().sleep(until: .now.advanced(by: .microseconds(300)))
+        return [before, here()]
+    }
+
+    func nap() async throws {
+        try await MonotonicClock().sleep(until: .now.advanced(by: .milliseconds(1)))
+    }
+
+    func sleepForEver() async throws {
+        isAsleep = true
+        try await MonotonicClock().sleep(until: .distantFuture)
+    }
+
+    func callsDuringNestedRun(of loop: TimerLoop) -> Int {
+        let before = calls
+        nested.withLock { $0 = true }
+        loop.run(until: .now.advanced(by: .milliseconds(50)))
+        return calls - before
+    }
+}
+
+private final class Log: Sendable {
+    private let entries = Locked<[Int]>([])
+    var numbers: [Int] { entries.withLock { $0 } }
+    func add(_ number: Int) { entries.withLock { $0.append(number) } }
+}

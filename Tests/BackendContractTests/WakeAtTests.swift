@@ -1,0 +1,103 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// A thread that sleeps by timerfd, and learns of an earlier deadline at that deadline.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct WakeAtTests {
+    private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
+
+    @Test(
+        "A wait ends at the instant that another thread asks for, not before, on every clock",
+        arguments: TimerClock.allCases
+    )
+    func wakesAt(_ clock: TimerClock) throws {
+        let waiter = try Waiter(.timerfd, clock: clock)
+        for until_ns: Int64 in [.max, now(clock) + 3_600_000_000_000] {
+            for delay_ns: Int64 in [-1_000_000, 0, 500_000, 3_000_000] {
+                let woken = Locked<(at_ns: Int64, isWoken: Bool)?>(nil)
+                let asked_ns = now(clock) + delay_ns
+                let thread = try startThread {
+                    let isWoken = waiter.wait(until: until_ns)
+                    woken.withLock { $0 = (now(clock), isWoken) }
+                }
+                #expect(waiter.wake(at: asked_ns))
+                join(thread)
+                let outcome = try #require(woken.withLock { $0 })
+                #expect(outcome.isWoken && outcome.at_ns >= asked_ns)
+            }
+        }
+    }
+
+    @Test("Only the timerfd can, and says so", arguments: WayToWait.available)
+    func others(_ way: WayToWait) throws {
+        #expect(try Waiter(way).wake(at: .max - 1) == (way == .timerfd))
+    }
+
+    @Test("Of many threads that ask at once the earliest is heard, each time")
+    func earliest() throws {
+        let waiter = try Waiter(.timerfd)
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<100 {
+            let base_ns = now(.monotonic) + 500_000
+            let asked = (0..<8).map { _ in base_ns + Int64.random(in: 0...300_000, using: &random) }
+            // All others an hour later than the earliest: a test that heard one of them would not end.
+            let earliest_ns = asked.min()!
+            let threads = try asked.map { asked_ns in
+                try startThread {
+                    _ = waiter.wake(at: asked_ns == earliest_ns ? asked_ns : asked_ns + 3_600_000_000_000)
+                }
+            }
+            #expect(waiter.wait(until: .max))
+            #expect(now(.monotonic) >= earliest_ns)
+            threads.forEach { join($0) }
+        }
+    }
+
+    @Test("An engine that sleeps by timerfd wakes once for a timer of another thread's, and on time")
+    func wakesOnce() throws {
+        let engine = try TimerEngine(.init(wayToWait: .timerfd))
+        var best = Duration.seconds(1)
+        let before = engine.statistics.wakeups
+        for number in 1...50 {
+            let fired = Latch()
+            let late = Locked(Duration.zero)
+            engine.schedule(after: .milliseconds(1)) { fire in
+                late.withLock { $0 = fire.lateness }
+                fired.open()
+            }
+            if number % 10 == 0 { engine.cancel(engine.schedule(after: .microseconds(500)) { _ in }) }
+            fired.wait()
+            let lateness = late.withLock { $0 }
+            #expect(lateness >= .zero)
+            best = min(best, lateness)
+            // Until it sleeps again.
+            pause(.microseconds(300))
+        }
+        // One for each, one for each that was cancelled; a machine that stalls may add a few.
+        #expect(engine.statistics.wakeups - before < 75)
+        #expect(best < .milliseconds(1))
+    }
+
+    @Test("Timers that threads schedule against each other all fire, never early")
+    func contended() throws {
+        let engine = try TimerEngine(.init(wayToWait: .timerfd))
+        let fired = Recorder<Bool>()
+        let threads = try (0..<4).map { seed in
+            try startThread {
+                var random = SeededRandom(seed: UInt64(seed))
+                for _ in 0..<500 {
+                    let deadline = MonotonicInstant.now.advanced(
+                        by: .microseconds(Int.random(in: 0...2000, using: &random))
+                    )
+                    engine.schedule(at: deadline) { _ in fired.append(MonotonicInstant.now >= deadline) }
+                    if Int.random(in: 0..<4, using: &random) == 0 { pause(.microseconds(200)) }
+                }
+            }
+        }
+        threads.forEach { join($0) }
+        while fired.count < 2000 { pause(.milliseconds(1)) }
+        #expect(fired.all.allSatisfy { $0 })
+    }
+}

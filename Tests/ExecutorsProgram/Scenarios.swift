@@ -1,0 +1,290 @@
+#if compiler(>=6.3)
+import Dispatch
+import Glibc
+import HRTimer
+import HRTimerExecutors
+
+let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
+    "never-early": neverEarly,
+    "never-early-anywhere": neverEarlyAnywhere,
+    "every-form": everyForm,
+    "keeps-order": keepsOrder,
+    "cancels": cancels,
+    "sleeps-by-the-thousand": sleepsByTheThousand,
+    "main-thread": mainThread,
+    "timer-executor": timerExecutor,
+    "yields": yields,
+]
+
+/// Sleeps of many lengths on both clocks, alone and side by side: none is short, and the best of them is not long either.
+@MainActor private func neverEarly() async throws {
+    let late = try await withThrowingTaskGroup(of: Duration.self) { group in
+        for number in 0..<40 {
+            group.addTask {
+                var best = Duration.seconds(1)
+                for round in 0..<25 {
+                    let length = Duration.microseconds(number * 97 + round * 211)
+                    let continuous = ContinuousClock.now + length
+                    try await Task.sleep(until: continuous, clock: .continuous)
+                    best = min(best, ContinuousClock.now - continuous)
+                    expect(ContinuousClock.now >= continuous, "early on the continuous clock")
+                    let suspending = SuspendingClock.now + length
+                    try await Task.sleep(until: suspending, tolerance: .zero, clock: .suspending)
+                    expect(SuspendingClock.now >= suspending, "early on the suspending clock")
+                }
+                return best
+            }
+        }
+        var best = Duration.seconds(1)
+        for try await late in group { best = min(best, late) }
+        return best
+    }
+    expect(late < .milliseconds(1), "the best was late by \(late)")
+    try await waitUntilNothingIsLeft()
+}
+
+/// Until no sleep is left.
+private func waitUntilNothingIsLeft() async throws {
+    while TimerExecutors.pendingSleeps > 0 { await Task.yield() }
+}
+
+/// Wherever the sleeping task belongs: to actors, to the main one, to another package's executor, to a group's parent.
+@MainActor private func neverEarlyAnywhere() async throws {
+    let nappers = (0..<4).map { _ in Napper() }
+    let executor = QueueExecutor()
+    let tasks = (0..<200).map { number in
+        let length = Duration.microseconds(200 + number * 131 % 3000)
+        return switch number % 5 {
+        case 0: Task { try await nappers[number % 4].nap(length) }
+        case 1: Task { @MainActor in try await nap(length) }
+        case 2: Task.detached(executorPreference: executor) { try await nap(length) }
+        case 3: Task.detached(executorPreference: globalConcurrentExecutor) { try await nap(length) }
+        default:
+            Task.detached {
+                async let one: Void = nap(length), other: Void = nap(length); _ = try await (one, other)
+            }
+        }
+    }
+    for task in tasks { try await task.value }
+    // One after the other too, when nothing else makes the pool late.
+    for number in 0..<40 {
+        try await nappers[0].nap(.microseconds(300))
+        try await nap(.microseconds(300))
+        try await Task.detached(executorPreference: executor) { try await nap(.microseconds(300)) }.value
+        try await Task.detached { try await nap(.microseconds(300 + number)) }.value
+    }
+}
+
+@Sendable private func nap(_ length: Duration) async throws {
+    for _ in 0..<10 {
+        let deadline = ContinuousClock.now + length
+        try await Task.sleep(until: deadline, clock: .continuous)
+        let now = ContinuousClock.now
+        expect(now >= deadline, "early by \(deadline - now)")
+    }
+}
+
+private actor Napper {
+    func nap(_ length: Duration) async throws {
+        for _ in 0..<10 {
+            let deadline = SuspendingClock.now + length
+            try await Task.sleep(until: deadline, clock: .suspending)
+            let now = SuspendingClock.now
+            expect(now >= deadline, "early by \(deadline - now)")
+        }
+    }
+}
+
+/// Such as another package may have.
+private final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "other")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+
+/// Each way to say how long, and lengths that are none.
+@MainActor private func everyForm() async throws {
+    let start = ContinuousClock.now
+    try await Task.sleep(nanoseconds: 1_000_000)
+    try await Task.sleep(for: .milliseconds(1))
+    try await Task.sleep(for: .milliseconds(1), tolerance: .milliseconds(1), clock: .suspending)
+    try await ContinuousClock().sleep(for: .milliseconds(1))
+    try await SuspendingClock().sleep(until: .now + .milliseconds(1))
+    try await MonotonicClock().sleep(for: .milliseconds(1))
+    try await BootTimeClock().sleep(for: .milliseconds(1))
+    expect(ContinuousClock.now - start >= .milliseconds(7), "seven sleeps took \(ContinuousClock.now - start)")
+    try await Task.sleep(nanoseconds: 0)
+    try await Task.sleep(for: .zero)
+    try await Task.sleep(for: .seconds(-5))
+    try await Task.sleep(for: .milliseconds(1), tolerance: .seconds(-1))
+    // For ever, and for longer than a number of ns can say: only cancelling ends them.
+    let endless: [@Sendable () async throws -> Void] = [
+        { try await Task.sleep(nanoseconds: .max) },
+        { try await Task.sleep(for: .seconds(Int64.max / 4)) },
+        { try await Task.sleep(until: .now + .seconds(1_000_000_000_000), clock: .suspending) },
+    ]
+    for sleep in endless {
+        let task = Task { try await sleep() }
+        try await Task.sleep(for: .milliseconds(2))
+        task.cancel()
+        let result = await task.result
+        expect((try? result.get()) == nil, "an endless sleep ended")
+    }
+}
+
+/// On the main actor, where nothing comes between: they wake in the order of their deadlines.
+@MainActor private func keepsOrder() async throws {
+    let order = Locked<[Int]>([])
+    let start = ContinuousClock.now + .milliseconds(10)
+    let lengths = (1...12).shuffled()
+    let tasks = lengths.map { number in
+        Task { @MainActor in
+            try await Task.sleep(until: start + .milliseconds(8 * number), clock: .continuous)
+            order.withLock { $0.append(number) }
+        }
+    }
+    for task in tasks { try await task.value }
+    let woken = order.withLock { $0 }
+    // A machine that stalls for 8 ms lets two wake together, and then a race decides.
+    let exchanged = zip(woken, woken.dropFirst()).count { $0 > $1 }
+    expect(woken.count == 12 && exchanged <= 2, "woke in the order \(woken)")
+}
+
+/// A cancelled sleep ends at once with an error, and its rest is gone with its deadline.
+@MainActor private func cancels() async throws {
+    let start = ContinuousClock.now
+    let deadline = start + .milliseconds(300)
+    let tasks = (0..<1000).map { _ in Task { try await Task.sleep(until: deadline, clock: .continuous) } }
+    try await Task.sleep(for: .milliseconds(5))
+    for task in tasks { task.cancel() }
+    for task in tasks {
+        let result = await task.result
+        expect((try? result.get()) == nil, "a cancelled sleep did not throw")
+    }
+    expect(ContinuousClock.now < deadline || ContinuousClock.now - start > .milliseconds(600), "cancelled too late")
+    // Cancelled in the midst of their fires.
+    for _ in 0..<500 {
+        let near = ContinuousClock.now + .microseconds(200)
+        let task = Task { try await Task.sleep(until: near, clock: .continuous) }
+        try await Task.sleep(until: near - .microseconds(50), clock: .continuous)
+        task.cancel()
+        if case .success = await task.result { expect(ContinuousClock.now >= near, "early beside a cancellation") }
+    }
+    let before = Task { try await Task.sleep(for: .seconds(3600)) }
+    before.cancel()
+    let result = await before.result
+    expect((try? result.get()) == nil, "cancelled before it slept, and did not throw")
+    // What is left of the ones that slept goes at its deadline; the last may have been an hour away.
+    while TimerExecutors.pendingSleeps > 1 { await Task.yield() }
+}
+
+/// 10^5 at once on each clock, and a third of them cancelled. Not in groups, which look through all children for each that
+/// ends.
+@MainActor private func sleepsByTheThousand() async throws {
+    let continuous = (0..<100_000).map { number in
+        Task.detached {
+            let deadline = ContinuousClock.now + .microseconds(number * 7 % 500_000)
+            try await Task.sleep(until: deadline, clock: .continuous)
+            expect(ContinuousClock.now >= deadline, "early among many")
+        }
+    }
+    let suspending = (0..<100_000).map { number in
+        Task.detached {
+            let deadline = SuspendingClock.now + .microseconds(number * 7 % 500_000)
+            try await Task.sleep(until: deadline, clock: .suspending)
+            expect(SuspendingClock.now >= deadline, "early among many")
+        }
+    }
+    for (number, task) in continuous.enumerated() where number % 3 == 0 { task.cancel() }
+    var (slept, thrown) = (0, 0)
+    for task in continuous + suspending {
+        if case .success = await task.result { slept += 1 } else { thrown += 1 }
+    }
+    expect(slept >= 166_666 && slept + thrown == 200_000, "\(slept) slept and \(thrown) were cancelled")
+    try await waitUntilNothingIsLeft()
+}
+
+/// The main actor is the main thread, before and after each kind of pause, and so are the handlers of its loop.
+@MainActor private func mainThread() async throws {
+    expect(here() == getpid(), "the main actor is elsewhere")
+    try await Task.sleep(for: .milliseconds(1))
+    expect(here() == getpid(), "elsewhere after a sleep")
+    try await MonotonicClock().sleep(for: .milliseconds(1))
+    expect(here() == getpid(), "elsewhere after a sleep by our clock")
+    await Task.yield()
+    let elsewhere = await Task.detached { here() }.value
+    expect(elsewhere != getpid() && here() == getpid(), "a detached task is on the main thread")
+    let back = await Task.detached { await MainActor.run { here() } }.value
+    expect(back == getpid(), "MainActor.run is elsewhere")
+    await withCheckedContinuation { continuation in
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in
+            MainActor.assumeIsolated { expect(here() == getpid(), "a handler is elsewhere") }
+            continuation.resume()
+        }
+        TimerLoop.main.add(timer, forMode: .common)
+    }
+    MainActor.preconditionIsolated()
+    // Ends the run of the loop, and not the program.
+    TimerLoop.main.stop()
+    try await Task.sleep(for: .milliseconds(1))
+    expect(here() == getpid(), "elsewhere after a stop")
+}
+
+/// The standard library's sleep of a task on an engine's or a loop's thread stays there, also when the thread ends.
+@MainActor private func timerExecutor() async throws {
+    let engine = try TimerEngine()
+    let thread = try TimerLoop.thread()
+    let executors = [TimerExecutor(engine: engine), TimerExecutor(thread: thread)]
+    for executor in executors {
+        try await Task(executorPreference: executor) {
+            let its = here()
+            for _ in 0..<20 {
+                let deadline = ContinuousClock.now + .microseconds(300)
+                try await Task.sleep(until: deadline, clock: .continuous)
+                expect(here() == its && ContinuousClock.now >= deadline, "moved, or early")
+                try await Task.sleep(until: .now + .microseconds(300), clock: .suspending)
+                expect(here() == its, "moved")
+            }
+        }.value
+    }
+    expect(engine.statistics.fires >= 40, "the engine fired \(engine.statistics.fires) times")
+    let deadline = ContinuousClock.now + .milliseconds(50)
+    let tasks = executors.map { executor in
+        Task(executorPreference: executor) {
+            try await Task.sleep(until: deadline, clock: .continuous)
+            expect(ContinuousClock.now >= deadline, "early without its thread")
+        }
+    }
+    try await Task.sleep(for: .milliseconds(10))
+    endThreads(engine, thread)
+    for task in tasks { try await task.value }
+}
+
+private func endThreads(_ engine: TimerEngine, _ thread: LoopThread) {
+    engine.shutdown()
+    thread.end()
+}
+
+/// The pool is libdispatch's: tasks run beside each other, and those that only yield keep no sleep from its end.
+@MainActor private func yields() async throws {
+    let busy = (0..<8).map { _ in Task.detached { while !Task.isCancelled { await Task.yield() } } }
+    for _ in 0..<20 { try await Task.sleep(for: .milliseconds(1)) }
+    for task in busy { task.cancel() }
+    for task in busy { await task.value }
+    let threads = await withTaskGroup(of: Int32.self) { group in
+        for _ in 0..<200 {
+            group.addTask {
+                usleep(1000)
+                return here()
+            }
+        }
+        var threads: Set<Int32> = []
+        for await thread in group { threads.insert(thread) }
+        return threads
+    }
+    expect(threads.count > 1, "all tasks ran on one thread")
+}
+#endif

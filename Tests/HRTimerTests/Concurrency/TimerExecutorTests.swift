@@ -1,0 +1,76 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Executors on frozen time: their jobs run on the thread that moves the clock.
+@Suite struct TimerExecutorTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let executor: TimerExecutor
+    let order = Recorder<String>()
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        executor = TimerExecutor(engine: engine)
+    }
+
+    @Test("On virtual time jobs run when the clock is moved, by any amount, in the order in which they came")
+    func runsJobs() async {
+        let tasks = (0..<100).map { number in Task(executorPreference: executor) { order.append("\(number)") } }
+        #expect(order.all.isEmpty)
+        time.advance(by: .zero)
+        #expect(order.all == (0..<100).map { "\($0)" })
+        for task in tasks { await task.value }
+    }
+
+    @Test("A task goes on in the very fire of its sleep, before what is due at the same instant but was armed later")
+    func resumesInTheFire() async {
+        let clock = MonotonicClock(engine: engine)
+        let start = time.now
+        let task = Task(executorPreference: executor) { [order] in
+            for number in 1...3 {
+                try? await clock.sleep(until: start.advanced(by: .seconds(number)))
+                order.append("task \(clock.now == start.advanced(by: .seconds(number)))")
+            }
+        }
+        time.advance(by: .zero)
+        engine.schedule(at: start.advanced(by: .seconds(1)), every: .seconds(1)) { [order] _ in order.append("timer") }
+        time.advance(by: .seconds(3))
+        // It has armed its next sleep before the timer is armed again: that comes second each time.
+        #expect(order.all == ["task true", "timer", "task true", "timer", "task true", "timer"])
+        await task.value
+        #expect(engine.liveTimers == 1)
+    }
+
+    @Test("The end of an engine hands its jobs to other threads, and its sleepers a CancellationError")
+    func end() async {
+        let sleeper = Task(executorPreference: executor) { [engine] in
+            try await MonotonicClock(engine: engine).sleep(until: .distantFuture)
+        }
+        time.advance(by: .zero)
+        let waiting = (0..<10).map { number in Task(executorPreference: executor) { order.append("\(number)") } }
+        #expect(order.all.isEmpty)
+        engine.shutdown()
+        for task in waiting { await task.value }
+        await Task(executorPreference: executor) { order.append("late") }.value
+        #expect(order.all == (0..<10).map { "\($0)" } + ["late"])
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+    }
+
+    @Test("It is free when nothing runs on it: neither an engine nor a loop holds it")
+    func isFree() async throws {
+        weak var freed: TimerExecutor?
+        do {
+            let executor = TimerExecutor(engine: engine)
+            let inLoop = TimerExecutor(loop: TimerLoop(time: time.base))
+            freed = executor
+            let task = Task(executorPreference: executor) {}
+            time.advance(by: .zero)
+            await task.value
+            // Its loop is let go before it could run: the job goes on elsewhere.
+            _ = inLoop
+        }
+        while freed != nil { await Task.yield() }
+    }
+}
