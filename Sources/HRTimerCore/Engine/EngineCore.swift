@@ -30,7 +30,8 @@ package final class EngineCore: Sendable {
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
     private let wakeLatency = LatencyHistogram()
-    private let margin: SpinMargin
+    /// Touched by the engine's thread alone.
+    let margin: SpinMargin
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
