@@ -1,9 +1,10 @@
 import CHRTimer
 import Dispatch
 import Glibc
-import HRTimer
 import TestSupport
 import Testing
+
+@testable import HRTimer
 
 /// A loop that another event loop drives through its descriptor, on the real kernel. The host is poll(2).
 @Suite(.serialized) struct LoopHostContractTests {
@@ -38,6 +39,44 @@ import Testing
         timer.invalidate()
         loop.process()
         #expect(!isReadable(descriptor, within: 30))
+    }
+
+    @Test("What a block or a trigger of the pass asks for makes it readable again")
+    func askedInThePass() throws {
+        let descriptor = try loop.hostDescriptor()
+        let trigger = LoopTrigger { [log] _ in log.append("trigger") }
+        loop.add(trigger, forMode: .default)
+        loop.process()
+        #expect(!isReadable(descriptor, within: 0))
+        loop.perform { [loop, log] in
+            loop.perform {
+                trigger.signal()
+                loop.perform { log.append("block") }
+            }
+        }
+        var passes = 0
+        while isReadable(descriptor, within: 0), passes < 10 {
+            loop.process()
+            passes += 1
+        }
+        #expect(Set(log.all) == ["block", "trigger"])
+        #expect(passes < 10)
+        trigger.invalidate()
+    }
+
+    @Test("Timers that were invalidated beside one that is pending do not make it readable")
+    func settled() throws {
+        let deadline = MonotonicInstant.now.advanced(by: .seconds(3600))
+        let pending = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in }
+        loop.add(pending, forMode: .default)
+        for seconds in 1...1000 {
+            let timer = LoopTimer(timeInterval: .seconds(seconds), repeats: false) { _ in }
+            loop.add(timer, forMode: .default)
+            timer.invalidate()
+        }
+        loop.process()
+        #expect(loop.core.state.withLock { $0.schedule.sleepsUntil_ns } == deadline.nanoseconds)
+        pending.invalidate()
     }
 
     @Test("Blocks, triggers and descriptors make it readable; what is due in another mode does not")

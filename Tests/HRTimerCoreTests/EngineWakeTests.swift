@@ -74,6 +74,31 @@ import Testing
         #expect(engine.statistics.spuriousWakeups == 0)
     }
 
+    @Test("However many timers are due together, one wake-up serves them all", arguments: [64, 65, 1024, 1025, 20_000])
+    func manyAtOnce(count: Int) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let fires = Recorder<Int>()
+        for index in 0..<count {
+            engine.schedule(at: at(3_600_000_000_000)) { _ in fires.append(index) }
+        }
+        time.advance(to: at(3_600_000_000_000))
+        #expect(fires.all == Array(0..<count))
+        #expect(engine.statistics.wakeups == 1)
+        #expect(engine.statistics.spuriousWakeups == 0)
+    }
+
+    @Test("A timer for the instant that the engine sleeps to wakes nobody; one a nanosecond earlier does, once")
+    func sameInstant() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(at: at(0)) { _ in }
+        engine.schedule(at: at(1000)) { _ in }
+        time.advance(to: at(0))
+        for (deadline_ns, wakes) in [(1001, 0), (1000, 0), (999, 1), (998, 1)] as [(Int64, UInt64)] {
+            engine.schedule(at: at(deadline_ns)) { _ in }
+            #expect(engine.statistics.wakesSent == wakes, "\(deadline_ns)")
+        }
+    }
+
     @Test("What two threads advance the clock by adds up", .timeLimit(.minutes(1)))
     func twoThreads() async {
         let time = self.time

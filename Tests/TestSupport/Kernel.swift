@@ -10,6 +10,12 @@ public enum Kernel {
     /// Threads of the process.
     public static var threads: Int { entries(of: "/proc/self/task") }
 
+    /// Address space that the process has mapped, used or not. The first field of proc_pid_statm(5).
+    public static var mappedBytes: Int {
+        let pages = text(of: "/proc/self/statm")?.split(separator: " ").first.flatMap { Int($0) } ?? 0
+        return pages * Int(getpagesize())
+    }
+
     private static func entries(of path: String) -> Int {
         guard let directory = opendir(path) else { return -1 }
         defer { closedir(directory) }

@@ -138,15 +138,24 @@ extension TimeBase {
     /// The instant at which the wall clock will read `wall_ns`, if it is not set meanwhile.
     func instant_ns(wall_ns: Int64) -> Int64 {
         if wall_ns == .max || wall_ns == .min { return wall_ns }
-        // The wall clock first: what passes between the two makes the instant later, never earlier.
-        let left_ns = wall_ns.subtractingSaturating(on(.wall).now_ns)
-        return now_ns.addingSaturating(left_ns)
+        return wall_ns.subtractingSaturating(wallOffset_ns)
     }
 
     /// How far the wall clock is ahead of this one, to within the time between two readings.
+    ///
+    /// A thread that loses the processor between them for 10 ms would take that for a step of the clock: then it reads again.
     fileprivate var wallOffset_ns: Int64 {
-        let wall_ns = on(.wall).now_ns
-        return wall_ns.subtractingSaturating(now_ns)
+        var least = (apart_ns: Int64.max, offset_ns: Int64(0))
+        for _ in 0..<5 {
+            let before_ns = now_ns
+            let wall_ns = on(.wall).now_ns
+            // The wall clock first: what passes between the two makes an instant later, never earlier.
+            let after_ns = now_ns
+            let apart_ns = after_ns.subtractingSaturating(before_ns)
+            if apart_ns < least.apart_ns { least = (apart_ns, wall_ns.subtractingSaturating(after_ns)) }
+            if apart_ns < 1_000_000 { break }
+        }
+        return least.offset_ns
     }
 
     fileprivate func date(instant_ns: Int64) -> Date {

@@ -12,8 +12,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let loop: OpaquePointer?
     private let futex: Waiter?
     private let isFutexWoken = Atomic(false)
-    /// Made by the first precise wait.
-    private var margin: SpinMargin?
+    /// Made by the first precise wait. The loop's thread alone.
+    private(set) var margin: SpinMargin?
     /// Another event loop waits for this one.
     let isHosted: Bool
     /// Some edge may wait to be told. The loop's thread alone: most loops have none, and then a pass takes no lock for them.

@@ -35,6 +35,7 @@ package final class EngineCore: Sendable {
     /// Recorded into by the engine's thread alone.
     private let lateness = LatencyHistogram()
     private let wakeLatency = LatencyHistogram()
+    /// Touched by the engine's thread alone.
     let margin: SpinMargin
     /// What others have spun for early calls, in all, and how much of that the margin knows of.
     let spunOutside_ns = Atomic<Int64>(0)

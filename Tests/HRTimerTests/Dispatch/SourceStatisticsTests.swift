@@ -57,6 +57,28 @@ import Testing
         #expect(engine.lateness.count == 2 && engine.lateness.max == .zero)
     }
 
+    @Test("Whoever watches lateness is told of a late source, after its call, and of none that is in time")
+    func watched() throws {
+        let log = Recorder<String>()
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.latenessWatch = .init(bound: .seconds(1)) { fire in
+            log.append("late by \(fire.lateness / .seconds(1)) s")
+        }
+        let engine = try TimerEngine(configuration)
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { log.append("called") }
+        source.schedule(deadline: time.now.advanced(by: .seconds(2)), repeating: .seconds(10))
+        source.activate()
+        for lateness in [0, 1, 3] {
+            engine.schedule(at: time.now.advanced(by: .seconds(1))) { [time] _ in
+                time.advance(by: .seconds(1 + lateness))
+            }
+            time.advance(by: .seconds(10))
+        }
+        #expect(log.all == ["called", "called", "called", "late by 3.0 s"])
+        source.cancel()
+    }
+
     @Test("A source with leeway is moved with the engine told, since its window moves too")
     func leewayIsNotMovedSilently() throws {
         var configuration = TimerEngine.Configuration(precision: .coalesced, time: time.base)

@@ -107,6 +107,17 @@ import Testing
         #expect(loop.fire(at: Self.deadline_ns) == ["first"])
     }
 
+    @Test("Beside one that is late already no call is begun ahead: the policy of each is asked in its turn")
+    func besideALateOne() {
+        var loop = Fixture()
+        _ = loop.add("late", Self.deadline_ns - 100)
+        _ = loop.add("next", Self.deadline_ns)
+        loop.prepare(at: Self.deadline_ns - 100)
+        let call = loop.state.prepareCall(at: Self.deadline_ns, isBegun: true)
+        #expect(call == nil)
+        #expect(loop.fire(at: Self.deadline_ns) == ["late", "next"])
+    }
+
     @Test("Removed ones do not fire, moved ones at their new deadline alone, back to the old one too")
     func changed() {
         var loop = Fixture()
@@ -211,6 +222,50 @@ import Testing
         other.fireInstant = deadline.advanced(by: .seconds(5))
         other.invalidate()
         #expect(other.fireInstant == deadline.advanced(by: .seconds(5)))
+    }
+
+    @Test("A call that never was leaves the count of the call before")
+    func countOfTheCallBefore() {
+        let timer = timer()
+        let late_ns = deadline.nanoseconds + 2_500_000_000
+        loop.core.state.withLock { state in
+            state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
+            state.beginPass(now_ns: late_ns)
+            var released = ReleasedTimer()
+            if let call = state.nextCall(now_ns: late_ns) {
+                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
+            }
+            let next = state.prepareCall(at: deadline.nanoseconds + 3_000_000_000, isBegun: true)
+            #expect(next?.timer === timer)
+        }
+        #expect(timer.missedTicks == 0)
+        let wasPrepared = loop.core.state.withLock { $0.callOffPrepared() }
+        #expect(wasPrepared)
+        #expect(timer.missedTicks == 2)
+    }
+
+    @Test("The loop ended while the thread spins, the call is not made")
+    func ended() {
+        let timer = timer()
+        #expect(prepare() != nil)
+        loop.end()
+        #expect(!confirm())
+        #expect(!timer.isValid)
+    }
+
+    @Test("What is due at the same instant comes in the same pass, in order; what is armed during it does not")
+    func samePass() {
+        let timers = (0..<3).map { _ in timer() }
+        #expect(prepare()?.timer === timers[0])
+        #expect(confirm())
+        let late = timer()
+        let rest = loop.core.state.withLock { state in
+            var rest: [LoopTimer] = []
+            while let call = state.nextCall(now_ns: deadline.nanoseconds) { rest.append(call.timer) }
+            return rest
+        }
+        #expect(rest.map(ObjectIdentifier.init) == timers[1...].map(ObjectIdentifier.init))
+        #expect(pass().map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
     }
 
     @Test("Its tolerance, precision or modes changed, or the spin broken, it comes at its deadline, once")

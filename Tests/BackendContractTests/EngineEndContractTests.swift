@@ -1,0 +1,142 @@
+import Dispatch
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// The end of an engine that has a thread, and of its handlers.
+@Suite struct EngineEndContractTests {
+    @Test("Everybody who shuts an engine down waits for its end, the second too", .timeLimit(.minutes(1)))
+    func endedTwice() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let log = Recorder<String>()
+        let isRunning = DispatchSemaphore(value: 0)
+        engine.schedule(at: .distantPast) { _ in
+            isRunning.signal()
+            usleep(50_000)
+            // In a handler it cannot wait for itself.
+            engine.shutdown()
+            log.append("handler")
+        }
+        #expect(isRunning.wait(timeout: .now() + 30) == .success)
+        let callers = try (0..<3).map { _ in
+            try startThread {
+                engine.shutdown()
+                log.append("ended")
+            }
+        }
+        callers.forEach(join)
+        engine.shutdown()
+        #expect(log.all == ["handler", "ended", "ended", "ended"])
+    }
+
+    @Test("A handler that shuts its engine down first keeps nobody waiting, nor lets anybody go before it has returned")
+    func endedByHandlerFirst() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let log = Recorder<String>()
+        let isShutDown = DispatchSemaphore(value: 0)
+        engine.schedule(at: .distantPast) { _ in
+            engine.shutdown()
+            isShutDown.signal()
+            usleep(50_000)
+            log.append("handler")
+        }
+        #expect(isShutDown.wait(timeout: .now() + 30) == .success)
+        let callers = try (0..<2).map { _ in
+            try startThread {
+                engine.shutdown()
+                log.append("ended")
+            }
+        }
+        callers.forEach(join)
+        #expect(log.all == ["handler", "ended", "ended"])
+    }
+
+    @Test("When cancelAndWait returns, what the handler captured is free", .timeLimit(.minutes(1)))
+    func freedBeforeReturn() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let canaries = Canaries()
+        for _ in 0..<50 {
+            let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let token = engine.schedule(at: .distantPast, every: .seconds(3600)) { [canary = canaries.make()] _ in
+                isRunning.signal()
+                mayReturn.wait()
+                withExtendedLifetime(canary) {}
+            }
+            isRunning.wait()
+            let caller = try startThread {
+                engine.cancelAndWait(token)
+                #expect(canaries.count == 0)
+            }
+            // Until it waits, or nearly.
+            usleep(200)
+            mayReturn.signal()
+            join(caller)
+        }
+    }
+
+    @Test("Where freeing a handler takes its time, what is called next is as late as that", .timeLimit(.minutes(1)))
+    func slowToFree() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let freed = Recorder<MonotonicInstant>()
+        let called = Recorder<MonotonicInstant>()
+        let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        engine.schedule(at: .distantPast) { _ in
+            isBlocked.signal()
+            mayGoOn.wait()
+        }
+        isBlocked.wait()
+        // Both in one look of the engine.
+        engine.schedule(at: .distantPast) { [slow = SlowToFree(freed)] _ in withExtendedLifetime(slow) {} }
+        engine.schedule(at: .distantPast) { fire in called.append(fire.firedAt) }
+        mayGoOn.signal()
+        while called.count == 0 { usleep(100) }
+        #expect(freed.count == 1 && called.all[0] >= freed.all[0])
+    }
+
+    private final class SlowToFree: Sendable {
+        private let freed: Recorder<MonotonicInstant>
+
+        init(_ freed: Recorder<MonotonicInstant>) { self.freed = freed }
+
+        deinit {
+            usleep(2000)
+            freed.append(.now)
+        }
+    }
+
+    @Test("Engines and loops that end in their own handlers leave no thread to be joined")
+    func nothingToJoin() async {
+        // In a process of its own, whose memory is nobody else's.
+        await #expect(processExitsWith: .success) {
+            func endInHandlers(_ count: Int) throws {
+                for _ in 0..<count {
+                    let done = DispatchSemaphore(value: 0)
+                    let engine = try TimerEngine(.init(name: "contract"))
+                    engine.schedule(at: .distantPast) { _ in
+                        engine.shutdown()
+                        done.signal()
+                    }
+                    done.wait()
+                    var worker: LoopThread? = try TimerLoop.thread()
+                    let mayEnd = DispatchSemaphore(value: 0)
+                    worker?.loop.perform { [worker] in
+                        mayEnd.wait()
+                        worker?.end()
+                    }
+                    // The block has the last reference.
+                    worker = nil
+                    mayEnd.signal()
+                }
+            }
+            // glibc keeps some stacks for the next threads: 40 MB of them.
+            try endInHandlers(20)
+            let before = Kernel.mappedBytes
+            try endInHandlers(200)
+            // A thread that nobody joins leaves its stack behind, of 8 MB.
+            #expect(Kernel.mappedBytes - before < 500_000_000)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import CHRTimer
+import Dispatch
+import Glibc
+import HRTimerCore
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// What other threads do to a loop whose thread spins up to a timer's deadline. Its margin has learned that wakes come 12 ms
+/// late, so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
+@Suite(.serialized) struct LoopSpinContractTests {
+    private let worker: LoopThread
+    private let calls = Recorder<MonotonicInstant>()
+
+    private var loop: TimerLoop { worker.loop }
+
+    init() throws {
+        worker = try TimerLoop.thread(name: "precise", precision: .precise)
+        worker.loop.spinBudget = 1
+    }
+
+    /// In a handler, since the margin is the loop's thread's. A few wakes that are in time would teach it better.
+    private func learnToSpin() {
+        let hasLearned = DispatchSemaphore(value: 0)
+        let waiter = loop.waiter
+        // The first precise wait makes the margin.
+        let timer = LoopTimer(timeInterval: .microseconds(100), repeats: true) { timer in
+            guard let margin = waiter.margin else { return }
+            margin.learnThatWakesAreLate()
+            timer.invalidate()
+            hasLearned.signal()
+        }
+        loop.add(timer, forMode: .default)
+        hasLearned.wait()
+    }
+
+    private func waitUntilSpinning(upTo deadline: MonotonicInstant) -> Bool {
+        while MonotonicInstant.now < deadline {
+            if loop.core.state.withLock({ $0.prepared != nil }) { return true }
+            usleep(50)
+        }
+        return false
+    }
+
+    /// The thread sleeps, or spins up to another deadline, while this one has not come.
+    private func hasLeft(_ deadline: MonotonicInstant) -> Bool {
+        while MonotonicInstant.now < deadline {
+            let until_ns = loop.core.state.withLock { $0.schedule.sleepsUntil_ns }
+            // Sleeping, so that the thread has the processor.
+            usleep(50)
+            if until_ns != .min, until_ns != deadline.nanoseconds { return MonotonicInstant.now < deadline }
+        }
+        return false
+    }
+
+    /// True as soon as a round is, of as many as a busy machine may need. The timer of a round is met in its spin.
+    private func inSomeRound(_ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool) -> Bool {
+        for _ in 0..<200 {
+            learnToSpin()
+            let deadline = MonotonicInstant.now.advanced(by: .milliseconds(10))
+            let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { [calls] timer in
+                calls.append(timer.fireInstant)
+                #expect(MonotonicInstant.now >= timer.fireInstant)
+            }
+            loop.add(timer, forMode: .default)
+            defer { timer.invalidate() }
+            if waitUntilSpinning(upTo: deadline), round(timer, deadline) { return true }
+        }
+        return false
+    }
+
+    @Test(
+        "Invalidated, removed or moved later while the thread spins up to it, a timer is not called, nor spun for longer",
+        .timeLimit(.minutes(1)),
+        arguments: ["invalidated", "removed", "moved"]
+    )
+    func calledOff(deed: String) {
+        let isLeft = inSomeRound { timer, deadline in
+            let before = calls.count
+            switch deed {
+            case "invalidated": timer.invalidate()
+            case "removed": loop.remove(timer, forMode: .default)
+            default: timer.fireInstant = deadline.advanced(by: .seconds(3600))
+            }
+            guard hasLeft(deadline) else { return false }
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 100_000)
+            return calls.count == before
+        }
+        #expect(isLeft)
+        worker.end()
+    }
+
+    @Test(
+        "Moved sooner while the thread spins up to it, a timer is called at its new deadline, before the former one",
+        .timeLimit(.minutes(1))
+    )
+    func movedSooner() {
+        let isSooner = inSomeRound { timer, deadline in
+            let before = calls.count
+            let sooner = deadline.advanced(by: Duration.milliseconds(-4))
+            timer.fireInstant = sooner
+            while calls.count == before, MonotonicInstant.now < deadline { usleep(50) }
+            return calls.all.dropFirst(before) == [sooner]
+        }
+        #expect(isSooner)
+        worker.end()
+    }
+
+    @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(1)))
+    func ended() {
+        let isMet = inSomeRound { timer, deadline in
+            worker.end()
+            #expect(calls.all.allSatisfy { $0 != deadline } || MonotonicInstant.now >= deadline)
+            #expect(!timer.isValid)
+            return true
+        }
+        #expect(isMet)
+    }
+}

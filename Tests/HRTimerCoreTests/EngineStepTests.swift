@@ -1,0 +1,376 @@
+import TestSupport
+import Testing
+
+@testable import HRTimerCore
+
+/// An engine's steps one by one, told the time: what its thread takes, makes up ahead, and makes or finds called off, and what
+/// others do to the same state meanwhile.
+@Suite struct EngineStepTests {
+    private static let deadline_ns: Int64 = 1_000_000
+
+    /// The thread is awake so long before.
+    private static let ahead_ns: Int64 = deadline_ns - 50_000
+
+    /// A state that nobody else has, as behind an engine's lock.
+    private struct Engine: ~Copyable {
+        var state: EngineState
+        private var names: [TimerToken: String] = [:]
+
+        init(_ precision: TimerPrecision = .precise) {
+            state = EngineState(precision: precision, isVirtual: false)
+        }
+
+        @discardableResult
+        mutating func add(
+            _ name: String,
+            _ deadline_ns: Int64,
+            every interval_ns: Int64? = nil,
+            policy: MissedTickPolicy = .merge
+        ) -> TimerToken {
+            var request = EngineCore.Request()
+            request.deadline_ns = deadline_ns
+            request.repetition = Repetition(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
+            let token = state.add(.call { _ in }, request)
+            names[token] = name
+            return token
+        }
+
+        mutating func add(_ owner: Owner) -> TimerToken {
+            var request = EngineCore.Request()
+            request.isOwned = true
+            let token = state.add(.staged(owner), request)
+            names[token] = "owner"
+            return token
+        }
+
+        /// The next call at that time, made up ahead for deadlines up to `upTo_ns`; nil if the thread sleeps.
+        mutating func call(at now_ns: Int64, upTo upTo_ns: Int64 = .min) -> EngineState.Call? {
+            var call = EngineState.Call()
+            while true {
+                switch state.step(now_ns, upTo_ns: upTo_ns, limit_ns: .max, &call) {
+                case .again: continue
+                case .call: return call
+                case .sleep: return nil
+                case .ended: return nil
+                }
+            }
+        }
+
+        /// When the thread is awake next, nothing being due.
+        mutating func sleep(at now_ns: Int64) -> TimerSchedule.Wake? {
+            var call = EngineState.Call()
+            while true {
+                switch state.step(now_ns, upTo_ns: .min, limit_ns: .max, &call) {
+                case .again: continue
+                case .sleep(let wake): return wake
+                case .call: return nil
+                case .ended: return nil
+                }
+            }
+        }
+
+        func name(_ call: borrowing EngineState.Call) -> String { names[call.token] ?? "?" }
+
+        /// All calls at that time, one after the other: the names of their timers, and how many ticks they missed.
+        mutating func calls(at now_ns: Int64) -> [String] {
+            var all: [String] = []
+            while let call = call(at: now_ns) {
+                all.append("\(name(call)) \(call.missedTicks)")
+                end(call, at: now_ns)
+            }
+            return all
+        }
+
+        mutating func end(_ call: consuming EngineState.Call, at now_ns: Int64) {
+            if state.end(&call, now_ns, spun_ns: 0) { call.finish() }
+        }
+
+        /// The next call at that time, which there is.
+        mutating func dueCall(at now_ns: Int64) throws -> EngineState.Call {
+            guard let call = call(at: now_ns) else { throw NoCall() }
+            return call
+        }
+
+        /// Makes up the next call ahead of its deadline, as a thread does that has woken for it.
+        mutating func callAhead() throws -> EngineState.Call {
+            let call = call(at: EngineStepTests.ahead_ns, upTo: EngineStepTests.deadline_ns)
+            guard let call, call.isAhead else { throw NoCall() }
+            return call
+        }
+    }
+
+    private struct NoCall: Error {}
+
+    /// What keeps its state under the engine's lock, as a source does: here nothing but what it was told.
+    private final class Owner: StagedHandler {
+        let told = Recorder<Int64>()
+
+        func laterDeadline() -> Int64? { nil }
+
+        func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+            told.append(now_ns)
+            return StagedCall(Callback {}, missedTicks: 0)
+        }
+
+        func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
+
+        func engineHasEnded() {}
+    }
+
+    @Test("A call that is made up ahead waits for its deadline, and is over when it was made")
+    func made() throws {
+        var engine = Engine()
+        engine.add("one", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let hasBegun = engine.state.spin.begin()
+        engine.end(call, at: Self.deadline_ns)
+        let rest = engine.calls(at: Self.deadline_ns)
+        #expect(hasBegun && rest.isEmpty)
+        #expect(engine.state.statistics.fires == 1)
+        #expect(engine.state.schedule.count == 0)
+    }
+
+    @Test("Called off, it is called at its deadline in its former place, and is no fire until then")
+    func calledOff() throws {
+        var engine = Engine()
+        let first = engine.add("first", Self.deadline_ns)
+        engine.add("second", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let (mine, again) = (engine.state.callOff(first), engine.state.callOff(first))
+        #expect(mine && !again)
+        let hasBegun = engine.state.spin.begin()
+        engine.end(call, at: Self.ahead_ns)
+        #expect(!hasBegun && engine.state.statistics.fires == 0)
+        let calls = engine.calls(at: Self.deadline_ns)
+        #expect(calls == ["first 0", "second 0"])
+        #expect(engine.state.statistics.fires == 2)
+    }
+
+    @Test("What is done to another timer does not call it off")
+    func otherTimer() throws {
+        var engine = Engine()
+        engine.add("one", Self.deadline_ns)
+        let other = engine.add("other", Self.deadline_ns + 1)
+        let call = try engine.callAhead()
+        let isMoved = engine.state.arm(other, Self.deadline_ns + 2, nil)
+        let isCalledOff = engine.state.callOff(other)
+        let mustWake = engine.state.mustWake(for: other, Self.deadline_ns + 2, Self.ahead_ns)
+        let hasBegun = engine.state.spin.begin()
+        #expect(isMoved && !isCalledOff && !mustWake && hasBegun)
+        engine.end(call, at: Self.deadline_ns)
+    }
+
+    @Test("Ticks that a call was to tell are told by the next one if it is called off")
+    func untoldTicks() throws {
+        var engine = Engine()
+        let timer = engine.add("one", Self.deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
+        let overrunning = try engine.dueCall(at: Self.deadline_ns - 300_000)
+        engine.end(overrunning, at: Self.deadline_ns - 50_000)
+        let call = try engine.callAhead()
+        #expect(call.missedTicks == 2)
+        let isCalledOff = engine.state.callOff(timer)
+        engine.end(call, at: Self.ahead_ns)
+        let calls = engine.calls(at: Self.deadline_ns)
+        #expect(isCalledOff && calls == ["one 2"])
+        #expect(engine.state.statistics.missedTicks == 2)
+    }
+
+    @Test("Something earlier that is armed meanwhile breaks it off, with one wake, and is called first, ahead as well")
+    func earlierOne() throws {
+        var engine = Engine()
+        engine.add("late", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let wakes = ([0, 10, 20] as [Int64]).map { before_ns in
+            let timer = engine.add("early \(before_ns)", Self.deadline_ns - before_ns)
+            return engine.state.mustWake(for: timer, Self.deadline_ns - before_ns, Self.ahead_ns)
+        }
+        #expect(wakes == [false, true, false])
+        #expect(engine.state.statistics.wakesSent == 1)
+        engine.end(call, at: Self.ahead_ns)
+        let next = try engine.callAhead()
+        let name = engine.name(next)
+        #expect(name == "early 20")
+        engine.end(next, at: Self.deadline_ns - 20)
+        let rest = engine.calls(at: Self.deadline_ns)
+        #expect(rest == ["early 10 0", "late 0", "early 0 0"])
+    }
+
+    @Test("Nothing wakes for a call that has begun: the thread looks again after it")
+    func begun() throws {
+        var engine = Engine()
+        let late = engine.add("late", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let hasBegun = engine.state.spin.begin()
+        let early = engine.add("early", Self.deadline_ns - 10)
+        let mustWake = engine.state.mustWake(for: early, Self.deadline_ns - 10, Self.deadline_ns)
+        let isCalledOff = engine.state.callOff(late)
+        #expect(hasBegun && !mustWake && !isCalledOff)
+        #expect(engine.state.statistics.wakesSent == 0)
+        engine.end(call, at: Self.deadline_ns)
+        let rest = engine.calls(at: Self.deadline_ns)
+        #expect(rest == ["early 0"])
+    }
+
+    @Test("Cancelling decides about a call made up ahead until it begins, and wakes the thread that waits for it")
+    func cancelled() throws {
+        for hasBegun in [false, true] {
+            var engine = Engine()
+            let timer = engine.add("one", Self.deadline_ns)
+            let call = try engine.callAhead()
+            if hasBegun { _ = engine.state.spin.begin() }
+            let cancelled = engine.state.cancel(timer)
+            #expect(cancelled.wasPending == !hasBegun)
+            #expect(cancelled.mustWake == !hasBegun)
+            let begins = engine.state.spin.begin()
+            #expect(!begins)
+            engine.end(call, at: Self.deadline_ns)
+            let rest = engine.calls(at: Self.deadline_ns)
+            #expect(rest.isEmpty)
+            #expect(engine.state.statistics.fires == (hasBegun ? 1 : 0))
+        }
+    }
+
+    @Test("Its owner calls it off by moving it, sooner or later, or by taking the deadline back, and wakes the thread")
+    func ownersDeed() throws {
+        for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
+            var engine = Engine()
+            let timer = engine.add(Owner())
+            let isWokenFirst = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
+            let call = try engine.callAhead()
+            let isWoken = engine.state.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 0, Self.ahead_ns)
+            let begins = engine.state.spin.begin()
+            #expect(!isWokenFirst && isWoken && !begins, "\(deadline_ns)")
+            engine.end(call, at: Self.ahead_ns)
+            let wake = engine.sleep(at: Self.ahead_ns)
+            #expect(wake?.at_ns == deadline_ns)
+        }
+    }
+
+    @Test("An owner is told the deadline where its call is made up ahead, and the clock's reading where it is late")
+    func ownersTime() throws {
+        var engine = Engine()
+        let owner = Owner()
+        let timer = engine.add(owner)
+        _ = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
+        let ahead = try engine.callAhead()
+        _ = engine.state.spin.begin()
+        engine.end(ahead, at: Self.deadline_ns)
+        _ = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns + 10, tolerance_ns: 0, Self.deadline_ns)
+        let late = try engine.dueCall(at: Self.deadline_ns + 30)
+        engine.end(late, at: Self.deadline_ns + 30)
+        #expect(owner.told.all == [Self.deadline_ns, Self.deadline_ns + 30])
+    }
+
+    @Test("An owner's window counts where tolerances count, and ends where its deadline is where they do not")
+    func ownersWindow() {
+        for (precision, at_ns) in [(.coalesced, 5100), (.normal, 5000), (.precise, 5000)] as [(TimerPrecision, Int64)] {
+            var engine = Engine(precision)
+            let timer = engine.add(Owner())
+            for deadline_ns in [4000, 5000] as [Int64] {
+                _ = engine.state.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 100, 0)
+            }
+            let wake = engine.sleep(at: 1000)
+            #expect(wake?.at_ns == at_ns, "\(precision)")
+        }
+    }
+
+    @Test("A tolerance that comes with a new deadline counts up to half the interval as well")
+    func newTolerance() {
+        var engine = Engine(.coalesced)
+        let timer = engine.add("one", 2000, every: 100)
+        let isArmed = engine.state.arm(timer, 5000, 1000)
+        let wake = engine.sleep(at: 1000)
+        #expect(isArmed && wake?.at_ns == 5050)
+    }
+
+    @Test("After the end an owner's deadline is forgotten, and nothing is called")
+    func ended() throws {
+        var engine = Engine()
+        let timer = engine.add(Owner())
+        engine.add("one", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let timers = engine.state.end()
+        let begins = engine.state.spin.begin()
+        let isWoken = engine.state.setOwned(timer, deadline_ns: 5000, tolerance_ns: 0, 0)
+        let next_ns = engine.state.schedule.exactWake().at_ns
+        #expect(!begins && !isWoken && next_ns == .max)
+        engine.end(call, at: Self.ahead_ns)
+        let next = engine.call(at: Self.deadline_ns)
+        let hasNext = next != nil
+        #expect(!hasNext)
+        _ = consume timers
+    }
+
+    @Test("A timer armed for the past is late from then on, or from when the thread looked if that is awake")
+    func lateFrom() throws {
+        var engine = Engine(.normal)
+        let owner = engine.add(Owner())
+        let wake = engine.sleep(at: 1000)
+        #expect(wake?.at_ns == .max)
+        let asleep = engine.add("asleep", 500)
+        let isWoken = engine.state.mustWake(for: asleep, 500, 5000)
+        let first = try engine.dueCall(at: 6000)
+        #expect(isWoken && first.lateFrom_ns == 5000)
+        let awake = engine.add("awake", 500)
+        let isWokenAgain = engine.state.mustWake(for: awake, 500, 7000)
+        let isWokenForOwner = engine.state.setOwned(owner, deadline_ns: 501, tolerance_ns: 0, 7000)
+        #expect(!isWokenAgain && !isWokenForOwner)
+        engine.end(first, at: 8000)
+        let second = try engine.dueCall(at: 8000)
+        #expect(second.lateFrom_ns == 6000)
+        engine.end(second, at: 8000)
+        let third = try engine.dueCall(at: 8000)
+        #expect(third.lateFrom_ns == 6000)
+        engine.end(third, at: 8000)
+    }
+
+    @Test("A thread that has begun to look is awake, also between calls: nothing wakes it")
+    func awake() throws {
+        var engine = Engine(.normal)
+        engine.add("one", 5000)
+        engine.add("two", 5000)
+        _ = engine.sleep(at: 1000)
+        engine.state.wakeUp()
+        for _ in 0..<2 {
+            let call = try engine.dueCall(at: 5000)
+            let timer = engine.add("now", 100)
+            let isWoken = engine.state.mustWake(for: timer, 100, 5000)
+            #expect(!isWoken)
+            engine.end(call, at: 5000)
+            let isWokenAfter = engine.state.mustWake(for: timer, 100, 5000)
+            #expect(!isWokenAfter)
+        }
+        #expect(engine.state.statistics.wakesSent == 0)
+    }
+
+    @Test("A timer in the place of another has neither its ticks nor its owner")
+    func placeOfAnother() throws {
+        var engine = Engine(.normal)
+        let overrunning = engine.add("overrunning", 1000, every: 1000, policy: .mergeToGrid)
+        let call = try engine.dueCall(at: 1000)
+        engine.end(call, at: 5500)
+        _ = engine.state.cancel(overrunning)
+        let fresh = engine.add("fresh", 6000)
+        #expect(fresh.slot == overrunning.slot)
+        let calls = engine.calls(at: 6000)
+        #expect(calls == ["fresh 0"])
+        let owned = engine.add(Owner())
+        _ = engine.state.cancel(owned)
+        let free = engine.add("free", 7000)
+        #expect(free.slot == owned.slot)
+        let rest = engine.calls(at: 7000)
+        #expect(rest == ["free 0"])
+        #expect(engine.state.schedule.count == 0)
+    }
+
+    @Test("Armed anew a timer has no ticks that were missed before")
+    func armedAnew() throws {
+        var engine = Engine(.normal)
+        let timer = engine.add("one", 1000, every: 1000, policy: .mergeToGrid)
+        let call = try engine.dueCall(at: 1000)
+        engine.end(call, at: 5500)
+        let isArmed = engine.state.arm(timer, 6500, nil)
+        let calls = engine.calls(at: 6500)
+        #expect(isArmed && calls == ["one 0"])
+    }
+}

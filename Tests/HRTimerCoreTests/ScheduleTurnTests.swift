@@ -1,0 +1,82 @@
+import HRTimerCore
+import Testing
+
+/// One look of a schedule at what is due: what becomes of a timer that was taken, by what is done to it before and during its
+/// call. Told the time.
+@Suite struct ScheduleTurnTests {
+    /// The timers that come at that time, in order, each call over before the next begins.
+    private func taken(
+        _ schedule: inout TimerSchedule,
+        at now_ns: Int64,
+        during: (inout TimerSchedule, TimerToken) -> Void = { _, _ in }
+    ) -> [TimerToken] {
+        var all: [TimerToken] = []
+        schedule.beginTurn()
+        while true {
+            switch schedule.next(now_ns: now_ns) {
+            case .more: continue
+            case .none: return all
+            case .due(let due):
+                let token = schedule.token(due)
+                all.append(token)
+                during(&schedule, token)
+                if schedule.isUntouchedSinceCall(token) { schedule.endCall(token) }
+            }
+        }
+    }
+
+    @Test("Disarmed, moved or removed by an earlier one's call, what was taken with that does not come")
+    func calledOff() {
+        var schedule = TimerSchedule(precision: .normal)
+        let tokens = (0..<5).map { _ in schedule.add(deadline_ns: 100) }
+        let first = taken(&schedule, at: 100) { schedule, token in
+            guard token == tokens[0] else { return }
+            schedule.disarm(tokens[1])
+            schedule.arm(tokens[2], 200)
+            _ = schedule.remove(tokens[3])
+        }
+        #expect(first == [tokens[0], tokens[4]])
+        let second = taken(&schedule, at: 200)
+        #expect(second == [tokens[2]])
+    }
+
+    @Test("A call that nobody touched its timer in is told from one that armed, disarmed or removed it, and from none")
+    func untouched() {
+        for (deed, isExpected) in [
+            ("nothing", true), ("arm", false), ("disarm", false), ("remove", false), ("end", false),
+        ] {
+            var schedule = TimerSchedule(precision: .normal)
+            let timer = schedule.add(deadline_ns: 100)
+            let isUntouchedBefore = schedule.isUntouchedSinceCall(timer)
+            var isUntouched = false
+            _ = taken(&schedule, at: 100) { schedule, token in
+                switch deed {
+                case "arm": schedule.arm(token, 200)
+                case "disarm": schedule.disarm(token)
+                case "remove": _ = schedule.remove(token)
+                case "end": schedule.endCall(token)
+                default: break
+                }
+                isUntouched = schedule.isUntouchedSinceCall(token)
+            }
+            #expect(!isUntouchedBefore && isUntouched == isExpected, "\(deed)")
+        }
+    }
+
+    @Test("Put back, a timer and all that were taken with it come again in their former order", arguments: [2, 64, 65])
+    func putBack(count: Int) {
+        var schedule = TimerSchedule(precision: .normal)
+        let tokens = (0..<count).map { _ in schedule.add(deadline_ns: 100) }
+        schedule.beginTurn()
+        if case .due(let due) = schedule.next(now_ns: 100) {
+            let late = schedule.add(deadline_ns: 100)
+            schedule.putBack(due)
+            let next_ns = schedule.exactWake().at_ns
+            #expect(next_ns == 100)
+            let all = taken(&schedule, at: 100)
+            #expect(all == tokens + [late])
+        } else {
+            Issue.record("nothing is due")
+        }
+    }
+}
