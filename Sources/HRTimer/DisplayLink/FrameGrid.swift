@@ -41,7 +41,8 @@ struct FrameGrid: Sendable, Hashable {
     /// As a number, for what need not be exact.
     var period_ns: Double { Double(step_ns) / Double(parts) }
 
-    var framesPerSecond: Double { Double(parts) * 1e9 / Double(step_ns) }
+    /// What the rate is exactly, if it was given as one.
+    var framesPerSecond: Double { Double(parts) / (Double(step_ns) / 1e9) }
 
     /// The time from one refresh to the next, rounded to the nearest nanosecond.
     var interval_ns: Int64 { anchored(at: 0, 0).instant_ns(1) }
@@ -62,13 +63,6 @@ struct FrameGrid: Sendable, Hashable {
         if instant_ns(number) > now_ns { number -= 1 }
         if instant_ns(number.addingSaturating(1)) <= now_ns { number = number.addingSaturating(1) }
         return number
-    }
-
-    /// The number of the first refresh after `now_ns` that `divisor` divides.
-    func next(after now_ns: Int64, divisor: Int64) -> Int64 {
-        let first = number(at: now_ns).addingSaturating(1)
-        let rest = first % divisor
-        return rest == 0 ? first : first.addingSaturating(rest > 0 ? divisor - rest : -rest)
     }
 
     /// The instant nearest to `instant_ns`.
