@@ -105,6 +105,7 @@ extension DisplayLink {
     }
 
     /// Refreshes so far that should have had a call and had none, because the handler or the loop was busy.
+    /// Those while the loop ran in a mode without the link do not count.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
     /// What a link has done so far.

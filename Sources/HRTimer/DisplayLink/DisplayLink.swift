@@ -96,6 +96,7 @@ extension DisplayLink {
             state.loop = loop
             state.modes.insert(mode)
         }
+        loop.logRuns()
         tellSource()
     }
 

@@ -82,13 +82,16 @@ struct LinkState: Sendable {
             return true
         }
         let (divisor, lead_ns, due) = (divisor, lead_ns, due)
+        // What passed while the loop ran in other modes was not to be called.
+        let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
         let found = source?.withTimeline(now_ns: now_ns) { timeline in
             let next = Self.next(timeline, now_ns, divisor, lead_ns)
             let latest = lead_ns == nil ? timeline.number(at: now_ns) : next - divisor
-            return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next))
+            let dropped = Self.dropped(timeline, from: due, to: latest, divisor, without)
+            return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
-        guard let (latest, latest_ns, next, next_ns) = found else { return false }
-        drop((latest - due) / divisor)
+        guard let (latest, latest_ns, next, next_ns, dropped) = found else { return false }
+        drop(dropped)
         (timestamp_ns, target_ns, self.due) = (latest_ns, next_ns, next)
         note(number: latest)
         return true
@@ -147,6 +150,23 @@ struct LinkState: Sendable {
     ) -> Int64 {
         guard let lead_ns else { return timeline.next(after: now_ns, divisor: divisor) }
         return timeline.next(after: now_ns.addingSaturating(lead_ns), divisor: divisor) - divisor
+    }
+
+    /// Of the refreshes from `due` on, and before `latest`, those that `divisor` divides, except in `without`.
+    private static func dropped(
+        _ timeline: RefreshTimeline,
+        from due: Int64,
+        to latest: Int64,
+        _ divisor: Int64,
+        _ without: [ClosedRange<Int64>]
+    ) -> Int64 {
+        var count = max(0, (latest - due) / divisor)
+        for run_ns in without where count > 0 {
+            let begin = max(due, timeline.next(after: run_ns.lowerBound, divisor: divisor))
+            let end = min(latest, timeline.next(after: run_ns.upperBound, divisor: divisor))
+            count -= max(0, (end - begin) / divisor)
+        }
+        return max(0, count)
     }
 
     // MARK: What is wished

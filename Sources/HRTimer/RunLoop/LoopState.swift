@@ -24,6 +24,8 @@ struct LoopState: ~Copyable, Sendable {
     var observers = OrderedItems<LoopObserver>()
     /// The runs going on, the innermost last.
     var runs: [Run] = []
+    /// Those before; nil unless somebody asks.
+    var runLog: RunLog?
     /// The mode in which a host calls `process`.
     var hostIndex: Int?
     var isKeptAlive = false
@@ -47,6 +49,8 @@ struct LoopState: ~Copyable, Sendable {
     struct Run: Sendable {
         let mode: TimerLoop.Mode
         let index: Int
+        /// When it began, if that is written down.
+        var begin_ns = Int64.max
         /// What its present pass fires.
         var limit = OverdueTimers.Limit(now_ns: .min, arming: 0)
         var isStopped = false
