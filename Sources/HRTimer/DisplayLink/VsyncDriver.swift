@@ -51,6 +51,11 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         }
     }
 
+    /// A card's of the kernel; `calls` is nil but in tests, and lives as long as the process.
+    static func drm(_ card: String?, calls: UnsafePointer<vs_drm_calls>? = nil) throws(TimerError) -> CVsyncDriver {
+        try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
+    }
+
     var descriptor: Int32 { vs_descriptor(source) }
     var isReal: Bool { true }
 

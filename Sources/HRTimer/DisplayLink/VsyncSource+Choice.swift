@@ -26,11 +26,29 @@ extension VsyncSource {
         }
     }
 
+    /// The refreshes of the first CRTC of a card that is on, by `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels
+    /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first of `/dev/dri/card0` to `card15` that serves.
+    ///
+    /// Needs permission to open the node (group video), and neither root nor the display's mastership: a compositor may have
+    /// that. The refreshes are the CRTC's; when a compositor shows what was drawn they do not tell. Throws ENOENT without a
+    /// card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
+    public static func drm(card: String? = nil) throws(TimerError) -> VsyncSource {
+        try openDRM(card, refusals: [])
+    }
+
+    private static func openDRM(_ card: String?, refusals: [VsyncRefusal]) throws(TimerError) -> VsyncSource {
+        let driver = try CVsyncDriver.drm(card)
+        return VsyncSource(kind: .drm, driver: driver, refusals: refusals) { () throws(TimerError) in
+            try CVsyncDriver.drm(card)
+        }
+    }
+
     /// The source of links that were given neither a rate nor a source, chosen when it is first asked for: what the
-    /// environment's VSYNC_SOURCE names, or an X server that is no Wayland compositor's, or a virtual display of 60 Hz.
+    /// environment's VSYNC_SOURCE names, or an X server that is no Wayland compositor's, or a card of the kernel, or a virtual
+    /// display of 60 Hz.
     /// `refusals` tells why what comes before was not taken.
     ///
-    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `x11` or `x11:DISPLAY`. A child of `fork(2)` chooses anew.
+    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)` chooses anew.
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }
@@ -60,6 +78,7 @@ extension VsyncSource {
             case .virtual: return VsyncSource(frameRate: rest.flatMap { FrameRate($0) } ?? .standard)
             case .x11:
                 if let source = attempt(.x11, { () throws(TimerError) in try x11(display: rest) }) { return source }
+            case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
             case let kind:
                 let reason = "VSYNC_SOURCE is \(wish), which cannot be had here"
                 refusals.append(VsyncRefusal(kind: kind ?? .virtual, reason: reason))
@@ -77,7 +96,8 @@ extension VsyncSource {
         } else {
             refusals.append(VsyncRefusal(kind: .x11, reason: "DISPLAY is not set"))
         }
-        return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
+        let card = attempt(.drm) { () throws(TimerError) in try openDRM(nil, refusals: refusals) }
+        return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
     }
 
     /// The virtual display that all links of one rate on one clock have in common.
