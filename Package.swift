@@ -43,8 +43,10 @@ let package = Package(
                 .define("HRT_CHECKING", .when(configuration: .debug)),
             ]
         ),
+        // Loads what it needs of X11 when it runs.
+        .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
-        .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer"], swiftSettings: strict),
+        .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer", "CVsync"], swiftSettings: strict),
         .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
@@ -125,7 +127,13 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerTests",
-            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
+        // Display servers in processes of their own.
+        .testTarget(
+            name: "VsyncTests",
+            dependencies: ["HRTimer", "TestSupport"],
             swiftSettings: strict
         ),
         // Its executors are the process's: tests run it in processes of its own.

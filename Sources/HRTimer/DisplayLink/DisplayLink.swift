@@ -1,12 +1,13 @@
-public import HRTimerCore
+import HRTimerCore
 
-/// Calls a handler once a refresh: `CADisplayLink`, on a virtual display.
+/// Calls a handler once a refresh of a display: `CADisplayLink`.
 ///
-///     let link = DisplayLink(framesPerSecond: 60) { link in draw(for: link.targetTimestamp) }
+///     let link = DisplayLink { link in draw(for: link.targetTimestamp) }
 ///     link.add(to: .current, forMode: .default)
 ///
-/// The refreshes are a grid of instants of `CLOCK_MONOTONIC` that starts when the link is first added to a loop; they are
-/// not those of any real screen. Calls come on the loop's thread, at a refresh or after it, never before it.
+/// Without a rate the refreshes are those of `VsyncSource.shared`: a real display's, where there is one. With a rate they are
+/// a virtual display's, a grid of instants of `CLOCK_MONOTONIC` that starts when its first link is added to a loop; links of
+/// one rate share it. Calls come on the loop's thread, at a refresh or after it, never before it.
 ///
 /// Refreshes are skipped, never queued. If the handler returns after the next refresh, the call after it comes at the
 /// first refresh that follows. If the loop was kept from calling, the late call is for the latest refresh, and once only.
@@ -23,45 +24,7 @@ public final class DisplayLink: Sendable {
     /// A method of a target, not applied yet; one of an actor is called on that.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
-    private let state: Locked<State>
-
-    private struct State: Sendable {
-        /// Nil once the link is invalid.
-        var handler: Handler?
-        let rate: FrameRate
-        var grid: FrameGrid?
-        var divisor: Int64 = 1
-        var preferred = 0.0
-        var isPaused = false
-        /// Refreshes before this one do not count as dropped: there was nobody to call.
-        var due: Int64 = 0
-        /// What a call in time will need, worked out before the refresh comes.
-        var ahead: Ahead?
-        var timestamp_ns: Int64?
-        var target_ns: Int64?
-        var droppedFrames = 0
-        /// How often what decides about the next call was changed.
-        var changes: UInt = 0
-        /// That of the loop it is in or was in last.
-        var time = TimeBase.kernel
-        var timer: LoopTimer?
-    }
-
-    /// A call that is made before another refresh has come: four divisions of 128 bits that it need not do then.
-    private struct Ahead: Sendable {
-        let refresh_ns: Int64
-        /// The next of the display, and the next that has a call.
-        let next_ns: Int64
-        let following: Int64
-        let following_ns: Int64
-
-        init(_ grid: FrameGrid, _ refresh: Int64, divisor: Int64) {
-            refresh_ns = grid.instant_ns(refresh)
-            following = refresh.addingSaturating(divisor)
-            next_ns = grid.instant_ns(refresh.addingSaturating(1))
-            following_ns = divisor == 1 ? next_ns : grid.instant_ns(following)
-        }
-    }
+    let state: Locked<LinkState>
 
     /// A link to a display of that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
     public convenience init(framesPerSecond: Double, handler: @escaping Block) {
@@ -70,7 +33,18 @@ public final class DisplayLink: Sendable {
 
     /// A link to a display of that rate.
     public init(frameRate: FrameRate, handler: @escaping Block) {
-        state = Locked(State(handler: onItsActor(merges: true, handler), rate: frameRate))
+        state = Locked(LinkState(handler: onItsActor(merges: true, handler), rate: frameRate))
+    }
+
+    /// A link to the display of `source`: unless another one is given, the one that was found when this was first asked for.
+    ///
+    /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
+    public init(source: VsyncSource? = nil, handler: @escaping Block) {
+        state = Locked(LinkState(handler: onItsActor(merges: true, handler), source: source))
+    }
+
+    deinit {
+        state.withLock { $0.source }?.forget(ObjectIdentifier(self))
     }
 
     /// A link that calls `action` on `target`, which it holds until it is invalidated.
@@ -111,84 +85,45 @@ public final class DisplayLink: Sendable {
 }
 
 extension DisplayLink {
-    /// The refresh that the present or latest call belongs to, not the instant of the call; before the first call the
-    /// present instant.
-    public var timestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.timestamp_ns } ?? now_ns)
-    }
-
-    /// The refresh that the next call is for: when the frame now being prepared should appear. Before the first call it is
-    /// what `timestamp` is.
-    public var targetTimestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.target_ns } ?? now_ns)
-    }
-
-    /// The time between two refreshes of the display, whatever the rate of calls.
-    public var duration: Duration {
-        let rate = state.withLock { $0.rate }
-        return .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate).instant_ns(1))
-    }
-
-    /// The display's rate.
-    public var maximumFramesPerSecond: Double { state.withLock { $0.rate.framesPerSecond } }
-
-    /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
-    /// a whole number, the nearest such rate, of two equally near ones the slower. Negative values and NaN count as 0.
-    public var preferredFramesPerSecond: Double {
-        get { state.withLock { $0.preferred } }
-        set {
-            rearm { state, _ in
-                state.preferred = newValue > 0 ? newValue : 0
-                state.divisor = state.rate.divisor(forPreferred: newValue)
-            }
-        }
-    }
-
-    /// The rate of calls in use.
-    public var actualFramesPerSecond: Double {
-        state.withLock { $0.rate.framesPerSecond / Double($0.divisor) }
-    }
-
-    /// Whether calls are held back. After a pause they go on at the next refresh; what passed meanwhile is not counted.
-    public var isPaused: Bool {
-        get { state.withLock { $0.isPaused } }
-        set { rearm { state, _ in state.isPaused = newValue } }
-    }
-
-    /// Refreshes so far that should have had a call and had none, because the handler or the loop was busy.
-    public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
-
-    /// False once invalidated.
-    public var isValid: Bool { state.withLock { $0.handler != nil } }
-
     /// Has the loop call the handler when it runs in `mode`. A link may be in several modes of one loop; adding it to a
-    /// second loop, or after `invalidate()`, does nothing.
+    /// second loop, to one on another clock than its source's, or after `invalidate()`, does nothing.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
+        let source = resolvedSource(for: loop.time)
         let timer = state.withLock { state -> LoopTimer? in
             guard state.handler != nil else { return nil }
             if let timer = state.timer { return timer }
             let now_ns = loop.time.now_ns
-            if state.grid == nil { state.grid = FrameGrid(anchor_ns: now_ns, rate: state.rate) }
+            state.source = state.source ?? source
+            guard state.source?.begin(loop.time, now_ns: now_ns) == true else { return nil }
+            state.time = loop.time
             // The interval is never used: each call sets the instant of the next.
             let timer = LoopTimer(
-                fireAt: MonotonicInstant(nanoseconds: Self.aim(&state, now_ns)),
+                fireAt: MonotonicInstant(nanoseconds: state.aim(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
             ) { [self] _ in fire() }
-            state.time = loop.time
+            timer.precision = state.precision
             state.timer = timer
             return timer
         }
         guard let timer else { return }
         loop.add(timer, forMode: mode)
-        letGo(of: timer)
+        guard loop.contains(timer, forMode: mode) else { return letGo(of: timer) }
+        state.withLock { state in
+            state.loop = loop
+            state.modes.insert(mode)
+        }
+        loop.logRuns()
+        tellSource()
     }
 
     /// Takes the link out of one mode. Out of its last mode the loop lets go of it; it may be added again.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
-        guard let timer = state.withLock({ $0.timer }) else { return }
+        guard let timer = state.withLock({ $0.timer }), loop.contains(timer, forMode: mode) else { return }
         loop.remove(timer, forMode: mode)
+        state.withLock { _ = $0.modes.remove(mode) }
         letGo(of: timer)
+        tellSource()
     }
 
     /// Timer and link hold each other; no loop holds them any more.
@@ -196,7 +131,9 @@ extension DisplayLink {
         guard !timer.isInLoop else { return }
         timer.invalidate()
         state.withLock { state in
-            if state.timer === timer { state.timer = nil }
+            guard state.timer === timer else { return }
+            state.timer = nil
+            state.modes = []
         }
     }
 
@@ -207,70 +144,26 @@ extension DisplayLink {
             defer {
                 state.handler = nil
                 state.timer = nil
+                state.modes = []
             }
             return (state.handler, state.timer)
         }
         timer?.invalidate()
+        tellSource()
         withExtendedLifetime(handler) {}
     }
-}
 
-extension DisplayLink {
-    private var now_ns: Int64 { state.withLock { $0.time.now_ns } }
-
-    /// One due refresh.
-    private func fire() {
-        let handler = state.withLock { state -> Handler? in
-            guard let grid = state.grid, !state.isPaused else { return nil }
-            let now_ns = state.time.now_ns
-            if let ahead = state.ahead, ahead.refresh_ns <= now_ns, now_ns < ahead.next_ns {
-                state.timestamp_ns = ahead.refresh_ns
-                state.due = ahead.following
-                state.target_ns = ahead.following_ns
-                return state.handler
-            }
-            let latest = grid.number(at: now_ns)
-            state.droppedFrames += Int(clamping: max(0, (latest - state.due) / state.divisor))
-            state.timestamp_ns = grid.instant_ns(latest)
-            state.due = grid.next(after: now_ns, divisor: state.divisor)
-            state.target_ns = grid.instant_ns(state.due)
-            return state.handler
-        }
-        handler?(self)
-        rearm { state, now_ns in
-            guard let grid = state.grid, !state.isPaused else { return }
-            // What passed during the call has no call.
-            let next = grid.next(after: now_ns, divisor: state.divisor)
-            state.droppedFrames += Int(clamping: max(0, (next - state.due) / state.divisor))
-        }
+    /// Which loop and modes the link is in decides where its source is watched.
+    func tellSource() {
+        let (source, loop, modes, isActive) = state.withLock { ($0.source, $0.loop, $0.modes, !$0.isPaused) }
+        source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive)
     }
 
-    /// Sets which refresh is due next, and gives its instant.
-    private static func aim(_ state: inout State, _ now_ns: Int64) -> Int64 {
-        state.ahead = nil
-        guard let grid = state.grid, !state.isPaused else { return .max }
-        state.due = grid.next(after: now_ns, divisor: state.divisor)
-        let ahead = Ahead(grid, state.due, divisor: state.divisor)
-        state.ahead = ahead
-        return ahead.refresh_ns
-    }
-
-    /// Changes what decides about the next call.
-    private func rearm(_ change: (inout State, _ now_ns: Int64) -> Void) {
-        var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
-            let now_ns = state.time.now_ns
-            change(&state, now_ns)
-            state.changes &+= 1
-            return (state.timer, Self.aim(&state, now_ns), state.changes)
-        }
-        while true {
-            // Without the lock: the loop may end with this.
-            timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
-            if state.withLock({ $0.changes == changes }) { return }
-            // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
-            (timer, next_ns, changes) = state.withLock { state in
-                (state.timer, Self.aim(&state, state.time.now_ns), state.changes)
-            }
-        }
+    /// Without the lock: to find the shared source may take some time.
+    private func resolvedSource(for time: TimeBase) -> VsyncSource {
+        let (source, rate) = state.withLock { ($0.source, $0.rate) }
+        if let source { return source }
+        if rate == nil, time.virtual == nil { return .shared }
+        return .virtual(rate ?? .standard, on: time)
     }
 }

@@ -44,10 +44,9 @@ public struct FrameRate: Hashable, Sendable {
     /// Which of rate, rate/2, rate/3 … to use for a wish: the one that lies nearest. Of two about equally near ones, to
     /// within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No wish (zero,
     /// negative, NaN), or one above the rate, gives 1.
-    func divisor(forPreferred preferred: Double) -> Int64 {
-        let maximum = framesPerSecond
+    static func divisor(of maximum: Double, forPreferred preferred: Double) -> Int64 {
         guard preferred > 0, preferred < maximum else { return 1 }
-        let slowest = maximum / Self.bounds.lowerBound
+        let slowest = maximum / bounds.lowerBound
         let fewer = min((maximum / preferred).rounded(.down), slowest)
         let (faster, slower) = (maximum / fewer, maximum / (fewer + 1))
         let isSlower = faster - preferred >= preferred - slower - (faster - slower) * 0.01

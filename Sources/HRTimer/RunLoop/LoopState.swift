@@ -25,6 +25,8 @@ struct LoopState: ~Copyable, Sendable {
     var observers = OrderedItems<LoopObserver>()
     /// The runs going on, the innermost last.
     var runs: [Run] = []
+    /// Those before; nil unless somebody asks.
+    var runLog: RunLog?
     /// The mode in which a host calls `process`.
     var hostIndex: Int?
     /// Whether it has the main queue served there too.
@@ -52,6 +54,8 @@ struct LoopState: ~Copyable, Sendable {
         let index: Int
         /// Whether the main queue counts among its sources.
         var servesMainQueue = false
+        /// When it began, if that is written down.
+        var begin_ns = Int64.max
         /// What its present pass fires.
         var limit = OverdueTimers.Limit(now_ns: .min, arming: 0)
         var isStopped = false

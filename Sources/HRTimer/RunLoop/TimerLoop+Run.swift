@@ -112,7 +112,7 @@ extension TimerLoop {
         if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
         return onOwnThread {
             guard begin(mode, canServeMainQueue: !isOnMainQueue && opensMainQueue()) else { return nil }
-            defer { state.withLock { _ = $0.runs.popLast() } }
+            defer { state.withLock { $0.endRun(time.now_ns) } }
             tell(.entry)
             defer { tell(.exit) }
             while true {
@@ -134,6 +134,7 @@ extension TimerLoop {
             // A nested run in a handler.
             state.schedule.stayAwake()
             state.runs.append(run)
+            if state.runLog != nil { state.runs[state.runs.count - 1].begin_ns = time.now_ns }
             return true
         }
     }

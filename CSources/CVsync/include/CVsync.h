@@ -1,0 +1,63 @@
+#ifndef CVSYNC_H
+#define CVSYNC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// CVsync: a display's refreshes, as servers and the kernel tell of them. Each kind of source needs
+// nothing to be built: client libraries are loaded when a source is opened (dlopen(3)), the
+// kernel's structures are declared here.
+//
+// * A source is one descriptor that is readable when there is something to take. There is no
+// thread, and nothing blocks but opening, which may wait for a server's answer.
+// * Each request is answered by one sample. Nothing is told that was not asked for.
+// * Units stand last in a name. Instants are on CLOCK_MONOTONIC.
+// * Status is 0, or a negative errno; results go through the last parameters.
+// * A source belongs to one thread at a time. A child of fork(2) must neither use nor close one: it
+// would speak on its parent's connection.
+typedef struct vs_source vs_source;
+
+// What a sample is like.
+enum {
+    // The source does not count refreshes: the sequence means nothing.
+    VS_NO_SEQUENCE = 1,
+    // An answer, but no refresh: the display sleeps, is off, or counts from another number now. Who
+    // asks again at once may get the same answer again at once, without end.
+    VS_BOGUS = 2,
+};
+
+// One refresh.
+typedef struct {
+    int64_t time_ns;    // when it was
+    uint64_t sequence;  // which it was
+    uint32_t flags;     // VS_NO_SEQUENCE | VS_BOGUS
+} vs_sample;
+
+// An X server's refreshes, by the Present extension: those of the screen's corner at the given
+// position, in pixels. The display is named as for XOpenDisplay(3); NULL for $DISPLAY. Writes the
+// source, or what could not be done, in words that nobody frees. -ENOENT without the libraries
+// (libxcb.so.1, libxcb-present.so.0), -ECONNREFUSED without a server, or if it refuses us,
+// -ETIMEDOUT if it does not begin to answer in time, -ENOTSUP without Present, -ENOMEM.
+int vs_x11_open(const char *_Nullable display, int16_t x, int16_t y, int answer_within_ms,
+                vs_source *_Nullable *_Nonnull out_source,
+                const char *_Nullable *_Nonnull out_failure);
+
+// Readable when there may be something to take. Belongs to the source.
+int vs_descriptor(const vs_source *_Nonnull source);
+
+// Asks for the refresh `refreshes` after the last that was told, at least 1, or for the next if
+// that has passed. At most one request is under way: another one meanwhile is -EBUSY. -EPIPE once
+// the source is lost; other errno of the source's own.
+int vs_request(vs_source *_Nonnull source, uint64_t refreshes);
+
+// 1 if there was an answer, 0 if there is none yet. A negative errno if the source is lost: nothing
+// will come any more, and it can only be closed.
+int vs_take(vs_source *_Nonnull source, vs_sample *_Nonnull out_sample);
+
+// What the source says its rate is, as a fraction; 0/1 if it says nothing. Often wrong.
+void vs_told_rate(const vs_source *_Nonnull source, int64_t *_Nonnull out_numerator,
+                  int64_t *_Nonnull out_denominator);
+
+void vs_close(vs_source *_Nonnull source);
+
+#endif

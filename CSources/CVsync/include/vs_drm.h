@@ -1,0 +1,108 @@
+#ifndef VS_DRM_H
+#define VS_DRM_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "CVsync.h"
+
+// The kernel's interface to a card's refreshes, as of <drm/drm.h> and <drm/drm_mode.h>, which
+// Debian's linux-libc-dev leaves out. It is the kernel's ABI: it cannot change.
+
+typedef struct {
+    uint64_t capability, value;
+} vs_drm_cap;
+
+typedef struct {
+    uint64_t fb_ids, crtc_ids, connector_ids, encoder_ids;  // addresses
+    uint32_t fbs, crtcs, connectors, encoders;
+    uint32_t min_width, max_width, min_height, max_height;
+} vs_drm_resources;
+
+typedef struct {
+    uint32_t clock_khz;
+    uint16_t hdisplay, hsync_start, hsync_end, htotal, hskew;
+    uint16_t vdisplay, vsync_start, vsync_end, vtotal, vscan;
+    uint32_t vrefresh, flags, type;
+    char name[32];
+} vs_drm_mode;
+
+typedef struct {
+    uint64_t connectors;
+    uint32_t connector_count, crtc_id, fb_id, x, y, gamma_size, mode_valid;
+    vs_drm_mode mode;
+} vs_drm_crtc;
+
+typedef struct {
+    uint32_t crtc_id, active;
+    uint64_t sequence;
+    int64_t sequence_ns;
+} vs_drm_get_sequence;
+
+typedef struct {
+    uint32_t crtc_id, flags;
+    uint64_t sequence, user_data;
+} vs_drm_queue_sequence;
+
+// Asked, and answered in the same place.
+typedef struct {
+    uint32_t type, sequence;
+    long signal;  // of the answer the seconds
+    long tval_usec;
+} vs_drm_wait_vblank;
+
+// An event of either type: 1 of WAIT_VBLANK, 3 of QUEUE_SEQUENCE.
+typedef struct {
+    uint32_t type, length;
+    uint64_t user_data;
+    union {
+        struct {
+            uint32_t tv_sec, tv_usec, sequence, crtc_id;
+        } vblank;
+        struct {
+            int64_t time_ns;
+            uint64_t sequence;
+        } crtc;
+    };
+} vs_drm_event;
+
+enum {
+    VS_DRM_EVENT_VBLANK = 1,
+    VS_DRM_EVENT_CRTC_SEQUENCE = 3,
+    VS_DRM_CAP_TIMESTAMP_MONOTONIC = 6,
+    VS_DRM_SEQUENCE_RELATIVE = 1,
+    VS_DRM_SEQUENCE_NEXT_ON_MISS = 2,
+    VS_DRM_VBLANK_RELATIVE = 1,
+    VS_DRM_VBLANK_EVENT = 0x4000000,
+    VS_DRM_VBLANK_NEXT_ON_MISS = 0x10000000,
+    VS_DRM_VBLANK_CRTC_SHIFT = 1,
+};
+
+// Numbers of ioctls; the rest of a request is the size of its structure.
+enum {
+    VS_DRM_GET_CAP = 0x0c,
+    VS_DRM_WAIT_VBLANK = 0x3a,
+    VS_DRM_CRTC_GET_SEQUENCE = 0x3b,
+    VS_DRM_CRTC_QUEUE_SEQUENCE = 0x3c,
+    VS_DRM_MODE_GETRESOURCES = 0xa0,
+    VS_DRM_MODE_GETCRTC = 0xa1,
+};
+
+// The system calls, so that a test can be the kernel. As in the manual: -1, and errno.
+typedef struct {
+    int (*_Nonnull open)(const char *_Nonnull path);
+    // `number` is one of the above.
+    int (*_Nonnull ioctl)(int fd, int number, void *_Nonnull argument);
+    ssize_t (*_Nonnull read)(int fd, void *_Nonnull buffer, size_t bytes);
+} vs_drm_calls;
+
+// The refreshes of a card's first CRTC that is on: the path of a primary node, or NULL for the first
+// of /dev/dri/card0 to card15 that serves. `calls` is NULL for the kernel's. Needs no more than to
+// open the node (group video, or the seat's ACL). Writes the source, or what could not be done.
+// -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no refreshes or stamps them on
+// another clock, -ENXIO if no CRTC is on, -ENOMEM.
+int vs_drm_open(const char *_Nullable card, const vs_drm_calls *_Nullable calls,
+                vs_source *_Nullable *_Nonnull out_source,
+                const char *_Nullable *_Nonnull out_failure);
+
+#endif

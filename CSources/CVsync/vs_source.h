@@ -1,0 +1,20 @@
+#ifndef VS_SOURCE_H
+#define VS_SOURCE_H
+
+#include "CVsync.h"
+
+// What each kind of source does; the meaning is that of the functions in CVsync.h.
+typedef struct {
+    int (*request)(vs_source *source, uint64_t refreshes);
+    int (*take)(vs_source *source, vs_sample *out_sample);
+    void (*close)(vs_source *source);
+} vs_ops;
+
+// The beginning of every source.
+struct vs_source {
+    const vs_ops *ops;
+    int fd;
+    int64_t told_numerator, told_denominator;
+};
+
+#endif

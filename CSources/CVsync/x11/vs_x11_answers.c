@@ -1,0 +1,55 @@
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "vs_xcb.h"
+
+// A connected socket, or a negative errno.
+static int connect_local(long number, int is_abstract) {
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -errno;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    // An abstract address begins with a zero (unix(7)).
+    char *path = address.sun_path + is_abstract;
+    int length = snprintf(path, sizeof address.sun_path - 1, "/tmp/.X11-unix/X%ld", number);
+    socklen_t bytes =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    if (connect(fd, (struct sockaddr *)&address, bytes) == 0) return fd;
+    int status = -errno;
+    close(fd);
+    return status;
+}
+
+int vs_x11_answers(const char *display, int within_ms) {
+    if (!display) display = getenv("DISPLAY");
+    if (!display) return -ECONNREFUSED;
+    if (strncmp(display, "unix:", 5) == 0) display += 4;
+    if (*display != ':') return 0;
+    char *end;
+    long number = strtol(display + 1, &end, 10);
+    if (end == display + 1 || number < 0) return 0;
+    int fd = connect_local(number, 1);
+    if (fd < 0) fd = connect_local(number, 0);
+    if (fd == -EAGAIN) return -ETIMEDOUT;  // as many wait for it as may
+    if (fd < 0) return -ECONNREFUSED;
+    // A client that brings no authorisation: yes or no, both are answers (X11 protocol, chapter 8).
+    static const unsigned char hello[12] = {'l', 0, 11, 0};
+    int status = -ECONNREFUSED;
+    if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {
+        struct pollfd waiting = {.fd = fd, .events = POLLIN};
+        int found;
+        do found = poll(&waiting, 1, within_ms);
+        while (found < 0 && errno == EINTR);
+        char byte;
+        if (found == 0) status = -ETIMEDOUT;
+        if (found > 0 && recv(fd, &byte, 1, MSG_DONTWAIT) == 1) status = 0;
+    }
+    close(fd);
+    return status;
+}

@@ -1,0 +1,38 @@
+import HRTimerCore
+
+extension DisplayLink {
+    /// One due refresh.
+    func fire() {
+        let handler = state.withLock { $0.beginCall($0.time.now_ns) ? $0.handler : nil }
+        handler?(self)
+        let isCalled = handler != nil
+        rearm { state, now_ns in
+            if isCalled { state.endCall(now_ns) }
+        }
+        state.withLock { $0.source }?.tend()
+    }
+
+    /// Its rate, at once.
+    func sourceHasChanged() {
+        rearm { state, _ in state.mustDivide() }
+    }
+
+    /// Changes what decides about the next call.
+    func rearm(_ change: (inout LinkState, _ now_ns: Int64) -> Void) {
+        var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
+            let now_ns = state.time.now_ns
+            change(&state, now_ns)
+            state.changes &+= 1
+            return (state.timer, state.aim(now_ns), state.changes)
+        }
+        while true {
+            // Without the lock: the loop may end with this.
+            timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
+            if state.withLock({ $0.changes == changes }) { return }
+            // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
+            (timer, next_ns, changes) = state.withLock { state in
+                (state.timer, state.aim(state.time.now_ns), state.changes)
+            }
+        }
+    }
+}

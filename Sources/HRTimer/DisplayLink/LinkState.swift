@@ -1,0 +1,207 @@
+import HRTimerCore
+
+/// The state of a `DisplayLink`, under its lock.
+struct LinkState: Sendable {
+    /// Nil once the link is invalid.
+    var handler: DisplayLink.Handler?
+    /// What a virtual display is to have; nil if a source was given, or is to be found.
+    let rate: FrameRate?
+    /// Nil until the link is first added to a loop, if none was given.
+    var source: VsyncSource?
+    var wish = RateWish.none
+    var lead = WakeLead.none
+    var precision: TimerPrecision?
+    var isPaused = false
+
+    /// Every which refresh has a call, and for which rate of the display that was worked out.
+    private(set) var divisor: Int64 = 1
+    private var divided = 0.0
+    /// Refreshes before this one do not count as dropped: there was nobody to call.
+    private var due: Int64 = 0
+    /// What a call in time will need, worked out before the refresh comes.
+    private var ahead: Ahead?
+    private(set) var timestamp_ns: Int64?
+    private(set) var target_ns: Int64?
+    private(set) var calls = 0
+    private(set) var droppedFrames = 0
+    private(set) var lateness_ns: Int64 = 0
+    private(set) var maximumLateness_ns: Int64 = 0
+    private(set) var totalLateness_ns: Int64 = 0
+    /// The refresh of the latest call, and when that began.
+    private var number: Int64?
+    private(set) var called_ns: Int64?
+    private(set) var deltaRefreshes: Int64 = 0
+    private(set) var rawDelta_ns: Int64 = 0
+    /// How long the handler takes: falls slowly, rises at once.
+    private var learned_ns = 0.0
+
+    /// How often what decides about the next call was changed.
+    var changes: UInt = 0
+    /// That of the loop it is in or was in last.
+    var time = TimeBase.kernel
+    var timer: LoopTimer?
+    weak var loop: TimerLoop?
+    var modes: Set<TimerLoop.Mode> = []
+
+    /// A call that is made before another refresh has come: divisions of 128 bits that it need not do then.
+    private struct Ahead: Sendable {
+        let number: Int64
+        let refresh_ns: Int64
+        /// When it is to come: the refresh, or later, for the lead's sake.
+        let call_ns: Int64
+        /// From when on it is late.
+        let end_ns: Int64
+        /// The next that has a call.
+        let following: Int64
+        let following_ns: Int64
+    }
+
+    init(handler: @escaping DisplayLink.Handler, rate: FrameRate? = nil, source: VsyncSource? = nil) {
+        self.handler = handler
+        self.rate = rate
+        self.source = source
+    }
+
+    /// Of the display.
+    var maximumFramesPerSecond: Double { source?.framesPerSecond ?? (rate ?? .standard).framesPerSecond }
+
+    // MARK: A call
+
+    /// One due refresh: false if there is nobody to call.
+    mutating func beginCall(_ now_ns: Int64) -> Bool {
+        guard handler != nil, !isPaused else { return false }
+        if let called_ns { rawDelta_ns = now_ns - called_ns }
+        called_ns = now_ns
+        calls += 1
+        if let ahead { note(lateness_ns: now_ns - ahead.call_ns) }
+        if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
+            timestamp_ns = ahead.refresh_ns
+            target_ns = ahead.following_ns
+            due = ahead.following
+            note(number: ahead.number)
+            return true
+        }
+        let (divisor, lead_ns, due) = (divisor, lead_ns, due)
+        // What passed while the loop ran in other modes was not to be called.
+        let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
+        let found = source?.withTimeline(now_ns: now_ns) { timeline in
+            let next = Self.next(timeline, now_ns, divisor, lead_ns)
+            let latest = lead_ns == nil ? timeline.number(at: now_ns) : next - divisor
+            let dropped = Self.dropped(timeline, from: due, to: latest, divisor, without)
+            return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
+        }
+        guard let (latest, latest_ns, next, next_ns, dropped) = found else { return false }
+        drop(dropped)
+        (timestamp_ns, target_ns, self.due) = (latest_ns, next_ns, next)
+        note(number: latest)
+        return true
+    }
+
+    /// What passed during the call has no call.
+    mutating func endCall(_ now_ns: Int64) {
+        if let called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
+        guard !isPaused else { return }
+        let (divisor, lead_ns) = (divisor, lead_ns)
+        let next = source?.withTimeline(now_ns: now_ns) { Self.next($0, now_ns, divisor, lead_ns) }
+        if let next { drop((next - due) / divisor) }
+    }
+
+    /// Sets which refresh is due next, and gives the instant of its call.
+    mutating func aim(_ now_ns: Int64) -> Int64 {
+        ahead = nil
+        guard !isPaused, let source else { return .max }
+        divide(source.framesPerSecond)
+        let (divisor, lead_ns) = (divisor, lead_ns)
+        ahead = source.withTimeline(now_ns: now_ns) { timeline in
+            let number = Self.next(timeline, now_ns, divisor, lead_ns)
+            let following = number.addingSaturating(divisor)
+            let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
+            guard let lead_ns else {
+                let end_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
+                return Ahead(
+                    number: number,
+                    refresh_ns: refresh_ns,
+                    call_ns: refresh_ns,
+                    end_ns: end_ns,
+                    following: following,
+                    following_ns: following_ns
+                )
+            }
+            return Ahead(
+                number: number,
+                refresh_ns: refresh_ns,
+                call_ns: max(refresh_ns, following_ns.subtractingSaturating(lead_ns)),
+                end_ns: following_ns,
+                following: following,
+                following_ns: following_ns
+            )
+        }
+        due = ahead?.number ?? 0
+        return ahead?.call_ns ?? .max
+    }
+
+    /// The first refresh whose call is still to come: the next, or with a lead the one before that for whose end there is
+    /// time.
+    private static func next(
+        _ timeline: RefreshTimeline,
+        _ now_ns: Int64,
+        _ divisor: Int64,
+        _ lead_ns: Int64?
+    ) -> Int64 {
+        guard let lead_ns else { return timeline.next(after: now_ns, divisor: divisor) }
+        return timeline.next(after: now_ns.addingSaturating(lead_ns), divisor: divisor) - divisor
+    }
+
+    /// Of the refreshes from `due` on, and before `latest`, those that `divisor` divides, except in `without`.
+    private static func dropped(
+        _ timeline: RefreshTimeline,
+        from due: Int64,
+        to latest: Int64,
+        _ divisor: Int64,
+        _ without: [ClosedRange<Int64>]
+    ) -> Int64 {
+        var count = max(0, (latest - due) / divisor)
+        for run_ns in without where count > 0 {
+            let begin = max(due, timeline.next(after: run_ns.lowerBound, divisor: divisor))
+            let end = min(latest, timeline.next(after: run_ns.upperBound, divisor: divisor))
+            count -= max(0, (end - begin) / divisor)
+        }
+        return max(0, count)
+    }
+
+    // MARK: What is wished
+
+    /// Works the divisor out, if the display's rate has changed by more than measuring it does.
+    private mutating func divide(_ framesPerSecond: Double) {
+        if abs(framesPerSecond - divided) > 0.001 * framesPerSecond { mustDivide(framesPerSecond) }
+    }
+
+    mutating func mustDivide(_ framesPerSecond: Double? = nil) {
+        divided = framesPerSecond ?? maximumFramesPerSecond
+        divisor = wish.divisor(of: divided)
+    }
+
+    /// How long before the end of its frame a call comes; nil for at its beginning.
+    private var lead_ns: Int64? {
+        guard let lead_ns = lead.nanoseconds(learned_ns: learned_ns) else { return nil }
+        // A lead as long as the frame is none.
+        return Double(lead_ns) < 0.99e9 * Double(divisor) / max(divided, 1e-3) ? lead_ns : nil
+    }
+
+    // MARK: What is told
+
+    private mutating func note(lateness_ns: Int64) {
+        self.lateness_ns = lateness_ns
+        maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
+        totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
+    }
+
+    private mutating func note(number: Int64) {
+        if let before = self.number { deltaRefreshes = number - before }
+        self.number = number
+    }
+
+    private mutating func drop(_ count: Int64) {
+        droppedFrames = Int(clamping: Int64(droppedFrames).addingSaturating(max(0, count)))
+    }
+}

@@ -1,0 +1,71 @@
+import HRTimerCore
+
+/// Which rates of calls would do: `CAFrameRateRange`.
+public struct FrameRateRange: Sendable, Hashable {
+    /// The slowest.
+    public var minimum: Double
+    /// The fastest.
+    public var maximum: Double
+    /// The best; nil for the fastest.
+    public var preferred: Double?
+
+    /// Rates from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN and what is not above zero count as no
+    /// bound.
+    public init(minimum: Double, maximum: Double, preferred: Double? = nil) {
+        let low = minimum > 0 ? minimum : 0
+        let high = maximum > 0 ? maximum : .infinity
+        self.minimum = min(low, high)
+        self.maximum = max(low, high)
+        self.preferred = preferred.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Whatever the display has.
+    public static let `default` = FrameRateRange(minimum: 0, maximum: 0)
+
+    /// Whether a rate lies in it, give or take a tenth of a per cent: 60 includes 60000/1001.
+    public func contains(_ framesPerSecond: Double) -> Bool {
+        framesPerSecond >= minimum * 0.998_9 && framesPerSecond <= maximum * 1.001_1
+    }
+}
+
+/// What a link was asked for, in one of three ways.
+enum RateWish: Sendable, Hashable {
+    case none
+    case rate(Double)
+    case range(FrameRateRange)
+    /// Every so many refreshes.
+    case interval(Int)
+
+    /// Which of rate, rate/2, rate/3 … to use.
+    func divisor(of maximum: Double) -> Int64 {
+        switch self {
+        case .none: return 1
+        case .rate(let preferred): return FrameRate.divisor(of: maximum, forPreferred: preferred)
+        case .interval(let interval): return Int64(max(1, interval))
+        case .range(let range):
+            let wish = range.preferred ?? range.maximum
+            let nearest = FrameRate.divisor(of: maximum, forPreferred: wish.isFinite ? wish : 0)
+            if range.contains(maximum / Double(nearest)) { return nearest }
+            // The nearest is out of it: that of its neighbours which is not, if there is one.
+            return [nearest + 1, nearest - 1].first { $0 >= 1 && range.contains(maximum / Double($0)) } ?? nearest
+        }
+    }
+}
+
+/// How long before the end of its frame a link calls, so that what it draws is as fresh as can be.
+public enum WakeLead: Sendable, Hashable {
+    /// At the refresh with which the frame begins.
+    case none
+    /// So long before the refresh that the frame is for. Zero and negative durations call at that refresh itself.
+    case fixed(Duration)
+    /// As late as the handler's own duration allows: the longest of late, a tenth more, and 1 ms.
+    case learned
+
+    func nanoseconds(learned_ns: Double) -> Int64? {
+        switch self {
+        case .none: nil
+        case .fixed(let duration): max(0, duration.nanosecondsRoundedUp)
+        case .learned: learned_ns > 0 ? Int64(min(learned_ns * 1.1, 1e15)) + 1_000_000 : nil
+        }
+    }
+}

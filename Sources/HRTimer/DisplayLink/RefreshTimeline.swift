@@ -1,0 +1,78 @@
+import HRTimerCore
+
+/// The refreshes of one display as its links see them: a number for each, and its instant.
+///
+/// An instant that a link may have been told is never changed: what is learnt about the display counts from the refresh
+/// after the next. So all links agree on every instant, and instants rise strictly.
+struct RefreshTimeline: Sendable {
+    private struct Segment: Sendable {
+        /// The first refresh that it is for; what is before the oldest one is computed by that, too.
+        let from: Int64
+        let grid: FrameGrid
+    }
+
+    private var latest: Segment
+    /// Those before, the oldest first: enough for the refreshes that a late link may ask about.
+    private var older: [Segment] = []
+    private static let kept = 4
+    /// How far a refresh may be moved towards where it should be, as a part of the period.
+    private static let slew = 20.0
+
+    init(_ grid: FrameGrid) {
+        latest = Segment(from: .min, grid: grid)
+    }
+
+    /// What the refreshes to come are on.
+    var grid: FrameGrid { latest.grid }
+
+    func instant_ns(_ number: Int64) -> Int64 {
+        if number >= latest.from { return latest.grid.instant_ns(number) }
+        let segment = older.last { number >= $0.from } ?? older.first
+        return segment?.grid.instant_ns(number) ?? latest.grid.instant_ns(number)
+    }
+
+    /// The latest refresh at or before `now_ns`.
+    func number(at now_ns: Int64) -> Int64 {
+        if older.isEmpty || latest.grid.instant_ns(latest.from) <= now_ns { return latest.grid.number(at: now_ns) }
+        var end = latest.from
+        for (place, segment) in older.enumerated().reversed() {
+            if place == 0 || segment.grid.instant_ns(segment.from) <= now_ns {
+                return min(segment.grid.number(at: now_ns), end - 1)
+            }
+            end = segment.from
+        }
+        return end - 1
+    }
+
+    /// The first refresh after `now_ns` whose number `divisor` divides.
+    func next(after now_ns: Int64, divisor: Int64) -> Int64 {
+        let first = number(at: now_ns).addingSaturating(1)
+        let rest = first % divisor
+        return rest == 0 ? first : first.addingSaturating(rest > 0 ? divisor - rest : -rest)
+    }
+
+    /// Takes the period of `model` at once, and moves towards its phase by at most a twentieth of a period each refresh.
+    mutating func follow(_ model: FrameGrid, now_ns: Int64) {
+        let next = number(at: now_ns).addingSaturating(1)
+        let aimed_ns = instant_ns(next).addingSaturating(model.interval_ns)
+        let error_ns = Double(model.nearest_ns(to: aimed_ns) - aimed_ns)
+        let bound_ns = model.period_ns / Self.slew
+        let moved_ns = aimed_ns.addingSaturating(Int64(min(max(error_ns, -bound_ns), bound_ns)))
+        let isThere = grid.step_ns == model.step_ns && grid.parts == model.parts && instant_ns(next + 1) == moved_ns
+        if !isThere { replace(from: next + 1, model.anchored(at: moved_ns, next + 1)) }
+    }
+
+    /// Another rate from now on: the next refresh is a whole number of new periods after the latest.
+    mutating func setRate(_ rate: FrameRate, now_ns: Int64) {
+        let number = number(at: now_ns)
+        replace(from: number + 1, FrameGrid(anchor_ns: instant_ns(number), first: number, rate: rate))
+    }
+
+    private mutating func replace(from: Int64, _ grid: FrameGrid) {
+        if latest.from < from { older.append(latest) }
+        // Those that never came to be.
+        older.removeAll { $0.from >= from }
+        if older.count >= Self.kept { older.removeFirst(older.count - Self.kept + 1) }
+        latest = Segment(from: from, grid: grid)
+    }
+}

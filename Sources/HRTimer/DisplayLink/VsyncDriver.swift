@@ -1,0 +1,71 @@
+import CHRTimer
+import CVsync
+import HRTimerCore
+
+/// What tells of a display's refreshes, one for each request; see CVsync.h. Used under the lock of its source.
+protocol VsyncDriver: AnyObject, Sendable {
+    /// Readable when there may be something to take.
+    var descriptor: Int32 { get }
+    /// What is said about the rate; a hint.
+    var toldRate: FrameRate? { get }
+    /// On the kernel's clock; else for tests, on a virtual one.
+    var isReal: Bool { get }
+
+    /// 0 or a negative errno.
+    func request(_ refreshes: Int64) -> Int32
+
+    /// 1, 0 if there is no answer yet, or a negative errno if it is lost.
+    func take(_ sample: inout vs_sample) -> Int32
+}
+
+/// A source of the C library.
+final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
+    // Sendable: whoever uses it holds the lock of the `VsyncSource`, and only the last reference closes it.
+    private let source: OpaquePointer
+    private let generation = hrt_fork_generation()
+
+    /// `open` gives a source that this one closes.
+    private init(_ open: (inout OpaquePointer?, inout UnsafePointer<CChar>?) -> Int32) throws(TimerError) {
+        var source: OpaquePointer?
+        var failure: UnsafePointer<CChar>?
+        let status = open(&source, &failure)
+        let operation = failure.map { String(cString: $0) } ?? "open a source of refreshes"
+        guard status == 0, let source else { throw TimerError(operation: operation, errorNumber: -status) }
+        self.source = source
+    }
+
+    deinit {
+        // In a child of fork(2) it would end its parent's connection.
+        if generation == hrt_fork_generation() { vs_close(source) }
+    }
+
+    /// An X server's, for the display that the position, in pixels, lies on.
+    static func x11(
+        _ display: String?,
+        x: Int,
+        y: Int,
+        answerWithin_ms: Int32
+    ) throws(TimerError) -> CVsyncDriver {
+        try CVsyncDriver { source, failure in
+            vs_x11_open(display, Int16(clamping: x), Int16(clamping: y), answerWithin_ms, &source, &failure)
+        }
+    }
+
+    /// A card's of the kernel; `calls` is nil but in tests, and lives as long as the process.
+    static func drm(_ card: String?, calls: UnsafePointer<vs_drm_calls>? = nil) throws(TimerError) -> CVsyncDriver {
+        try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
+    }
+
+    var descriptor: Int32 { vs_descriptor(source) }
+    var isReal: Bool { true }
+
+    var toldRate: FrameRate? {
+        var (numerator, denominator): (Int64, Int64) = (0, 1)
+        vs_told_rate(source, &numerator, &denominator)
+        return numerator > 0 ? FrameRate(numerator, denominator) : nil
+    }
+
+    func request(_ refreshes: Int64) -> Int32 { vs_request(source, UInt64(max(1, refreshes))) }
+
+    func take(_ sample: inout vs_sample) -> Int32 { vs_take(source, &sample) }
+}

@@ -1,0 +1,257 @@
+/// Finds the phase and the period of a display's refreshes in what a source tells of them. Pure: it is told the time.
+///
+/// Told rates are not believed; those of six in ten set-ups were wrong. The period is the least-squares line through the
+/// latest samples, the way of Android's VSyncPredictor, with a longer window where the timestamps are noisy.
+struct VsyncModel: Sendable {
+    /// One refresh, as a source tells it.
+    struct Sample: Sendable, Hashable {
+        /// When it was, on `CLOCK_MONOTONIC`.
+        var time_ns: Int64
+        /// Its number, if the source counts.
+        var sequence: UInt64?
+    }
+
+    enum Verdict: Sendable, Equatable {
+        /// Kept, but the period is not known yet.
+        case learning
+        case accepted
+        /// No refresh: not later than one before, ahead of the clock, or long past.
+        case stale
+        /// Too far from where it should be.
+        case refused
+        /// The display's rate or phase has changed; learnt anew.
+        case restarted
+    }
+
+    /// The line through the latest samples.
+    struct Fit: Sendable {
+        let grid: FrameGrid
+        /// Root mean square of what the samples deviate from it.
+        let residual_ns: Double
+        let samples: Int
+    }
+
+    /// Nil until six samples agreed.
+    private(set) var fit: Fit?
+    private(set) var refusedSamples = 0
+    private(set) var staleSamples = 0
+    private(set) var restarts = 0
+
+    private struct Point: Sendable {
+        let sample: Sample
+        let ordinal: Int64
+    }
+
+    /// Accepted, the latest last.
+    private var points: [Point] = []
+    /// The latest that were not stale, accepted or not, and how many refreshes each of them was asked to be after the last.
+    private var recent: [(sample: Sample, asked: Int64)] = []
+    private var usesSequence = false
+    /// The latest 16 verdicts, a bit for each that was refused.
+    private var refusals: UInt16 = 0
+    private var refusedInRow = 0
+    /// How many steps in a row were longer than one refresh although the next one was asked for.
+    private var longSteps = 0
+
+    static let samplesToLock = 6
+    private static let window = 32
+    /// Where the timestamps scatter by more than `noise_ns`: the prediction gets better with the root of the number.
+    private static let noisyWindow = 128
+    private static let noise_ns = 50_000.0
+    /// Of a period: how far from the prediction a sample may be.
+    private static let gate = 0.2
+    /// With a sequence that can be trusted, how far at most where the samples scatter much.
+    private static let wideGate = 0.6
+    /// 10 to 2000 Hz. A server without a lit screen answers once a second, which is nobody's refresh.
+    private static let plausible_ns = 500_000.0...100_000_000.0
+
+    /// Whether it takes more samples to make the fit better.
+    var isSettled: Bool {
+        guard let fit, refusedInRow == 0 else { return false }
+        return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
+    }
+
+    /// Begins anew: what comes after a long silence.
+    mutating func restart() {
+        if fit != nil { restarts += 1 }
+        forget()
+        recent = []
+    }
+
+    /// Takes a sample that came in at `now_ns`, `asked` refreshes after the last if all went well.
+    mutating func add(_ sample: Sample, now_ns: Int64, asked: Int64 = 1) -> Verdict {
+        guard isFresh(sample, now_ns) else {
+            staleSamples += 1
+            return .stale
+        }
+        recent.append((sample, max(1, asked)))
+        if recent.count > Self.samplesToLock { recent.removeFirst() }
+        guard let fit, let last = points.last else { return learn() ? .accepted : .learning }
+        let ordinal = ordinal(of: sample, after: last, fit)
+        let deviation_ns = abs(Double(sample.time_ns - fit.grid.instant_ns(ordinal)))
+        if ordinal <= last.ordinal || deviation_ns > gate_ns(fit) { return refuse(fit) }
+        refusals <<= 1
+        refusedInRow = 0
+        longSteps = ordinal - last.ordinal > max(1, asked) ? longSteps + 1 : 0
+        if !usesSequence, longSteps >= 16 {
+            // Not one refresh was told in the time of one: it is the period that is longer.
+            relearn()
+            return .restarted
+        }
+        points.append(Point(sample: sample, ordinal: ordinal))
+        if points.count > Self.noisyWindow { points.removeFirst(points.count - Self.noisyWindow) }
+        self.fit = Self.line(through: points[...]) ?? fit
+        return .accepted
+    }
+
+    private func isFresh(_ sample: Sample, _ now_ns: Int64) -> Bool {
+        if let last = recent.last, sample.time_ns <= last.sample.time_ns { return false }
+        // Before the period is known, that of a slow display.
+        let period_ns = fit?.grid.period_ns ?? 33_333_333
+        let age_ns = Double(now_ns.subtractingSaturating(sample.time_ns))
+        return age_ns >= -1.5 * period_ns && age_ns <= 8 * period_ns
+    }
+
+    private func ordinal(of sample: Sample, after last: Point, _ fit: Fit) -> Int64 {
+        // A counter that jumps further than a million refreshes has begun from another number.
+        if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence > before,
+            sequence - before < 1_000_000
+        {
+            return last.ordinal + Int64(sequence - before)
+        }
+        let number = fit.grid.number(at: sample.time_ns)
+        let isLater = fit.grid.nearest_ns(to: sample.time_ns) > fit.grid.instant_ns(number)
+        return isLater ? number + 1 : number
+    }
+
+    private func gate_ns(_ fit: Fit) -> Double {
+        let period_ns = fit.grid.period_ns
+        guard usesSequence else { return Self.gate * period_ns }
+        return max(Self.gate * period_ns, min(4 * fit.residual_ns, Self.wideGate * period_ns))
+    }
+
+    private mutating func refuse(_ fit: Fit) -> Verdict {
+        refusedSamples += 1
+        refusals = refusals << 1 | 1
+        refusedInRow += 1
+        guard let median_ns = medianStep_ns(withSequence: usesSequence) else { return .refused }
+        let isSteady = refusedInRow >= Self.samplesToLock && hasEqualSteps(median_ns)
+        let ratio = median_ns / fit.grid.period_ns
+        // Whole periods: some were late, and the rate is what it was.
+        let isMultiple = ratio > 0.9 && abs(ratio - ratio.rounded()) <= 0.1
+        guard isSteady || refusals.nonzeroBitCount >= 4 && !isMultiple else { return .refused }
+        relearn()
+        return .restarted
+    }
+
+    private mutating func relearn() {
+        restarts += 1
+        forget()
+        _ = learn()
+    }
+
+    private mutating func forget() {
+        fit = nil
+        points = []
+        refusals = 0
+        refusedInRow = 0
+        longSteps = 0
+    }
+
+    /// The latest samples, if they agree on a period, become the first of the line.
+    private mutating func learn() -> Bool {
+        guard recent.count == Self.samplesToLock else { return false }
+        for withSequence in [true, false] {
+            guard let points = agreeing(withSequence: withSequence), let fit = Self.line(through: points[...]) else {
+                continue
+            }
+            self.points = points
+            self.fit = fit
+            usesSequence = withSequence
+            return true
+        }
+        return false
+    }
+
+    private func agreeing(withSequence: Bool) -> [Point]? {
+        guard let median_ns = medianStep_ns(withSequence: withSequence), Self.plausible_ns.contains(median_ns) else {
+            return nil
+        }
+        var points = [Point(sample: recent[0].sample, ordinal: 0)]
+        for (before, next) in zip(recent, recent.dropFirst()) {
+            let count = withSequence ? sequenceStep(before.sample, next.sample) : nil
+            let byTime = (Double(next.sample.time_ns - before.sample.time_ns) / median_ns).rounded()
+            let step = count ?? Int64(max(1, byTime))
+            points.append(Point(sample: next.sample, ordinal: points[points.count - 1].ordinal + step))
+        }
+        guard let fit = Self.line(through: points[...]), Self.plausible_ns.contains(fit.grid.period_ns) else {
+            return nil
+        }
+        let gate_ns = fit.grid.period_ns * (withSequence ? Self.wideGate : Self.gate)
+        let agree = points.allSatisfy { abs(Double($0.sample.time_ns - fit.grid.instant_ns($0.ordinal))) <= gate_ns }
+        return agree ? points : nil
+    }
+
+    private func sequenceStep(_ before: Sample, _ next: Sample) -> Int64? {
+        guard let first = before.sequence, let second = next.sequence, second > first, second - first < 1_000_000 else {
+            return nil
+        }
+        return Int64(second - first)
+    }
+
+    /// The median time of one refresh, between the latest samples; nil if it needs a sequence that does not rise.
+    private func medianStep_ns(withSequence: Bool) -> Double? {
+        guard let steps_ns = steps_ns(withSequence: withSequence) else { return nil }
+        return steps_ns.sorted()[steps_ns.count / 2]
+    }
+
+    private func hasEqualSteps(_ median_ns: Double) -> Bool {
+        steps_ns(withSequence: usesSequence)?.allSatisfy { abs($0 - median_ns) <= Self.gate * median_ns } ?? false
+    }
+
+    private func steps_ns(withSequence: Bool) -> [Double]? {
+        var steps_ns: [Double] = []
+        for (before, next) in zip(recent, recent.dropFirst()) {
+            let elapsed_ns = Double(next.sample.time_ns - before.sample.time_ns)
+            if withSequence {
+                guard let step = sequenceStep(before.sample, next.sample) else { return nil }
+                steps_ns.append(elapsed_ns / Double(step))
+            } else {
+                steps_ns.append(elapsed_ns / Double(next.asked))
+            }
+        }
+        return steps_ns.isEmpty ? nil : steps_ns
+    }
+
+    /// The least-squares line through the last 32 points, or through all if they scatter.
+    private static func line(through points: ArraySlice<Point>) -> Fit? {
+        let latest = points.suffix(window)
+        guard let fit = leastSquares(latest) else { return nil }
+        return fit.residual_ns > noise_ns && points.count > window ? leastSquares(points) ?? fit : fit
+    }
+
+    private static func leastSquares(_ points: ArraySlice<Point>) -> Fit? {
+        guard let last = points.last, points.count >= 2 else { return nil }
+        // Relative to the latest, so that doubles are exact.
+        func x(_ point: Point) -> Double { Double(point.ordinal - last.ordinal) }
+        func y(_ point: Point) -> Double { Double(point.sample.time_ns - last.sample.time_ns) }
+        let count = Double(points.count)
+        let meanX = points.reduce(0) { $0 + x($1) } / count
+        let meanY = points.reduce(0) { $0 + y($1) } / count
+        var (squares, products) = (0.0, 0.0)
+        for point in points {
+            squares += (x(point) - meanX) * (x(point) - meanX)
+            products += (x(point) - meanX) * (y(point) - meanY)
+        }
+        guard squares > 0, products > 0 else { return nil }
+        let period_ns = products / squares
+        let offset_ns = meanY - period_ns * meanX
+        let errors = points.reduce(0) { sum, point in
+            let error = y(point) - offset_ns - period_ns * x(point)
+            return sum + error * error
+        }
+        let anchor_ns = last.sample.time_ns + Int64(offset_ns.rounded())
+        let grid = FrameGrid(anchor_ns: anchor_ns, first: last.ordinal, period_ns: period_ns)
+        return Fit(grid: grid, residual_ns: (errors / count).squareRoot(), samples: points.count)
+    }
+}

@@ -1,0 +1,142 @@
+import CHRTimer
+import Glibc
+public import HRTimerCore
+
+extension VsyncSource {
+    /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display that the position lies on, in pixels from the
+    /// screen's corner. `display` as in DISPLAY, which counts if it is nil.
+    ///
+    /// Needs libxcb and libxcb-present at run time; nothing to build. Makes a window of one pixel that is never shown. Waits up
+    /// to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED without a server,
+    /// ETIMEDOUT if it does not answer, ENOTSUP without the extension. A server that ends is looked for again, from a quarter
+    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are made up.
+    public static func x11(display: String? = nil, x: Int = 0, y: Int = 0) throws(TimerError) -> VsyncSource {
+        try openX11(display, x: x, y: y, refusals: [])
+    }
+
+    private static func openX11(
+        _ display: String?,
+        x: Int = 0,
+        y: Int = 0,
+        refusals: [VsyncRefusal]
+    ) throws(TimerError) -> VsyncSource {
+        let driver = try CVsyncDriver.x11(display, x: x, y: y, answerWithin_ms: 500)
+        return VsyncSource(kind: .x11, driver: driver, refusals: refusals) { () throws(TimerError) in
+            try CVsyncDriver.x11(display, x: x, y: y, answerWithin_ms: 20)
+        }
+    }
+
+    /// The refreshes of the first CRTC of a card that is on, by `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels
+    /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first of `/dev/dri/card0` to `card15` that serves.
+    ///
+    /// Needs permission to open the node (group video), and neither root nor the display's mastership: a compositor may have
+    /// that. The refreshes are the CRTC's; when a compositor shows what was drawn they do not tell. Throws ENOENT without a
+    /// card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
+    public static func drm(card: String? = nil) throws(TimerError) -> VsyncSource {
+        try openDRM(card, refusals: [])
+    }
+
+    private static func openDRM(_ card: String?, refusals: [VsyncRefusal]) throws(TimerError) -> VsyncSource {
+        let driver = try CVsyncDriver.drm(card)
+        return VsyncSource(kind: .drm, driver: driver, refusals: refusals) { () throws(TimerError) in
+            try CVsyncDriver.drm(card)
+        }
+    }
+
+    /// The source of links that were given neither a rate nor a source, chosen when it is first asked for: what the
+    /// environment's VSYNC_SOURCE names, or an X server that is no Wayland compositor's, or a card of the kernel, or a virtual
+    /// display of 60 Hz.
+    /// `refusals` tells why what comes before was not taken.
+    ///
+    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)` chooses anew.
+    public static var shared: VsyncSource {
+        let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
+        if let found { return found }
+        let chosen = chosen { getenv($0).map { String(cString: $0) } }
+        return sharedSource.withLock { shared in
+            if let shared, shared.generation == hrt_fork_generation() { return shared.source }
+            shared = (hrt_fork_generation(), chosen)
+            return chosen
+        }
+    }
+
+    private static let sharedSource = Locked<(generation: UInt32, source: VsyncSource)?>(nil)
+
+    /// What `shared` becomes in that environment.
+    static func chosen(_ environment: (String) -> String?) -> VsyncSource {
+        var refusals: [VsyncRefusal] = []
+        func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
+            do { return try open() } catch {
+                refusals.append(VsyncRefusal(kind: kind, reason: "\(error)"))
+                return nil
+            }
+        }
+        if let wish = environment("VSYNC_SOURCE"), !wish.isEmpty {
+            let parts = wish.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let rest = parts.count > 1 && !parts[1].isEmpty ? parts[1] : nil
+            switch Kind(rawValue: parts[0]) {
+            case .virtual: return VsyncSource(frameRate: rest.flatMap { FrameRate($0) } ?? .standard)
+            case .x11:
+                if let source = attempt(.x11, { () throws(TimerError) in try x11(display: rest) }) { return source }
+            case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
+            case let kind:
+                let reason = "VSYNC_SOURCE is \(wish), which cannot be had here"
+                refusals.append(VsyncRefusal(kind: kind ?? .virtual, reason: reason))
+            }
+            return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
+        }
+        refusals.append(VsyncRefusal(kind: .wayland, reason: "needs a surface of the application's"))
+        if environment("WAYLAND_DISPLAY") != nil {
+            refusals.append(
+                VsyncRefusal(kind: .x11, reason: "the X server of a Wayland session makes its refreshes up")
+            )
+        } else if let display = environment("DISPLAY") {
+            let source = attempt(.x11) { () throws(TimerError) in try openX11(display, refusals: refusals) }
+            if let source { return source }
+        } else {
+            refusals.append(VsyncRefusal(kind: .x11, reason: "DISPLAY is not set"))
+        }
+        let card = attempt(.drm) { () throws(TimerError) in try openDRM(nil, refusals: refusals) }
+        return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
+    }
+
+    /// The virtual display that all links of one rate on one clock have in common.
+    static func virtual(_ rate: FrameRate, on time: TimeBase) -> VsyncSource {
+        let clock = time.virtual.map { ObjectIdentifier($0) }
+        return virtualDisplays.withLock { displays in
+            displays.removeAll { $0.source == nil }
+            if let found = displays.first(where: { $0.clock == clock && $0.rate == rate })?.source,
+                found.core.withLock({ $0.rate == rate })
+            {
+                return found
+            }
+            let made = VsyncSource(frameRate: rate)
+            displays.append(SharedDisplay(source: made, rate: rate, clock: clock))
+            return made
+        }
+    }
+
+    private struct SharedDisplay: Sendable {
+        weak var source: VsyncSource?
+        let rate: FrameRate
+        let clock: ObjectIdentifier?
+    }
+
+    private static let virtualDisplays = Locked<[SharedDisplay]>([])
+}
+
+extension FrameRate {
+    /// A rate in words: `60`, `59.94`, `60000/1001`. Nil for what is none.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 2, let numerator = Int64(parts[0]), let denominator = Int64(parts[1]), numerator > 0,
+            denominator > 0
+        {
+            self.init(numerator, denominator)
+        } else if parts.count == 1, let rate = Double(text), rate > 0 {
+            self.init(rate)
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import CHRTimer
+import HRTimerCore
+
+/// Where the refreshes of a display come from: its real vertical blanks, or a virtual display's.
+///
+///     let link = DisplayLink { link in draw(for: link.targetTimestamp) }   // of `VsyncSource.shared`
+///     let other = DisplayLink(source: try .x11(display: ":1")) { link in … }
+///
+/// All links of a source share its refreshes: those with the same rate are called together, and agree on `timestamp`.
+///
+/// A real source is asked for single refreshes, and answers when they have been. From those answers the display's period
+/// and phase are learnt, and the links are called by timers set to the refreshes that follow: in a gap, or when the source is
+/// lost, they go on. What a server says about its rate is not believed. While nothing is known the rate is the told one, or
+/// 60. What was learnt then takes hold from the refresh after the next: the period at once, the phase by at most a twentieth
+/// of a period each refresh; no refresh comes twice, and time never goes back.
+///
+/// A real source is watched in the loop of one of its links, and only while some link is not paused. Any thread.
+public final class VsyncSource: Sendable {
+    /// What tells of the refreshes.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// A grid of instants, of no screen.
+        case virtual
+        /// An X server, by its Present extension.
+        case x11
+        /// A Wayland compositor, by a surface of the application's.
+        case wayland
+        /// The kernel, by a card's CRTC.
+        case drm
+    }
+
+    /// What is known about the display now.
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        /// The refreshes are those of a virtual display.
+        case virtual
+        /// Fewer than six refreshes agreed on a period so far; calls go on at the rate there was before.
+        case learning
+        /// The calls follow the display.
+        case locked
+        /// Nothing was heard for more than four periods, and for 0.1 s; the calls go on as the display would have.
+        case coasting
+        /// Nothing was heard for 2 s, or the server is gone. The calls go on, and the source is asked now and then.
+        case lost
+    }
+
+    /// Where the refreshes come from.
+    public let kind: Kind
+    /// The sources that would have been preferred, and why they were not taken.
+    public let refusals: [VsyncRefusal]
+    let core: Locked<VsyncCore>
+    /// Opens the driver anew after it was lost; takes milliseconds.
+    private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
+    private let generation = hrt_fork_generation()
+
+    /// A virtual display of that rate. Its refreshes begin when its first link is added to a loop.
+    public convenience init(frameRate: FrameRate) {
+        self.init(kind: .virtual, rate: frameRate, driver: nil, reopen: nil)
+    }
+
+    init(
+        kind: Kind,
+        rate: FrameRate = .standard,
+        driver: (any VsyncDriver)?,
+        refusals: [VsyncRefusal] = [],
+        reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
+    ) {
+        self.kind = kind
+        self.refusals = refusals
+        self.reopen = reopen
+        core = Locked(VsyncCore(rate: driver?.toldRate ?? rate, driver: driver))
+    }
+
+    deinit {
+        let loopSource = core.withLock { $0.hosting.take() }?.source
+        loopSource?.invalidate()
+    }
+
+    private var isInherited: Bool { generation != hrt_fork_generation() }
+}
+
+/// A source that was not taken, and why.
+public struct VsyncRefusal: Sendable, Hashable, CustomStringConvertible {
+    /// What it would have been.
+    public let kind: VsyncSource.Kind
+    /// What kept it from being taken, in words.
+    public let reason: String
+
+    /// Both.
+    public var description: String { "\(kind.rawValue): \(reason)" }
+}
+
+extension VsyncSource {
+    /// What is known about the display now.
+    public var state: State { core.withLock { $0.displayState(kind) } }
+
+    /// Refreshes a second: as measured, or as given for a virtual display. Until the display is known, as it says, or 60.
+    public var framesPerSecond: Double { core.withLock { $0.framesPerSecond } }
+
+    /// The time from one refresh to the next.
+    public var period: Duration { core.withLock { .nanoseconds($0.period_ns) } }
+
+    /// What the source says its rate is; nil if it says nothing. Often wrong, and not used once the display is known.
+    public var toldRate: FrameRate? { core.withLock { $0.driver?.toldRate } }
+
+    /// The rate of a virtual display; for a real one, what it was until the display was known.
+    ///
+    /// Setting it changes a virtual display at once, while links run: the next refresh is one new period after the latest, or
+    /// if that is past the first of the new ones that follow. To a real display it does nothing.
+    public var frameRate: FrameRate {
+        get { core.withLock { $0.rate } }
+        set {
+            guard kind == .virtual else { return }
+            let links = core.withLock { core -> [DisplayLink] in
+                core.setRate(newValue)
+                return core.members.values.compactMap(\.link)
+            }
+            for link in links { link.sourceHasChanged() }
+        }
+    }
+
+    /// What a source has done so far.
+    public struct Statistics: Sendable, Hashable {
+        /// Refreshes that were asked for.
+        public var requests = 0
+        /// Answers that were used.
+        public var samples = 0
+        /// Answers that were too far from where the refresh should have been.
+        public var refused = 0
+        /// Answers that told of no refresh: from a display that sleeps, or of an instant long past.
+        public var bogus = 0
+        /// How often the display was learnt anew: another mode, or another phase.
+        public var restarts = 0
+        /// How often the source was lost, with its connection.
+        public var losses = 0
+        /// How far the answers are from the line through them, as root mean square; nil while it is not known.
+        public var residual: Duration?
+    }
+
+    /// Counts since the source was made.
+    public var statistics: Statistics {
+        core.withLock { core in
+            var statistics = core.statistics
+            statistics.refused = core.model.refusedSamples
+            statistics.restarts = core.model.restarts
+            statistics.residual = core.model.fit.map { .nanoseconds(Int64($0.residual_ns.rounded())) }
+            return statistics
+        }
+    }
+}
+
+// What links ask for, with their own lock held; it comes before this one.
+extension VsyncSource {
+    /// Begins the refreshes at `now_ns` if they have not begun. False if they are on another clock than `time`.
+    func begin(_ time: TimeBase, now_ns: Int64) -> Bool {
+        core.withLock { $0.begin(time, now_ns: now_ns) }
+    }
+
+    /// Calls `body` with the refreshes, which follow the display up to `now_ns`.
+    func withTimeline<Result>(now_ns: Int64, _ body: (RefreshTimeline) -> Result) -> Result? {
+        core.withLock { core in
+            core.follow(now_ns)
+            return core.timeline.map(body)
+        }
+    }
+}
+
+// What links tell, without their lock.
+extension VsyncSource {
+    /// The link is in that loop for these modes now, in none if it has left it.
+    func update(_ link: DisplayLink, loop: TimerLoop?, modes: Set<TimerLoop.Mode>, isActive: Bool) {
+        let id = ObjectIdentifier(link)
+        core.withLock { core in
+            core.members[id] = loop.map {
+                VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive && !modes.isEmpty)
+            }
+        }
+        host()
+        tend()
+    }
+
+    /// For a link that is gone already.
+    func forget(_ id: ObjectIdentifier) {
+        if core.withLock({ $0.members.removeValue(forKey: id) }) != nil { host() }
+    }
+
+    /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
+    func tend() {
+        guard kind != .virtual, !isInherited else { return }
+        let mustOpen = core.withLock { core -> Bool in
+            let now_ns = core.now_ns
+            core.requestIfDue(now_ns)
+            return core.mustOpen(now_ns)
+        }
+        guard mustOpen, let reopen else { return }
+        let driver = try? reopen()
+        core.withLock { $0.hasOpened(driver) }
+        if driver != nil {
+            host()
+            tend()
+        }
+    }
+
+    /// Watches the driver in the loop and the modes of its links, and nowhere without any.
+    private func host() {
+        guard kind != .virtual, !isInherited else { return }
+        // Held until the end: a loop that ends frees what may come back here, which must not be under the lock.
+        let loops = core.withLock { core in core.members.values.map(\.loop) + [core.hosting?.loop] }
+        defer { withExtendedLifetime(loops) {} }
+        let (old, plan) = core.withLock { $0.planHosting() }
+        old?.source.invalidate()
+        guard let plan else { return }
+        let owned = OwnedDescriptor(plan.driver.descriptor) { [driver = plan.driver] _ in
+            withExtendedLifetime(driver) {}
+        }
+        let source = LoopSource(plan.driver.descriptor, .readable, owned: owned) { [weak self] _, _ in self?.drain() }
+        for mode in plan.modes { try? plan.loop.add(source, forMode: mode) }
+        let isCurrent = core.withLock { core in
+            guard core.hostings == plan.number else { return false }
+            core.hosting = VsyncCore.Hosting(source: source, loop: plan.loop, modes: plan.modes)
+            return true
+        }
+        if !isCurrent { source.invalidate() }
+    }
+
+    /// The descriptor is readable: takes all there is, and asks for the next.
+    private func drain() {
+        if isInherited { return }
+        let lost = core.withLock { $0.drain() }
+        // Before the driver is let go, which closes the descriptor.
+        lost?.hosting?.source.invalidate()
+        withExtendedLifetime(lost) {}
+    }
+}

@@ -1,0 +1,243 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// What `CADisplayLink` does not have, and wishes for rates; on frozen time.
+@Suite struct DisplayLinkFeatureTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func at(_ milliseconds: Double) -> MonotonicInstant {
+        start.advanced(by: .nanoseconds(Int64((milliseconds * 1e6).rounded())))
+    }
+
+    private func ms(_ instant: MonotonicInstant) -> Double {
+        Double(instant.nanoseconds - start.nanoseconds) / 1e6
+    }
+
+    @Test(
+        "Of the divided rates in the range the one nearest to the preferred; without one in it the nearest, and it says so",
+        arguments: [
+            (120, 30, 60, nil, 60, true), (120, 30, 60, 30, 30, true), (120, 50, 60, 48, 60, true),
+            (60, 24, 24, 24, 20, false),
+            (144, 30, 75, 60, 48, true), (144, 50, 75, 60, 72, true), (60, 80, 120, nil, 60, false),
+            (59.94, 60, 60, nil, 59.94, true), (60, 0, 0, nil, 60, true), (60, 20, 10, nil, 20, true),
+        ] as [(Double, Double, Double, Double?, Double, Bool)]
+    )
+    func ranges(_ rate: Double, _ low: Double, _ high: Double, _ preferred: Double?, _ expected: Double, _ isIn: Bool) {
+        let link = DisplayLink(framesPerSecond: rate) { _ in }
+        link.preferredFrameRateRange = FrameRateRange(minimum: low, maximum: high, preferred: preferred)
+        #expect(abs(link.actualFramesPerSecond - expected) < 1e-9)
+        #expect(link.isInPreferredRange == isIn)
+    }
+
+    @Test("Any range is safe")
+    func anyRange() {
+        let values: [Double] = [0, -1, .nan, .infinity, -.infinity, 1e-300, 1e300, 60]
+        let link = DisplayLink(framesPerSecond: 60) { _ in }
+        for low in values {
+            for high in values {
+                for preferred in values.map(Optional.some) + [nil] {
+                    let range = FrameRateRange(minimum: low, maximum: high, preferred: preferred)
+                    #expect(range.minimum <= range.maximum)
+                    link.preferredFrameRateRange = range
+                    #expect((0.0009...60).contains(link.actualFramesPerSecond))
+                }
+            }
+        }
+        for interval in [Int.min, -1, 0, 1, .max] {
+            link.frameInterval = interval
+            #expect(link.frameInterval == max(1, interval))
+        }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(100))
+        link.invalidate()
+    }
+
+    @Test(
+        "A wish for a rate, a range or an interval takes the place of the other two; duration stays that of the display"
+    )
+    func wishes() {
+        let link = DisplayLink(framesPerSecond: 120) { _ in }
+        link.frameInterval = 4
+        #expect(link.actualFramesPerSecond == 30)
+        #expect(link.preferredFramesPerSecond == 0)
+        link.preferredFramesPerSecond = 60
+        #expect(link.frameInterval == 2)
+        #expect(link.preferredFrameRateRange == .default)
+        link.preferredFrameRateRange = FrameRateRange(minimum: 20, maximum: 40)
+        #expect(link.preferredFramesPerSecond == 0)
+        #expect(link.actualFramesPerSecond == 40)
+        link.frameInterval = 1
+        #expect(link.actualFramesPerSecond == 120)
+        #expect(link.duration == .nanoseconds(8_333_333))
+    }
+
+    @Test("Links of different rates are called at the same refreshes where both are due")
+    func inStep() {
+        let (all, thirds) = (Recorder<MonotonicInstant>(), Recorder<MonotonicInstant>())
+        let source = VsyncSource(frameRate: FrameRate(60))
+        let fast = DisplayLink(source: source) { all.append($0.timestamp) }
+        let slow = DisplayLink(source: source) { thirds.append($0.timestamp) }
+        slow.frameInterval = 3
+        fast.add(to: loop, forMode: .default)
+        loop.run(until: at(100))
+        slow.add(to: loop, forMode: .default)
+        loop.run(until: at(500))
+        #expect(thirds.count == 8)
+        #expect(Set(all.all).isSuperset(of: thirds.all))
+        fast.invalidate()
+        slow.invalidate()
+    }
+
+    @Test("With a lead the call comes so long before the refresh that the frame is for, and tells the same refreshes")
+    func lead() {
+        let calls = Recorder<[Double]>()
+        let link = DisplayLink(framesPerSecond: 100) { [time, self] link in
+            calls.append([ms(time.now), ms(link.timestamp), ms(link.targetTimestamp)])
+        }
+        link.wakeLead = .fixed(.milliseconds(3))
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(40))
+        #expect(calls.all == [[7, 0, 10], [17, 10, 20], [27, 20, 30], [37, 30, 40]])
+        link.frameInterval = 2
+        calls.removeAll()
+        loop.run(until: at(100))
+        #expect(calls.all == [[57, 40, 60], [77, 60, 80], [97, 80, 100]])
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("A lead longer than the frame is none; any lead is safe")
+    func anyLead() {
+        for lead: Duration in [.seconds(1), .milliseconds(10), .zero, .seconds(-5), .seconds(Int64.max)] {
+            let calls = Recorder<Double>()
+            let begin = time.now
+            let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { [time] _ in
+                calls.append(Double(time.now.nanoseconds - begin.nanoseconds) / 1e6)
+            }
+            link.wakeLead = .fixed(lead)
+            link.add(to: loop, forMode: .default)
+            loop.run(until: begin.advanced(by: .milliseconds(35)))
+            #expect(calls.all == [10, 20, 30], "\(lead)")
+            #expect(link.droppedFrames == 0)
+            link.invalidate()
+        }
+    }
+
+    @Test("A lead that the handler overruns loses a refresh, and it is counted")
+    func overrun() {
+        let calls = Recorder<Double>()
+        let link = DisplayLink(framesPerSecond: 100) { [time, self] link in
+            calls.append(ms(link.targetTimestamp))
+            if calls.count == 2 { time.advance(by: .milliseconds(15)) }
+        }
+        link.wakeLead = .fixed(.milliseconds(3))
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(60))
+        #expect(calls.all == [10, 20, 40, 50, 60])
+        #expect(link.droppedFrames == 1)
+        link.invalidate()
+    }
+
+    @Test("A learned lead is the handler's own duration, a tenth more, and a millisecond; then every frame is met")
+    func learned() {
+        let calls = Recorder<Double>()
+        let link = DisplayLink(framesPerSecond: 50) { [time, self] link in
+            calls.append(ms(link.targetTimestamp) - ms(time.now))
+            time.advance(by: .milliseconds(5))
+        }
+        link.wakeLead = .learned
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(200))
+        #expect(calls.all.first == 20)
+        #expect(calls.all.dropFirst().allSatisfy { abs($0 - 6.5) < 1e-6 })
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("delta is in whole refreshes, rawDelta as it was")
+    func delta() {
+        let deltas = Recorder<(Duration, Duration)>()
+        let link = DisplayLink(framesPerSecond: 100) { [time] link in
+            deltas.append((link.delta, link.rawDelta))
+            if deltas.count == 2 { time.advance(by: .milliseconds(12)) }
+            if deltas.count == 3 { link.preferredFramesPerSecond = 50 }
+        }
+        link.add(to: loop, forMode: .default)
+        time.advance(by: .milliseconds(14))
+        loop.run(until: at(100))
+        let all = deltas.all
+        #expect(all[0] == (.zero, .zero))
+        #expect(all[1] == (.milliseconds(10), .milliseconds(6)))
+        #expect(all[2] == (.milliseconds(20), .milliseconds(20)))
+        #expect(all[3] == (.milliseconds(20), .milliseconds(20)))
+        link.invalidate()
+    }
+
+    @Test("Lateness is from the refresh that was due, and summed up")
+    func lateness() {
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.add(to: loop, forMode: .default)
+        time.advance(by: .milliseconds(13))
+        loop.run(until: at(30))
+        let statistics = link.statistics
+        #expect(statistics.calls == 3)
+        #expect(statistics.maximumLateness == .milliseconds(3))
+        #expect(statistics.totalLateness == .milliseconds(3))
+        #expect(statistics.lateness == .zero)
+        link.invalidate()
+    }
+
+    @Test("The loop blocked for ten frames makes one call, with nine dropped")
+    func blocked() {
+        let calls = Recorder<Double>()
+        let link = DisplayLink(framesPerSecond: 100) { [self] in calls.append(ms($0.timestamp)) }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(20))
+        time.advance(by: .milliseconds(100))
+        loop.run(until: at(130))
+        #expect(calls.all == [10, 20, 120, 130])
+        #expect(link.droppedFrames == 9)
+        link.invalidate()
+    }
+
+    @Test("Refreshes while the loop ran in a mode without the link are not dropped ones; those of a busy loop are")
+    func otherMode() {
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.add(to: loop, forMode: .default)
+        let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
+        loop.add(keeper, forMode: .modal)
+        loop.run(until: at(20))
+        // A modal session, begun anew after every event.
+        while time.now < at(200) { loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(7))) }
+        loop.run(until: at(250))
+        #expect(link.droppedFrames == 0)
+        // Three refreshes busy, between runs, then another mode again, and nested this time.
+        time.advance(by: .milliseconds(35))
+        loop.perform { [loop, time] in loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(100))) }
+        loop.run(until: at(450))
+        #expect((2...3).contains(link.droppedFrames))
+        keeper.invalidate()
+        link.invalidate()
+    }
+
+    @Test("A link's precision is its timer's")
+    func precision() {
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.precision = .precise
+        link.add(to: loop, forMode: .default)
+        #expect(link.state.withLock { $0.timer }?.precision == .precise)
+        link.precision = .normal
+        #expect(link.state.withLock { $0.timer }?.precision == .normal)
+        link.invalidate()
+    }
+}

@@ -1,0 +1,114 @@
+import CVsync
+import Glibc
+import HRTimerCore
+import HRTimerTesting
+
+@testable import HRTimer
+
+/// A display on virtual time, and the server that tells of it: as good and as bad as the real ones were.
+final class FakeDisplay: VsyncDriver, @unchecked Sendable {
+    // Sendable: the clock is moved by the test's thread alone, which is that of the loop, too.
+    enum Mood { case well, asleep, silent, dead }
+
+    let time: ManualTime
+    private let engine: TimerEngine
+    private let loop: TimerLoop
+    let descriptor: Int32
+    private let writeEnd: Int32
+    let isReal = false
+    var toldRate: FrameRate?
+    private(set) var period_ns: Double
+    var phase_ns = 3_000_000.0
+    var mood = Mood.well
+    /// Instants at which something was asked.
+    private(set) var requests_ns: [Int64] = []
+    private var answers: [vs_sample] = []
+    private var last: Int64 = 0
+    private var pending: TimerToken?
+
+    init(_ framesPerSecond: Double, _ time: ManualTime, _ loop: TimerLoop, told: FrameRate? = nil) throws {
+        self.time = time
+        self.loop = loop
+        engine = try TimerEngine(.init(time: time.base))
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw TimerError(operation: "make a pipe", errorNumber: errno) }
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        (descriptor, writeEnd) = (ends[0], ends[1])
+        period_ns = 1e9 / framesPerSecond
+        toldRate = told
+    }
+
+    deinit {
+        close(descriptor)
+        close(writeEnd)
+    }
+
+    /// Another rate from the latest refresh on, which is counted further.
+    func setRate(_ framesPerSecond: Double) {
+        let (number, latest_ns) = (latest, Double(instant_ns(latest)))
+        period_ns = 1e9 / framesPerSecond
+        phase_ns = latest_ns - Double(number) * period_ns
+    }
+
+    func source(reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)? = nil) -> VsyncSource {
+        VsyncSource(kind: .x11, driver: self, reopen: reopen)
+    }
+
+    func instant_ns(_ number: Int64) -> Int64 { Int64((phase_ns + Double(number) * period_ns).rounded()) }
+
+    var latest: Int64 { Int64(((Double(time.now.nanoseconds) - phase_ns) / period_ns).rounded(.down)) }
+
+    /// How far `instant` is from the display's nearest refresh.
+    func error_ns(_ instant: MonotonicInstant) -> Int64 {
+        let number = ((Double(instant.nanoseconds) - phase_ns) / period_ns).rounded()
+        return abs(instant.nanoseconds - instant_ns(Int64(number)))
+    }
+
+    func request(_ refreshes: Int64) -> Int32 {
+        requests_ns.append(time.now.nanoseconds)
+        switch mood {
+        case .dead: return -EPIPE
+        case .silent: return 0
+        case .asleep: answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
+        case .well:
+            let number = max(last + refreshes, latest + 1)
+            let time_ns = instant_ns(number)
+            let told = MonotonicInstant(nanoseconds: time_ns + 80_000)
+            engine.schedule(at: told) { [self] _ in
+                if mood == .asleep {
+                    // What was under way is answered, too, with what there is.
+                    answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
+                }
+                guard mood == .well else { return }
+                last = number
+                answer(vs_sample(time_ns: time_ns, sequence: UInt64(number), flags: 0))
+            }
+        }
+        return 0
+    }
+
+    private func answer(_ sample: vs_sample) {
+        answers.append(sample)
+        signal()
+    }
+
+    private func signal() {
+        _ = write(writeEnd, "!", 1)
+        loop.wakeUp()
+    }
+
+    /// The server is gone.
+    func die() {
+        mood = .dead
+        signal()
+    }
+
+    func take(_ sample: inout vs_sample) -> Int32 {
+        if mood == .dead { return -EPIPE }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(descriptor, &bytes, bytes.count) > 0 {}
+        guard !answers.isEmpty else { return 0 }
+        sample = answers.removeFirst()
+        return 1
+    }
+}

@@ -1,0 +1,50 @@
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+@Suite struct RefreshTimelineTests {
+    @Test("60000/1001 Hz is exact to the nanosecond after a year, and every refresh is found again by its instant")
+    func year() {
+        let timeline = RefreshTimeline(FrameGrid(anchor_ns: 123, rate: FrameRate(60000, 1001)))
+        // 365 days of 86,400 s at 60000/1001 Hz.
+        let number: Int64 = 365 * 86_400 * 60_000 / 1001
+        let exact = Int128(number) * 1001 * 1_000_000_000 / 60_000
+        #expect(abs(Int128(timeline.instant_ns(number) - 123) - exact) <= 1)
+        for offset in [0, 1, 7, 1000] as [Int64] {
+            let instant_ns = timeline.instant_ns(number + offset)
+            #expect(timeline.number(at: instant_ns) == number + offset)
+            #expect(timeline.number(at: instant_ns - 1) == number + offset - 1)
+        }
+    }
+
+    @Test("Whatever it follows, instants rise strictly, none that was told changes, and numbers and instants agree")
+    func random() {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<50 {
+            var timeline = RefreshTimeline(FrameGrid(anchor_ns: 0, rate: FrameRate(60)))
+            var now_ns: Int64 = 0
+            var told: [Int64: Int64] = [:]
+            for _ in 0..<300 {
+                now_ns += Int64.random(in: 0...40_000_000, using: &random)
+                if Int.random(in: 0..<10, using: &random) == 0 {
+                    timeline.setRate(FrameRate(Double.random(in: 1...500, using: &random)), now_ns: now_ns)
+                    told = told.filter { $0.value <= now_ns }
+                } else {
+                    let period_ns = Double.random(in: 2e6...1e8, using: &random)
+                    let anchor_ns = now_ns - Int64.random(in: 0...1_000_000_000, using: &random)
+                    timeline.follow(FrameGrid(anchor_ns: anchor_ns, period_ns: period_ns), now_ns: now_ns)
+                }
+                let latest = timeline.number(at: now_ns)
+                #expect(timeline.instant_ns(latest) <= now_ns)
+                #expect(timeline.instant_ns(latest + 1) > now_ns)
+                for number in latest...(latest + 1) {
+                    let instant_ns = timeline.instant_ns(number)
+                    #expect(told[number].map { $0 == instant_ns } ?? true)
+                    #expect(told[number - 1].map { $0 < instant_ns } ?? true)
+                    told[number] = instant_ns
+                }
+            }
+        }
+    }
+}

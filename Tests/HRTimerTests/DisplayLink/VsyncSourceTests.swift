@@ -1,0 +1,304 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// A link on the refreshes of a display that is made up, on frozen time: the table of failures.
+@Suite struct VsyncSourceTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let ticks = Recorder<MonotonicInstant>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func link(_ source: VsyncSource, then block: @escaping DisplayLink.Handler = { _ in }) -> DisplayLink {
+        let link = DisplayLink(source: source) { [ticks] link in
+            ticks.append(link.timestamp)
+            block(link)
+        }
+        link.add(to: loop, forMode: .default)
+        return link
+    }
+
+    private func run(_ seconds: Double) {
+        loop.run(until: time.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+    }
+
+    /// Strictly rising, and none within half a period of the one before.
+    private func expectSteady(_ fastest: Double, _ where: SourceLocation = #_sourceLocation) {
+        let all = ticks.all
+        for (before, next) in zip(all, all.dropFirst()) {
+            let step_ns = next.nanoseconds - before.nanoseconds
+            if Double(step_ns) < 0.5e9 / fastest {
+                Issue.record("\(step_ns) ns from one call to the next", sourceLocation: `where`)
+                return
+            }
+        }
+    }
+
+    @Test("Calls come to follow the display, which is not what was told", arguments: [24.0, 50, 59.94, 75, 144, 240])
+    func follows(_ rate: Double) throws {
+        let display = try FakeDisplay(rate, time, loop, told: FrameRate(60))
+        let source = display.source()
+        let link = link(source)
+        #expect(source.state == .learning)
+        #expect(link.maximumFramesPerSecond == 60)
+        run(2)
+        #expect(source.state == .locked)
+        #expect(abs(link.maximumFramesPerSecond - rate) < rate * 1e-6)
+        ticks.removeAll()
+        run(1)
+        #expect(abs(ticks.count - Int(rate)) <= 1)
+        #expect(ticks.all.allSatisfy { display.error_ns($0) <= 2 })
+        #expect(link.droppedFrames == 0)
+        expectSteady(max(rate, 60))
+        link.invalidate()
+    }
+
+    @Test("Once the display is known it is asked six times a second; not at all without a link that is not paused")
+    func requests() throws {
+        let display = try FakeDisplay(144, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        var before = display.requests_ns.count
+        run(1)
+        #expect((5...7).contains(display.requests_ns.count - before))
+        link.isPaused = true
+        before = display.requests_ns.count
+        loop.isKeptAlive = true
+        run(5)
+        #expect(display.requests_ns.count == before)
+        link.isPaused = false
+        run(1)
+        #expect(display.requests_ns.count > before)
+        #expect(source.state == .locked)
+        #expect(ticks.all.suffix(20).allSatisfy { display.error_ns($0) <= 2 })
+        link.invalidate()
+    }
+
+    @Test("The phase is reached a twentieth of a period at a time; time never goes back")
+    func slew() throws {
+        let display = try FakeDisplay(60, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(1)
+        display.phase_ns += 8_000_000
+        run(1)
+        let steps_ns = zip(ticks.all, ticks.all.dropFirst()).map { $1.nanoseconds - $0.nanoseconds }
+        let period_ns = Int64(1e9 / 60)
+        #expect(steps_ns.allSatisfy { abs($0 - period_ns) <= period_ns / 20 + 2 })
+        #expect(steps_ns.contains { abs($0 - period_ns) > period_ns / 25 })
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        #expect(source.statistics.restarts == 1)
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("Another mode is another rate a few refreshes later", arguments: [(60.0, 144.0), (144, 60), (60, 30)])
+    func mode(_ before: Double, _ after: Double) throws {
+        let display = try FakeDisplay(before, time, loop)
+        let link = link(display.source())
+        run(2)
+        display.setRate(after)
+        run(2)
+        #expect(abs(link.maximumFramesPerSecond - after) < 0.001)
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        expectSteady(max(before, after))
+        link.invalidate()
+    }
+
+    @Test(
+        "A display that sleeps is asked at most four times a second, and the calls go on; it is found again when it wakes"
+    )
+    func asleep() throws {
+        let display = try FakeDisplay(60, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        display.mood = .asleep
+        // What was asked for before.
+        run(0.5)
+        ticks.removeAll()
+        let before = display.requests_ns.count
+        run(10)
+        #expect((30...41).contains(display.requests_ns.count - before))
+        #expect(abs(ticks.count - 600) <= 1)
+        #expect(source.state == .lost)
+        #expect(source.statistics.bogus > 30)
+        display.phase_ns += 5_000_000
+        display.mood = .well
+        run(2)
+        #expect(source.state == .locked)
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        expectSteady(60)
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test(
+        "Where nothing is heard the calls go on as the display would have: coasting, after 2 s lost, without another request"
+    )
+    func silent() throws {
+        let display = try FakeDisplay(75, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(3)
+        display.mood = .silent
+        run(0.2)
+        #expect(source.state == .locked)
+        run(0.3)
+        #expect(source.state == .coasting)
+        let before = display.requests_ns.count
+        run(3)
+        #expect(source.state == .lost)
+        #expect(display.requests_ns.count <= before + 1)
+        #expect(ticks.all.suffix(100).allSatisfy { display.error_ns($0) < 1000 })
+        expectSteady(75)
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("When the server is gone the calls go on without a gap, and it is looked for ever more rarely")
+    func gone() throws {
+        let display = try FakeDisplay(60, time, loop)
+        let attempts = Recorder<MonotonicInstant>()
+        let second = try FakeDisplay(120, time, loop)
+        let source = display.source { [time, attempts, start] () throws(TimerError) in
+            attempts.append(time.now)
+            if time.now < start.advanced(by: .seconds(12)) { throw TimerError(operation: "connect", errorNumber: 111) }
+            return second
+        }
+        let link = link(source)
+        run(2)
+        ticks.removeAll()
+        display.die()
+        run(8)
+        #expect(source.state == .lost)
+        #expect(source.statistics.losses == 1)
+        #expect(abs(ticks.count - 480) <= 1)
+        let steps_ns = zip(ticks.all, ticks.all.dropFirst()).map { $1.nanoseconds - $0.nanoseconds }
+        #expect(steps_ns.allSatisfy { (16_666_000...16_667_500).contains($0) })
+        #expect((4...6).contains(attempts.count))
+        run(12)
+        #expect(source.state == .locked)
+        #expect(abs(link.maximumFramesPerSecond - 120) < 0.001)
+        #expect(ticks.all.suffix(5).allSatisfy { second.error_ns($0) <= 2 })
+        expectSteady(120)
+        link.invalidate()
+    }
+
+    @Test("Two links of a display are called together and agree on the refresh, whenever they were added")
+    func together() throws {
+        let display = try FakeDisplay(59.94, time, loop)
+        let source = display.source()
+        let first = link(source)
+        run(0.537)
+        let others = Recorder<MonotonicInstant>()
+        let second = DisplayLink(source: source) { others.append($0.timestamp) }
+        second.add(to: loop, forMode: .default)
+        ticks.removeAll()
+        run(3)
+        #expect(ticks.all == others.all)
+        first.invalidate()
+        run(1)
+        // The display is watched for the other one.
+        #expect(source.state == .locked)
+        second.invalidate()
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("Links with the same rate on one clock share their virtual display")
+    func sharedVirtual() {
+        let (ones, others) = (Recorder<MonotonicInstant>(), Recorder<MonotonicInstant>())
+        let first = DisplayLink(framesPerSecond: 59.94) { ones.append($0.timestamp) }
+        first.add(to: loop, forMode: .default)
+        run(0.123)
+        ones.removeAll()
+        let second = DisplayLink(framesPerSecond: 59.94) { others.append($0.timestamp) }
+        second.add(to: loop, forMode: .default)
+        run(0.5)
+        #expect(ones.count > 20)
+        #expect(ones.all == others.all)
+        let otherTime = ManualTime()
+        let otherLoop = TimerLoop(time: otherTime.base)
+        let elsewhere = DisplayLink(framesPerSecond: 59.94) { _ in }
+        elsewhere.add(to: otherLoop, forMode: .default)
+        #expect(elsewhere.source !== first.source)
+        for link in [first, second, elsewhere] { link.invalidate() }
+    }
+
+    @Test("A virtual display takes another rate while links run, at once, and counts nothing as dropped")
+    func setRate() {
+        let source = VsyncSource(frameRate: FrameRate(10))
+        let link = link(source)
+        run(0.25)
+        source.frameRate = FrameRate(100)
+        run(0.05)
+        source.frameRate = FrameRate(0.001)
+        run(20)
+        source.frameRate = FrameRate(50)
+        run(0.1)
+        let offsets_ms = ticks.all.map { ($0.nanoseconds - start.nanoseconds) / 1_000_000 }
+        #expect(offsets_ms == [100, 200, 260, 270, 280, 290, 300, 20_320, 20_340, 20_360, 20_380, 20_400])
+        #expect(link.droppedFrames == 0)
+        #expect(link.duration == .milliseconds(20))
+        link.invalidate()
+    }
+
+    @Test("A link in one clock's loop is not added to a loop on another clock")
+    func otherClock() {
+        let source = VsyncSource(frameRate: FrameRate(10))
+        let first = link(source)
+        let otherLoop = TimerLoop(time: ManualTime().base)
+        let second = DisplayLink(source: source) { _ in }
+        second.add(to: otherLoop, forMode: .default)
+        #expect(otherLoop.liveTimers == 0)
+        first.invalidate()
+    }
+
+    @Test("A source lets go of everything with its last link")
+    func freed() throws {
+        weak var display: FakeDisplay?
+        weak var source: VsyncSource?
+        do {
+            let made = try FakeDisplay(60, time, loop)
+            display = made
+            let madeSource = made.source()
+            source = madeSource
+            let link = link(madeSource)
+            run(1)
+            link.invalidate()
+        }
+        // The answer that is under way.
+        time.advance(by: .seconds(1))
+        #expect(source == nil)
+        #expect(display == nil)
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("VSYNC_SOURCE names a source, or else it tells why there is none")
+    func choice() {
+        func chosen(_ environment: [String: String]) -> VsyncSource { VsyncSource.chosen { environment[$0] } }
+        #expect(chosen(["VSYNC_SOURCE": "virtual"]).framesPerSecond == 60)
+        #expect(chosen(["VSYNC_SOURCE": "virtual:60000/1001"]).frameRate == FrameRate(60000, 1001))
+        #expect(chosen(["VSYNC_SOURCE": "virtual:nonsense"]).frameRate == .standard)
+        let nothing = chosen([:])
+        // A machine with a screen has a card.
+        #expect(nothing.kind == .drm || nothing.refusals.map(\.kind) == [.wayland, .x11, .drm])
+        let noServer = chosen(["DISPLAY": ":987654"])
+        #expect([.virtual, .drm].contains(noServer.kind))
+        #expect(noServer.refusals.contains { $0.kind == .x11 && $0.reason.contains("X server") })
+        #expect(chosen(["DISPLAY": ":987654", "WAYLAND_DISPLAY": "wayland-0"]).refusals.contains { $0.kind == .x11 })
+        #expect(chosen(["VSYNC_SOURCE": "moon"]).refusals.first?.reason.contains("moon") == true)
+        #expect(chosen(["VSYNC_SOURCE": "x11::987654"]).kind == .virtual)
+        let noCard = chosen(["VSYNC_SOURCE": "drm:/dev/dri/nothing"])
+        #expect(noCard.kind == .virtual)
+        #expect(noCard.refusals.map(\.kind) == [.drm])
+    }
+}

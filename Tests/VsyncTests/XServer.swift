@@ -1,0 +1,84 @@
+import Glibc
+import TestSupport
+
+/// An Xvfb of a test's own, on a display that was free; ends with the value.
+final class XServer: Sendable {
+    let display: String
+    let pid: pid_t
+
+    /// Whether Xvfb is there to be run: `apt-get install xvfb`.
+    static let isInstalled = Shell.run("command -v Xvfb >/dev/null") == 0
+
+    struct DidNotStart: Error {}
+
+    /// Starts one with that many made-up refreshes a second; its own default if nil.
+    convenience init(framesPerSecond: Int? = nil) throws {
+        // The server takes a free display by itself, and writes its number.
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw DidNotStart() }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { ends.forEach { close($0) } }
+        var arguments = ["Xvfb", "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp"]
+        if let framesPerSecond { arguments += ["-fakescreenfps", "\(framesPerSecond)"] }
+        try self.init(arguments, ends)
+    }
+
+    /// Starts one at a display whose number is known.
+    convenience init(display: String, framesPerSecond: Int) throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw DidNotStart() }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { ends.forEach { close($0) } }
+        let arguments = [
+            "Xvfb", display, "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp", "-fakescreenfps",
+            "\(framesPerSecond)",
+        ]
+        try self.init(arguments, ends)
+    }
+
+    private init(_ arguments: [String], _ ends: [Int32]) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Nothing of ours is inherited: a test that hangs must not keep the runner's pipes.
+        for standard in 0...2 as ClosedRange<Int32> {
+            posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
+        }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 3)
+        var pid = pid_t()
+        let words = arguments.map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        guard posix_spawnp(&pid, "Xvfb", &actions, nil, words, environ) == 0 else { throw DidNotStart() }
+        guard let number = Self.line(from: ends[0]) else {
+            kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+            throw DidNotStart()
+        }
+        self.pid = pid
+        display = ":\(number)"
+    }
+
+    /// What it writes within 20 s, up to the newline.
+    private static func line(from descriptor: Int32) -> String? {
+        var text = ""
+        while true {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            var byte: UInt8 = 0
+            guard poll(&waiting, 1, 20_000) == 1, read(descriptor, &byte, 1) == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { return text }
+            text.unicodeScalars.append(Unicode.Scalar(byte))
+        }
+    }
+
+    func stop() { kill(pid, SIGSTOP) }
+
+    func resume() { kill(pid, SIGCONT) }
+
+    /// Kills it, and waits for its end.
+    func end() {
+        guard kill(pid, SIGKILL) == 0 else { return }
+        waitpid(pid, nil, 0)
+    }
+
+    deinit { end() }
+}

@@ -1,0 +1,168 @@
+import Glibc
+import HRTimerCore
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// Display links on the refreshes of real X servers. Bounds are on fits and on counts, not on single arrivals: other work on
+/// the machine makes those late.
+@Suite(.serialized, .enabled(if: XServer.isInstalled, "Xvfb is not installed: apt-get install xvfb"))
+struct XServerTests {
+    /// What a link saw, in order.
+    final class Ticks: Sendable {
+        let timestamps = Recorder<Int64>()
+        let calls = Recorder<Int64>()
+    }
+
+    /// Runs a loop with one link for so long, `body` beside it after each call.
+    @available(*, noasync)
+    private func run(
+        _ source: VsyncSource,
+        _ seconds: Double,
+        _ ticks: Ticks = Ticks(),
+        _ body: @escaping @Sendable (Int) -> Void = { _ in }
+    ) -> (ticks: Ticks, link: DisplayLink) {
+        let loop = TimerLoop()
+        let link = DisplayLink(source: source) { link in
+            ticks.timestamps.append(link.timestamp.nanoseconds)
+            ticks.calls.append(MonotonicInstant.now.nanoseconds)
+            body(ticks.calls.count)
+        }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: .now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+        link.invalidate()
+        return (ticks, link)
+    }
+
+    private func steps(_ instants: [Int64]) -> [Int64] { zip(instants, instants.dropFirst()).map { $1 - $0 } }
+
+    @Test(
+        "The server's true rate is found, in 3 s to within 0.03 %",
+        .timeLimit(.minutes(1)),
+        arguments: [30, 60, 75, 144, 240, 600]
+    )
+    func rate(_ framesPerSecond: Int) throws {
+        let server = try XServer(framesPerSecond: framesPerSecond)
+        let source = try VsyncSource.x11(display: server.display)
+        #expect(source.kind == .x11)
+        let (ticks, _) = run(source, 3)
+        #expect(source.state == .locked)
+        // The server's timer counts whole microseconds.
+        let true_ns = Double(1_000_000 / framesPerSecond) * 1000
+        let found_ns = 1e9 / source.framesPerSecond
+        #expect(abs(found_ns / true_ns - 1) < 0.0003, "\(found_ns) ns, not \(true_ns), \(source.statistics)")
+        let all = ticks.timestamps.all
+        #expect(steps(all).allSatisfy { $0 > 0 })
+        // Busy machines drop calls; what is told of them must be right.
+        #expect(ticks.calls.count > framesPerSecond / 2)
+        #expect(zip(ticks.calls.all, all).allSatisfy { $0 >= $1 })
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A server that says nothing is told as such", .timeLimit(.minutes(1)))
+    func toldRate() throws {
+        let server = try XServer()
+        let source = try VsyncSource.x11(display: server.display)
+        #expect(source.toldRate == nil)
+        #expect(source.framesPerSecond == 60)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "When the server is killed the link goes on within two periods, without a burst, and comes back to the next server",
+        .timeLimit(.minutes(1))
+    )
+    func killed() throws {
+        let server = try XServer(framesPerSecond: 144)
+        let source = try VsyncSource.x11(display: server.display)
+        let killed = Recorder<Int64>()
+        let second = Recorder<XServer>()
+        let (ticks, link) = run(source, 4.5) { count in
+            if count == 200 {
+                server.end()
+                killed.append(MonotonicInstant.now.nanoseconds)
+            } else if count == 400 {
+                // Long before this the loss is known.
+                if source.state != .lost { Issue.record("\(source.state) after the server's end") }
+                if let next = try? XServer(display: server.display, framesPerSecond: 60) { second.append(next) }
+            }
+        }
+        let end_ns = try #require(killed.all.first)
+        let after = ticks.timestamps.all.filter { $0 > end_ns }
+        let first_ns = try #require(after.first) - end_ns
+        #expect(first_ns < 2 * 6_944_000 || link.droppedFrames > 0)
+        #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= 3_300_000 })
+        #expect(source.statistics.losses == 1)
+        #expect(second.count == 1)
+        #expect(source.state == .locked)
+        #expect(abs(source.framesPerSecond - 60) < 1, "\(source.statistics)")
+    }
+
+    @Test(
+        "While the server is stopped the link coasts on, and nothing is asked; then it goes on without a burst",
+        .timeLimit(.minutes(1))
+    )
+    func stopped() throws {
+        let server = try XServer(framesPerSecond: 60)
+        let source = try VsyncSource.x11(display: server.display)
+        let states = Recorder<VsyncSource.State>()
+        let requests = Recorder<Int>()
+        let (ticks, link) = run(source, 6) { count in
+            switch count {
+            case 150: server.stop()
+            case 190, 210:
+                states.append(source.state)
+                requests.append(source.statistics.requests)
+            case 230:
+                server.resume()
+            default: break
+            }
+        }
+        #expect(states.all == [.coasting, .coasting])
+        #expect(Set(requests.all).count == 1)
+        #expect(source.state == .locked)
+        #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= 8_000_000 })
+        #expect(ticks.timestamps.count + link.droppedFrames > 330)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "A stopped server is not waited for: the attempt ends with ETIMEDOUT, and one that is not there with ECONNREFUSED",
+        .timeLimit(.minutes(1))
+    )
+    func unreachable() throws {
+        let server = try XServer()
+        server.stop()
+        #expect { try VsyncSource.x11(display: server.display) } throws: {
+            ($0 as? TimerError)?.errorNumber == ETIMEDOUT
+        }
+        server.resume()
+        server.end()
+        #expect { try VsyncSource.x11(display: server.display) } throws: {
+            ($0 as? TimerError)?.errorNumber == ECONNREFUSED
+        }
+    }
+
+    @Test("The connection ends with the source", .timeLimit(.minutes(1)))
+    func resources() throws {
+        let server = try XServer(framesPerSecond: 60)
+        var descriptor: Int32 = -1
+        func inode() -> UInt64? {
+            var status = stat()
+            return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
+        }
+        var open: UInt64?
+        do {
+            let source = try VsyncSource.x11(display: server.display)
+            descriptor = source.core.withLock { $0.driver?.descriptor } ?? -1
+            open = inode()
+            _ = run(source, 0.3)
+            #expect(inode() == open)
+        }
+        #expect(open != nil)
+        // Another test may have that number by now, but not that socket.
+        #expect(inode() != open)
+        withExtendedLifetime(server) {}
+    }
+}
