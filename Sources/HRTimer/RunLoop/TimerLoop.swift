@@ -75,7 +75,7 @@ public final class TimerLoop: Sendable {
     }()
 
     /// Whether the calling thread is the one whose loop this is now.
-    var isOnItsThread: Bool { CurrentLoop.value.map { $0 === self } ?? (self === Self.main && Self.isMainThread) }
+    var isOnItsThread: Bool { CurrentLoop.value.map { $0 === self } ?? (self === Self.main && MainQueue.isHeld) }
 
     deinit {
         end()

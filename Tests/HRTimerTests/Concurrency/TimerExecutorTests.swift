@@ -51,7 +51,7 @@ import Testing
         time.advance(by: .zero)
         let waiting = (0..<10).map { number in Task(executorPreference: executor) { order.append("\(number)") } }
         #expect(order.all.isEmpty)
-        engine.shutdown()
+        await engine.shutdown()
         for task in waiting { await task.value }
         await Task(executorPreference: executor) { order.append("late") }.value
         #expect(order.all == (0..<10).map { "\($0)" } + ["late"])
