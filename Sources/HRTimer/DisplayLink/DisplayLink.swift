@@ -52,7 +52,7 @@ public final class DisplayLink: Sendable {
 
     /// A link to a display of that rate.
     public init(frameRate: FrameRate, handler: @escaping Block) {
-        state = Locked(State(handler: onItsActor(merges: true, handler), rate: frameRate))
+        state = Locked(State(handler: Self.handler(handler), rate: frameRate))
     }
 
     /// A link that calls `action` on `target`, which it holds until it is invalidated.
@@ -87,8 +87,27 @@ public final class DisplayLink: Sendable {
         _ calls: ActorCalls
     ) {
         let method = action(target)
-        guard let actor = method.isolation else { return onItsActor(method)(self) }
-        calls.call(on: actor, here: { onItsActor(method)(self) }, there: { await method(self) })
+        guard let actor = method.isolation else { return Self.plain(method)(self) }
+        calls.call(on: actor, here: { Self.plain(method)(self) }, there: { await self.callIfValid(method) })
+    }
+
+    /// The block, called on its actor, if it has one.
+    private static func handler(_ block: @escaping Block) -> Handler {
+        let plain = plain(block)
+        guard let actor = block.isolation else { return plain }
+        let calls = ActorCalls(merges: true)
+        return { link in calls.call(on: actor, here: { plain(link) }, there: { await link.callIfValid(block) }) }
+    }
+
+    private func callIfValid(_ block: Block) async {
+        if isValid { await block(self) }
+    }
+
+    /// See `LoopTimer`'s.
+    private static func plain(_ block: @escaping Block) -> Handler {
+        struct Isolated { let function: Block }
+        struct Plain { let function: Handler }
+        return unsafeBitCast(Isolated(function: block), to: Plain.self).function
     }
 }
 
