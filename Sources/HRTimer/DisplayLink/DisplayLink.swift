@@ -88,7 +88,7 @@ public final class DisplayLink: Sendable {
     ) {
         let method = action(target)
         guard let actor = method.isolation else { return Self.plain(method)(self) }
-        calls.call(on: actor, here: { Self.plain(method)(self) }, there: { await self.callIfValid(method) })
+        calls.call(on: actor, unless: { !self.isValid }) { Self.plain(method)(self) }
     }
 
     /// The block, called on its actor, if it has one.
@@ -96,11 +96,7 @@ public final class DisplayLink: Sendable {
         let plain = plain(block)
         guard let actor = block.isolation else { return plain }
         let calls = ActorCalls(merges: true)
-        return { link in calls.call(on: actor, here: { plain(link) }, there: { await link.callIfValid(block) }) }
-    }
-
-    private func callIfValid(_ block: Block) async {
-        if isValid { await block(self) }
+        return { link in calls.call(on: actor, unless: { !link.isValid }) { plain(link) } }
     }
 
     /// See `LoopTimer`'s.
