@@ -94,7 +94,7 @@ import Testing
         #expect(log.all == Array(0..<150))
     }
 
-    @Test("Ticks that come while the main actor is busy are told in one call")
+    @Test("Ticks that come while the main actor is busy are told in one call, and in none if it invalidates the timer")
     @MainActor func busy() async throws {
         let model = Model()
         let worker = try TimerLoop.thread()
@@ -104,10 +104,15 @@ import Testing
         worker.loop.add(timer, forMode: .default)
         worker.loop.add(witness, forMode: .default)
         // The main actor does not suspend meanwhile.
-        while passed.count < 50 { usleep(1000) }
+        func hold(until count: Int) { while passed.count < count { usleep(1000) } }
+        hold(until: 50)
+        // After the one call that waits for the main actor, and before any other.
+        #expect(await Task { model.calls.count }.value == 1)
+        // One waits for the main actor again, which invalidates the timer: it does not come.
+        hold(until: passed.count + 20)
+        let count = model.calls.count
         timer.invalidate()
-        for _ in 0..<10 { await Task.yield() }
-        #expect(model.calls.count <= 2)
+        #expect(await Task { model.calls.count }.value == count)
         await worker.end()
     }
 }

@@ -13,30 +13,35 @@ final class ActorCalls: Sendable {
         self.merges = merges
     }
 
-    /// Calls `here` if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise a task calls
-    /// `there`.
-    func call(on actor: any Actor, here: () -> Void, there: @escaping @Sendable () async -> Void) {
+    /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a task,
+    /// unless it is off by then.
+    func call(
+        on actor: any Actor,
+        unless isOff: @escaping @Sendable () -> Bool = { false },
+        _ function: @escaping @Sendable () -> Void
+    ) {
         let isMain = actor === MainActor.shared
-        if isMain, MainQueue.isHeld { return here() }
+        if isMain, MainQueue.isHeld { return function() }
         if merges, isWaiting.exchange(true, ordering: .acquiringAndReleasing) { return }
         if isMain {
             // Straight to the main actor, in order.
-            Task { @MainActor in
-                self.isWaiting.store(false, ordering: .releasing)
-                await there()
-            }
+            Task { @MainActor in self.run(on: MainActor.shared, unless: isOff, function) }
         } else {
-            Task {
-                await there()
-                self.isWaiting.store(false, ordering: .releasing)
-            }
+            Task { await self.run(on: actor, unless: isOff, function) }
         }
+    }
+
+    private func run(on actor: isolated any Actor, unless isOff: () -> Bool, _ function: () -> Void) {
+        // From now on another call may wait for its turn.
+        isWaiting.store(false, ordering: .releasing)
+        if !isOff() { function() }
     }
 }
 
 /// The function, called on its actor, if it has one.
 func onItsActor(
     merges: Bool = false,
+    unless isOff: @escaping @Sendable () -> Bool = { false },
     _ function: @escaping @isolated(any) @Sendable () -> Void
 ) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
@@ -46,7 +51,7 @@ func onItsActor(
     let plain = unsafeBitCast(Isolated(function: function), to: Plain.self).function
     guard let actor = function.isolation else { return plain }
     let calls = ActorCalls(merges: merges)
-    return { calls.call(on: actor, here: plain) { await function() } }
+    return { calls.call(on: actor, unless: isOff, plain) }
 }
 
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
@@ -55,10 +60,11 @@ private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 /// The same for functions with an argument, off the hot path.
 func onItsActor<Value: Sendable>(
     merges: Bool = false,
+    unless isOff: @escaping @Sendable () -> Bool = { false },
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @Sendable (Value) -> Void {
     let plain = unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
     guard let actor = function.isolation else { return plain }
     let calls = ActorCalls(merges: merges)
-    return { value in calls.call(on: actor, here: { plain(value) }, there: { await function(value) }) }
+    return { value in calls.call(on: actor, unless: isOff) { plain(value) } }
 }

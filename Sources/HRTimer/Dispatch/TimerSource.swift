@@ -105,7 +105,9 @@ public final class TimerSource: Sendable {
     /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
     /// it is by then.
     public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
-        core.setEventHandler(handler.map { onItsActor(merges: true, $0) })
+        // Weak: the source holds its handler.
+        let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
+        core.setEventHandler(handler.map { onItsActor(merges: true, unless: isCancelled, $0) })
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not

@@ -33,14 +33,14 @@ public final class DisplayLink: Sendable {
 
     /// A link to a display of that rate.
     public init(frameRate: FrameRate, handler: @escaping Block) {
-        state = Locked(LinkState(handler: onItsActor(merges: true, handler), rate: frameRate))
+        state = Locked(LinkState(handler: Self.handler(handler), rate: frameRate))
     }
 
     /// A link to the display of `source`: unless another one is given, the one that was found when this was first asked for.
     ///
     /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
     public init(source: VsyncSource? = nil, handler: @escaping Block) {
-        state = Locked(LinkState(handler: onItsActor(merges: true, handler), source: source))
+        state = Locked(LinkState(handler: Self.handler(handler), source: source))
     }
 
     deinit {
@@ -79,8 +79,23 @@ public final class DisplayLink: Sendable {
         _ calls: ActorCalls
     ) {
         let method = action(target)
-        guard let actor = method.isolation else { return onItsActor(method)(self) }
-        calls.call(on: actor, here: { onItsActor(method)(self) }, there: { await method(self) })
+        guard let actor = method.isolation else { return Self.plain(method)(self) }
+        calls.call(on: actor, unless: { !self.isValid }) { Self.plain(method)(self) }
+    }
+
+    /// The block, called on its actor, if it has one.
+    private static func handler(_ block: @escaping Block) -> Handler {
+        let plain = plain(block)
+        guard let actor = block.isolation else { return plain }
+        let calls = ActorCalls(merges: true)
+        return { link in calls.call(on: actor, unless: { !link.isValid }) { plain(link) } }
+    }
+
+    /// See `LoopTimer`'s.
+    private static func plain(_ block: @escaping Block) -> Handler {
+        struct Isolated { let function: Block }
+        struct Plain { let function: Handler }
+        return unsafeBitCast(Isolated(function: block), to: Plain.self).function
     }
 }
 

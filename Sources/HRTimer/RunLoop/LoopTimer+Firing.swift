@@ -16,7 +16,7 @@ extension LoopTimer {
         }
         guard let call else { return }
         call.handler(self)
-        if !call.repeats { invalidate() }
+        if !call.repeats { end(isRevoked: false) }
     }
 
     /// A struct for the reason of `TimerCall`.

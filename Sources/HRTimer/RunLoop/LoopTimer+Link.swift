@@ -124,6 +124,6 @@ extension LoopTimer {
     func endCallElsewhere(now_ns: Int64) {
         var hasEnded = false
         update { state, _ in hasEnded = !state.endCall(now_ns: now_ns) }
-        if hasEnded { invalidate() }
+        if hasEnded { end(isRevoked: false) }
     }
 }

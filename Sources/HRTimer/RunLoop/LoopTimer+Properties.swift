@@ -52,16 +52,26 @@ extension LoopTimer {
     /// Ends the timer: takes it out of its loop and frees the handler and the user information. Idempotent.
     ///
     /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on. A timer that is
-    /// due in the same pass but invalidated by an earlier handler does not fire.
+    /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`, does
+    /// not come if the actor invalidates the timer.
     public func invalidate() {
+        end(isRevoked: true)
+    }
+
+    /// Without `isRevoked` the calls that have begun still come to their actor.
+    func end(isRevoked: Bool) {
         var toWake: LoopCore?
         let released = link.withLock { link -> ReleasedTimer in
-            guard let core = link.core else { return state.takeReferences() }
+            guard let core = link.core else {
+                if isRevoked { state.isRevoked = true }
+                return state.takeReferences()
+            }
             if core.isInherited { return ReleasedTimer() }
             let token = link.token
             link = Link()
             return core.state.withLock { loop in
                 let isCalledOff = loop.callOffPrepared(token)
+                if isRevoked { state.isRevoked = true }
                 var released = state.takeReferences()
                 released.timer = loop.removeTimer(token)
                 if isCalledOff || loop.mustWakeToEnd() { toWake = core }

@@ -10,6 +10,8 @@ extension LoopTimer {
         var origin: Origin
         var repetition: Repetition
         var tolerance_ns: Int64 = 0
+        /// It was invalidated, and did not just end: a call that waits for its actor does not come.
+        var isRevoked = false
         /// Nil for the loop's own.
         var precision: TimerPrecision?
         /// The loop is inside the handler.

@@ -113,7 +113,7 @@ extension LoopTimer {
     ) {
         let method = action(target)
         guard let actor = method.isolation else { return plain(method)(timer) }
-        calls.call(on: actor, here: { plain(method)(timer) }, there: { await action(target)(timer) })
+        calls.call(on: actor, unless: { timer.isRevoked }) { plain(method)(timer) }
     }
 
     /// The block, called on its actor, if it has one.
@@ -121,8 +121,10 @@ extension LoopTimer {
         let plain = plain(block)
         guard let actor = block.isolation else { return plain }
         let calls = ActorCalls(merges: true)
-        return { timer in calls.call(on: actor, here: { plain(timer) }, there: { await block(timer) }) }
+        return { timer in calls.call(on: actor, unless: { timer.isRevoked }) { plain(timer) } }
     }
+
+    private var isRevoked: Bool { withState { $0.isRevoked } }
 
     /// To be called where its actor is. See `onItsActor`; apart, since what is generic would wrap it, on the hot path.
     private static func plain(_ block: @escaping Block) -> Handler {

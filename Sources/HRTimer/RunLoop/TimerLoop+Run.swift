@@ -4,7 +4,8 @@ public import HRTimerCore
 extension TimerLoop {
     /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
     /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as a
-    /// source of `TimerLoop.main`, which so returns by `stop()` alone.
+    /// source of `TimerLoop.main`, which so returns by `stop()` alone; where the main queue is not that thread's any more, its
+    /// blocks and the main actor's tasks wait until a run that one of them began has returned.
     ///
     /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(*, noasync)

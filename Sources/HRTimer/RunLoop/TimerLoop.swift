@@ -46,7 +46,8 @@ public final class TimerLoop: Sendable {
         self.init(owner: .free, time: .kernel, waiter: waiter)
     }
 
-    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process.
+    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process. `main` on the main thread, and in
+    /// a block of the main queue on whichever thread.
     ///
     /// Not for asynchronous functions, which have no thread of their own.
     @available(*, noasync)
