@@ -5,17 +5,17 @@ import Dispatch
 import HRTimer
 import Synchronization
 
-/// Precise sleeps: a thread of the pool is called a lead before the deadline, spins until that, and goes on with the sleeping
+/// Sleeps that are called early: a thread of the pool is called a lead before the deadline, spins until that, and goes on with the sleeping
 /// task itself. The lead follows what wake-up and hop took lately, together, within a budget (`hrt_margin`).
 ///
 /// One thread at a time spins: who comes meanwhile, or after the budget is spent, has its timer at the deadline and a hop
-/// after it, as without precision. So the pool is never full of threads that spin.
+/// after it, as without a lead. So the pool is never full of threads that spin.
 final class EarlyRise: Sendable {
     private let margin: Locked<SpinMargin>
     private let isTaken = Atomic(false)
 
-    init(_ spinBudget: Double) {
-        margin = Locked(SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns))
+    init(_ spinBudget: Double, coverage: Double) {
+        margin = Locked(SpinMargin(budget: spinBudget, coverage: coverage, now_ns: TimeBase.kernel.now_ns))
     }
 
     private struct Sleep: Sendable {

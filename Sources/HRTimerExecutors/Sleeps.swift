@@ -12,7 +12,12 @@ final class Sleeps: Sendable {
     private let bootTime: @Sendable () -> EngineCore
 
     init(_ precision: TimerPrecision, _ spinBudget: Double) {
-        early = precision == .precise ? EarlyRise(spinBudget) : nil
+        switch precision {
+        case .coalesced: early = nil
+        // What nine wakes of ten take anyway need not be waited for after the deadline; the spin of the tenth is next to nothing.
+        case .normal: early = EarlyRise(min(spinBudget, 0.001), coverage: 0.1)
+        case .precise: early = EarlyRise(spinBudget, coverage: SpinMargin.defaultCoverage)
+        }
         let own = OwnEngines(precision == .coalesced ? .coalesced : .normal)
         monotonic = { own.monotonic.core }
         bootTime = { own.bootTime.core }

@@ -24,7 +24,7 @@ public enum TimerExecutors {
     /// deadlines. Tasks run on libdispatch's threads as before. The main actor runs on the main thread, whenever `TimerLoop.main`
     /// runs in one of its common modes, and that is kept alive (`isKeptAlive`) until `stop()`; `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
     ///
-    /// * `.normal`: late by the kernel's wake latency and one hop to libdispatch.
+    /// * `.normal`: late by what the kernel's wake latency and the hop to libdispatch exceed the least that they took lately.
     /// * `.precise`: a thread of libdispatch is awake a learned margin before the deadline, and spins the rest, within
     ///   `spinBudget`, a fraction of one core. One thread at a time: sleeps that end while it spins are as in `.normal`.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
