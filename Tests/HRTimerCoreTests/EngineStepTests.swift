@@ -120,10 +120,13 @@ import Testing
         let call = try engine.callAhead()
         let hasBegun = engine.state.spin.begin()
         engine.end(call, at: Self.deadline_ns)
-        let rest = engine.calls(at: Self.deadline_ns)
-        #expect(hasBegun && rest.isEmpty)
-        #expect(engine.state.statistics.fires == 1)
+        #expect(hasBegun && engine.state.statistics.fires == 1)
         #expect(engine.state.schedule.count == 0)
+        // The thread is awake when a call is over.
+        let next = engine.add("next", Self.deadline_ns - 1)
+        let isWoken = engine.state.mustWake(for: next, Self.deadline_ns - 1, Self.deadline_ns)
+        let rest = engine.calls(at: Self.deadline_ns)
+        #expect(!isWoken && rest == ["next 0"])
     }
 
     @Test("Called off, it is called at its deadline in its former place, and is no fire until then")
@@ -169,6 +172,20 @@ import Testing
         let calls = engine.calls(at: Self.deadline_ns)
         #expect(isCalledOff && calls == ["one 2"])
         #expect(engine.state.statistics.missedTicks == 2)
+    }
+
+    @Test("Armed anew while its call is made up ahead, a timer has no ticks that were missed before")
+    func armedAnewAhead() throws {
+        var engine = Engine()
+        let timer = engine.add("one", Self.deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
+        let overrunning = try engine.dueCall(at: Self.deadline_ns - 300_000)
+        engine.end(overrunning, at: Self.deadline_ns - 50_000)
+        let call = try engine.callAhead()
+        let isArmed = engine.state.arm(timer, Self.deadline_ns + 500, nil)
+        let isCalledOff = engine.state.callOff(timer)
+        engine.end(call, at: Self.ahead_ns)
+        let calls = engine.calls(at: Self.deadline_ns + 500)
+        #expect(isArmed && isCalledOff && calls == ["one 0"])
     }
 
     @Test("Something earlier that is armed meanwhile breaks it off, with one wake, and is called first, ahead as well")
@@ -287,10 +304,10 @@ import Testing
         let call = try engine.callAhead()
         let timers = engine.state.end()
         let begins = engine.state.spin.begin()
-        let isWoken = engine.state.setOwned(timer, deadline_ns: 5000, tolerance_ns: 0, 0)
+        engine.end(call, at: Self.ahead_ns)
+        let isWoken = engine.state.setOwned(timer, deadline_ns: 2 * Self.deadline_ns, tolerance_ns: 0, 0)
         let next_ns = engine.state.schedule.exactWake().at_ns
         #expect(!begins && !isWoken && next_ns == .max)
-        engine.end(call, at: Self.ahead_ns)
         let next = engine.call(at: Self.deadline_ns)
         let hasNext = next != nil
         #expect(!hasNext)

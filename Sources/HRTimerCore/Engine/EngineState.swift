@@ -180,7 +180,6 @@ extension EngineState {
         hasEnded = true
         _ = spin.breakOff()
         schedule.end()
-        schedule.stayAwake()
         var timers = SlotArray { Timer() }
         swap(&timers, &self.timers)
         return timers
@@ -360,8 +359,8 @@ extension EngineState {
         let isLive = schedule.isLive(call.token)
         if isLive { timers[call.token.slot].action = call.action } else { after.freed = call.action }
         guard isMade else {
+            // Ticks that it was to tell are in the record still, unless the timer was armed anew.
             isTurning = false
-            if isLive { timers[call.token.slot].untold = call.missedTicks }
             schedule.putBack(call.due)
             return after
         }
