@@ -95,6 +95,14 @@ import Testing
             guard let call, call.isAhead else { throw NoCall() }
             return call
         }
+
+        /// The same for a repeating timer whose call before took two intervals too long: it has two ticks to tell.
+        mutating func callAheadAfterOverrun() throws -> EngineState.Call {
+            add("one", deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
+            let overrunning = try dueCall(at: deadline_ns - 300_000)
+            end(overrunning, at: deadline_ns - 50_000)
+            return try callAhead()
+        }
     }
 
     private struct NoCall: Error {}
@@ -162,12 +170,9 @@ import Testing
     @Test("Ticks that a call was to tell are told by the next one if it is called off")
     func untoldTicks() throws {
         var engine = Engine()
-        let timer = engine.add("one", Self.deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
-        let overrunning = try engine.dueCall(at: Self.deadline_ns - 300_000)
-        engine.end(overrunning, at: Self.deadline_ns - 50_000)
-        let call = try engine.callAhead()
+        let call = try engine.callAheadAfterOverrun()
         #expect(call.missedTicks == 2)
-        let isCalledOff = engine.state.callOff(timer)
+        let isCalledOff = engine.state.callOff(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns)
         #expect(isCalledOff && calls == ["one 2"])
@@ -177,12 +182,9 @@ import Testing
     @Test("Armed anew while its call is made up ahead, a timer has no ticks that were missed before")
     func armedAnewAhead() throws {
         var engine = Engine()
-        let timer = engine.add("one", Self.deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
-        let overrunning = try engine.dueCall(at: Self.deadline_ns - 300_000)
-        engine.end(overrunning, at: Self.deadline_ns - 50_000)
-        let call = try engine.callAhead()
-        let isArmed = engine.state.arm(timer, Self.deadline_ns + 500, nil)
-        let isCalledOff = engine.state.callOff(timer)
+        let call = try engine.callAheadAfterOverrun()
+        let isArmed = engine.state.arm(call.token, Self.deadline_ns + 500, nil)
+        let isCalledOff = engine.state.callOff(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns + 500)
         #expect(isArmed && isCalledOff && calls == ["one 0"])

@@ -194,7 +194,6 @@ package final class SourceCore: @unchecked Sendable {
             state.isCancelled = true
             let mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
-            defer { state.isInFlight = true }
             return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
         }
         if mustWake { core.wake() }
@@ -271,11 +270,11 @@ extension SourceCore: StagedHandler {
     }
 
     package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
-        close()
+        // It is closed: nothing opens it while a call is on its way.
         if target == nil { return endCall(wasCalled: wasCalled, &engine) }
         // What was submitted ends on its queue.
         if wasCalled { return nil }
-        state.isInFlight = state.isCancelled
+        state.isInFlight = false
         settleUnlessPutBack(&engine)
         if !state.isCancelled { return nil }
         return Callback { [self] in onTarget { [self] in finishCancelling() } }
@@ -285,7 +284,6 @@ extension SourceCore: StagedHandler {
     private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         let latch = endRunning(&state)
         if !wasCalled, let before = state.ticksBefore { state.ticks = before }
-        state.ticksBefore = nil
         if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
         let isCancelled = state.isCancelled
@@ -305,7 +303,7 @@ extension SourceCore: StagedHandler {
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil
         state.data = 0
-        if !state.isCancelled { state.isInFlight = false }
+        state.isInFlight = false
         return state.whileRunning.release()
     }
 
