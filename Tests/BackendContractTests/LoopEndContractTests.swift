@@ -1,9 +1,10 @@
 import CHRTimer
 import Glibc
-import HRTimer
 import HRTimerCore
 import TestSupport
 import Testing
+
+@testable import HRTimer
 
 /// When the last thing a loop had to do is taken from it, by itself or by another thread.
 @Suite struct LoopEndContractTests {
@@ -43,6 +44,41 @@ import Testing
             #expect(comes { worker.isFinished })
             worker.cancel()
         }
+    }
+
+    @Test(
+        "A worker ends when another thread takes its last trigger or source, however that is done",
+        arguments: ["invalidated", "removed"]
+    )
+    func lastItem(how: String) throws {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        defer { ends.forEach { close($0) } }
+        for isTrigger in [true, false] {
+            let trigger = LoopTrigger { _ in }
+            let source = try LoopSource(descriptor: ends[0]) { _, _ in }
+            let worker = try LoopWorker { loop in
+                if isTrigger { loop.add(trigger, forMode: .default) } else { try? loop.add(source, forMode: .default) }
+            }
+            waitUntilWaiting(worker.loop)
+            switch (how, isTrigger) {
+            case ("removed", true): worker.loop.remove(trigger, forMode: .default)
+            case ("removed", false): worker.loop.remove(source, forMode: .default)
+            case (_, true): trigger.invalidate()
+            case (_, false): source.invalidate()
+            }
+            #expect(comes { worker.isFinished }, "a \(isTrigger ? "trigger" : "source")")
+            worker.cancel()
+        }
+    }
+
+    @Test("A thread that sleeps with nothing to do ends when it is kept alive no longer")
+    func keptAliveNoLonger() throws {
+        let worker = try TimerLoop.thread()
+        waitUntilWaiting(worker.loop)
+        worker.loop.isKeptAlive = false
+        #expect(comes { worker.loop.core.state.withLock { $0.isEnded } })
+        worker.end()
     }
 
     @Test("A thread whose loop is kept alive no longer does not go round in circles: it ends with its last timer")

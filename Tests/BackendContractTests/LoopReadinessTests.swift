@@ -24,14 +24,21 @@ import Testing
         return Glibc.read(descriptor, &byte, 1) == 1 ? String(UnicodeScalar(byte)) : "nothing"
     }
 
-    @Test("A descriptor that a nested run has drained is not served again", arguments: [1, 2])
-    func drained(bytes: Int) throws {
-        let loop = TimerLoop()
+    /// How a nested run looks at the descriptors.
+    enum Look: CaseIterable { case poll, wait, preciseWait }
+
+    @Test("A descriptor that a nested run has drained is not served again", arguments: [1, 2], Look.allCases)
+    func drained(bytes: Int, look: Look) throws {
+        let loop = TimerLoop(precision: look == .preciseWait ? .precise : .coalesced)
+        // Limits are not waited for precisely.
+        let far = LoopTimer(timeInterval: .seconds(30), repeats: false) { _ in }
+        loop.add(far, forMode: .default)
+        let limit: MonotonicInstant = look == .poll ? .distantPast : .now.advanced(by: .seconds(60))
         let log = Recorder<String>()
         let source = try LoopSource(descriptor: ends[0]) { [ends] _, _ in log.append(Self.read(ends[0])) }
         try loop.add(source, forMode: .default)
         let timer = LoopTimer(fireAt: .distantPast, interval: .zero, repeats: false) { [loop] _ in
-            loop.run(mode: .default, before: .distantPast)
+            loop.run(mode: .default, before: limit)
             log.append("nested run ends")
         }
         loop.add(timer, forMode: .default)

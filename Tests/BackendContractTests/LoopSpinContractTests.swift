@@ -117,4 +117,20 @@ import Testing
         }
         #expect(isMet)
     }
+
+    @Test("A timer for the very limit of a run is waited for precisely; a limit before the next timer is not")
+    func limits() {
+        for (timerIsAfter, isPrecise) in [(Duration.zero, true), (.seconds(3600), false)] {
+            let loop = TimerLoop(precision: .precise)
+            let limit = MonotonicInstant.now.advanced(by: .milliseconds(20))
+            let deadline = limit.advanced(by: timerIsAfter)
+            let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in }
+            loop.add(timer, forMode: .default)
+            loop.run(until: limit)
+            // Made by the first precise wait.
+            #expect((loop.waiter.margin != nil) == isPrecise)
+            timer.invalidate()
+        }
+        worker.end()
+    }
 }

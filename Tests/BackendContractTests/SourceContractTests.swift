@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import HRTimer
 import Seeded
 import TestSupport
@@ -39,5 +40,24 @@ import Testing
         }
         source.cancelAndWait()
         #expect(fires.count <= moves)
+    }
+
+    @Test("A source on a queue goes on, though its engine sleeps whenever a call has ended", .timeLimit(.minutes(1)))
+    func goesOn() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let done = DispatchSemaphore(value: 0)
+        let ticks = Recorder<UInt>()
+        let source = TimerSource(engine: engine, queue: DispatchQueue(label: "contract"))
+        source.setEventHandler { [weak source] in
+            ticks.append(source?.data ?? 0)
+            // Long enough for the engine's thread to sleep.
+            usleep(2000)
+            if ticks.count == 20 { done.signal() }
+        }
+        source.schedule(deadline: .now, repeating: .milliseconds(5))
+        source.activate()
+        #expect(done.wait(timeout: .now() + 30) == .success)
+        source.cancelAndWait()
     }
 }

@@ -97,6 +97,14 @@ import Testing
             guard let call, call.isAhead else { throw NoCall() }
             return call
         }
+
+        /// The same for a repeating timer whose call before took two intervals too long: it has two ticks to tell.
+        mutating func callAheadAfterOverrun() throws -> EngineState.Call {
+            add("one", deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
+            let overrunning = try dueCall(at: deadline_ns - 300_000)
+            end(overrunning, at: deadline_ns - 50_000)
+            return try callAhead()
+        }
     }
 
     private struct NoCall: Error {}
@@ -124,10 +132,13 @@ import Testing
         let call = try engine.callAhead()
         let hasBegun = engine.state.spin.begin()
         engine.end(call, at: Self.deadline_ns)
-        let rest = engine.calls(at: Self.deadline_ns)
-        #expect(hasBegun && rest.isEmpty)
-        #expect(engine.state.statistics.fires == 1)
+        #expect(hasBegun && engine.state.statistics.fires == 1)
         #expect(engine.state.schedule.count == 0)
+        // The thread is awake when a call is over.
+        let next = engine.add("next", Self.deadline_ns - 1)
+        let isWoken = engine.state.mustWake(for: next, Self.deadline_ns - 1, Self.deadline_ns)
+        let rest = engine.calls(at: Self.deadline_ns)
+        #expect(!isWoken && rest == ["next 0"])
     }
 
     @Test("Called off, it is called at its deadline in its former place, and is no fire until then")
@@ -163,16 +174,24 @@ import Testing
     @Test("Ticks that a call was to tell are told by the next one if it is called off")
     func untoldTicks() throws {
         var engine = Engine()
-        let timer = engine.add("one", Self.deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
-        let overrunning = try engine.dueCall(at: Self.deadline_ns - 300_000)
-        engine.end(overrunning, at: Self.deadline_ns - 50_000)
-        let call = try engine.callAhead()
+        let call = try engine.callAheadAfterOverrun()
         #expect(call.missedTicks == 2)
-        let isCalledOff = engine.state.callOff(timer)
+        let isCalledOff = engine.state.callOff(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns)
         #expect(isCalledOff && calls == ["one 2"])
         #expect(engine.state.statistics.missedTicks == 2)
+    }
+
+    @Test("Armed anew while its call is made up ahead, a timer has no ticks that were missed before")
+    func armedAnewAhead() throws {
+        var engine = Engine()
+        let call = try engine.callAheadAfterOverrun()
+        let isArmed = engine.state.arm(call.token, Self.deadline_ns + 500, nil)
+        let isCalledOff = engine.state.callOff(call.token)
+        engine.end(call, at: Self.ahead_ns)
+        let calls = engine.calls(at: Self.deadline_ns + 500)
+        #expect(isArmed && isCalledOff && calls == ["one 0"])
     }
 
     @Test("Something earlier that is armed meanwhile breaks it off, with one wake, and is called first, ahead as well")
@@ -291,10 +310,10 @@ import Testing
         let call = try engine.callAhead()
         let timers = engine.state.end()
         let begins = engine.state.spin.begin()
-        let isWoken = engine.state.setOwned(timer, deadline_ns: 5000, tolerance_ns: 0, 0)
+        engine.end(call, at: Self.ahead_ns)
+        let isWoken = engine.state.setOwned(timer, deadline_ns: 2 * Self.deadline_ns, tolerance_ns: 0, 0)
         let next_ns = engine.state.schedule.exactWake().at_ns
         #expect(!begins && !isWoken && next_ns == .max)
-        engine.end(call, at: Self.ahead_ns)
         let next = engine.call(at: Self.deadline_ns)
         let hasNext = next != nil
         #expect(!hasNext)

@@ -71,6 +71,8 @@ import Testing
         if case .due(let due) = schedule.next(now_ns: 100) {
             let late = schedule.add(deadline_ns: 100)
             schedule.putBack(due)
+            let armed = tokens.count { schedule.isArmed($0) }
+            #expect(armed == count)
             let next_ns = schedule.exactWake().at_ns
             #expect(next_ns == 100)
             let all = taken(&schedule, at: 100)

@@ -98,7 +98,6 @@ struct ModeTable: Sendable {
         }
         ids = [:]
         for (id, set) in sets.enumerated() where ids[set] == nil { ids[set] = SetID(id) }
-        singles[Self.common] = nil
     }
 
     @inline(__always)

@@ -66,11 +66,9 @@ extension TimerLoop {
     /// that goes on has taken already still comes, as do delayed requests, which have `cancelPreviousPerformRequests`.
     /// O(blocks that wait). Any thread.
     public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
-        let taken = state.withLock { state in
-            (blocks: state.performs.take(target: ObjectIdentifier(target), key: key), wake: state.mustWakeToEnd())
-        }
-        if taken.wake { waiter.wake() }
-        withExtendedLifetime(taken.blocks) {}
+        // A block that the run serves has woken it already: it sees by itself if nothing is left.
+        let taken = state.withLock { $0.performs.take(target: ObjectIdentifier(target), key: key) }
+        withExtendedLifetime(taken) {}
     }
 
     /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.

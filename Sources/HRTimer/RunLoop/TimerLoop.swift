@@ -104,7 +104,6 @@ public final class TimerLoop: Sendable {
         let held = state.withLock { state in
             state.setEnded()
             state.modes.removeAllMembers()
-            for index in state.runs.indices { state.runs[index].isStopped = true }
             return (
                 timers: state.endTimers(), sources: state.descriptors.removeAll(core.waiter),
                 triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),

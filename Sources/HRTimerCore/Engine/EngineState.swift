@@ -186,7 +186,6 @@ extension EngineState {
         hasEnded = true
         _ = spin.breakOff()
         schedule.end()
-        schedule.stayAwake()
         var timers = SlotArray { Timer() }
         swap(&timers, &self.timers)
         return timers
@@ -356,8 +355,9 @@ extension EngineState {
         if isMade {
             if isLive { settleCall(&call, now_ns) }
         } else {
+            // Ticks that it was to tell are in the record still, unless the timer was armed anew.
             isTurning = false
-            if isLive { keep(&call, untold: call.missedTicks) }
+            if isLive { swap(&call.action, &timers[call.token.slot].action) }
             schedule.putBack(call.due)
         }
         return call.isUnfinished
@@ -366,7 +366,7 @@ extension EngineState {
     /// Sets the next deadline of a timer that was called, unless its handler or somebody else did.
     private mutating func settleCall(_ call: inout Call, _ now_ns: Int64) {
         guard schedule.isUntouchedSinceCall(call.token) else {
-            keep(&call, untold: timers[call.token.slot].untold)
+            swap(&call.action, &timers[call.token.slot].action)
             return
         }
         schedule.endCall(call.token)

@@ -229,7 +229,7 @@ extension TimerSchedule {
         let precise_ns = hrt_queue_next_precise_ns(queue)
         if precise_ns == .max { return Wake(at_ns: at_ns) }
         return Wake(
-            at_ns: min(at_ns, precise_ns),
+            at_ns: at_ns,
             isPrecise: precise_ns.subtractingSaturating(at_ns) < Self.preciseNeighbourhood_ns
         )
     }

@@ -1,8 +1,11 @@
 import Dispatch
+import Glibc
 import HRTimer
 import HRTimerTesting
 import TestSupport
 import Testing
+
+@testable import HRTimerCore
 
 /// What a source does between the steps of its engine, which makes up a call, maybe before the deadline, and then makes it or
 /// finds it called off. The test takes the engine's steps; time is frozen.
@@ -128,5 +131,99 @@ import Testing
         #expect(calls.count == 0)
         #expect(canaries.count == 0)
         #expect(engine.liveTimers == 0)
+    }
+
+    @Test("Scheduled anew while its call waits for the deadline, it is called for the new one alone")
+    func scheduledWhileAhead() {
+        let source = makeSource()
+        _ = begin(source, at: deadline)
+        source.schedule(deadline: deadline.advanced(by: .seconds(2)))
+        end(source, wasCalled: false)
+        time.advance(by: .seconds(2))
+        #expect(calls.count == 0)
+        time.advance(by: .seconds(1))
+        #expect(calls.all == [1])
+    }
+
+    @Test("Called off for something else that is due earlier, it keeps its place among sources with equal deadlines")
+    func keepsItsPlace() {
+        let order = Recorder<Int>()
+        let sources = (0..<3).map { index in
+            let source = makeSource()
+            source.setEventHandler { order.append(index) }
+            return source
+        }
+        let isCalledOff = engine.core.state.withLock { state in
+            let now_ns = time.now.nanoseconds
+            state.wakeUp()
+            guard case .call(let call) = state.step(now_ns, upTo_ns: deadline.nanoseconds, limit_ns: .max) else {
+                return false
+            }
+            let isCalledOff = state.spin.breakOff()
+            _ = state.end(call, now_ns, spun_ns: 0)
+            return isCalledOff
+        }
+        #expect(isCalledOff)
+        time.advance(by: .seconds(1))
+        #expect(order.all == [0, 1, 2])
+        sources.forEach { $0.cancel() }
+    }
+
+    @Test("Suspended while its call is on its way to the queue, it is called after resume, for the same tick")
+    func suspendedOnItsWay() throws {
+        let source = makeSource(onQueue: true)
+        time.advance(by: .seconds(1))
+        source.suspend()
+        try #require(blocks.all.first).run()
+        #expect(calls.count == 0)
+        source.resume()
+        time.advance(by: .zero)
+        #expect(blocks.count == 2)
+        blocks.all.last?.run()
+        #expect(calls.all == [1])
+    }
+
+    @Test("Cancelled while its call is on its way to the queue, it is not called, and its cancel handler once")
+    func cancelledOnItsWay() throws {
+        let source = makeSource(onQueue: true)
+        let cancels = Recorder<Int>()
+        source.setCancelHandler { cancels.append(1) }
+        time.advance(by: .seconds(1))
+        source.cancel()
+        source.cancel()
+        #expect(cancels.count == 0)
+        blocks.all.forEach { $0.run() }
+        source.cancel()
+        time.advance(by: .seconds(1))
+        #expect(blocks.count == 1)
+        #expect(calls.count == 0)
+        #expect(cancels.count == 1)
+    }
+
+    @Test("Whoever cancels and waits, waits for the cancel handler too", .timeLimit(.minutes(1)))
+    func waitsForCancelHandler() throws {
+        let source = makeSource(onQueue: true)
+        let log = Recorder<String>()
+        let (isRunning, mayReturn, hasReturned) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        source.setCancelHandler {
+            isRunning.signal()
+            mayReturn.wait()
+            log.append("handler")
+        }
+        source.cancel()
+        let block = try #require(blocks.all.first)
+        let runner = try startThread { block.run() }
+        isRunning.wait()
+        let waiter = try startThread {
+            source.cancelAndWait()
+            log.append("waiter")
+            hasReturned.signal()
+        }
+        #expect(hasReturned.wait(timeout: .now() + 0.02) == .timedOut)
+        mayReturn.signal()
+        for thread in [runner, waiter] { pthread_join(thread, nil) }
+        #expect(log.all == ["handler", "waiter"])
     }
 }

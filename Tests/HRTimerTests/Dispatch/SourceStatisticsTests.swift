@@ -94,4 +94,16 @@ import Testing
         #expect(data.all == [13])
         source.cancel()
     }
+
+    @Test("Leeway counts up to half the interval")
+    func leewayIsCapped() throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { [data, time] in data.append(UInt(time.now.nanoseconds / 1_000_000)) }
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1), leeway: .seconds(10))
+        source.activate()
+        time.advance(by: .seconds(3))
+        #expect(data.all == [11_500, 12_500])
+        source.cancel()
+    }
 }

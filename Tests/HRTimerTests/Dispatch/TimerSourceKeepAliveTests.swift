@@ -89,6 +89,14 @@ import Testing
         #expect(calls.all == [instant(12), instant(14), instant(16)])
     }
 
+    @Test("Scheduled to repeat and then moved without an interval, it fires once")
+    func repeatsNoMore() {
+        source.schedule(deadline: instant(2), repeating: .seconds(2))
+        schedule(10)
+        time.advance(by: .seconds(100))
+        #expect(calls.all == [instant(10)])
+    }
+
     @Test("Moved later and cancelled, it never fires; distantFuture takes the deadline back")
     func never() {
         schedule(10)
@@ -105,15 +113,20 @@ import Testing
 
     @Test("Moving it later takes no lock: it goes on while another thread holds the engine's")
     func lockFree() {
-        let moved = DispatchSemaphore(value: 0)
-        _ = engine.core.state.lock()
-        DispatchQueue.global().async { [source, start] in
-            source.schedule(deadline: start.advanced(by: .seconds(10)))
-            moved.signal()
+        for seconds in [10, 20] {
+            let moved = DispatchSemaphore(value: 0)
+            _ = engine.core.state.lock()
+            DispatchQueue.global().async { [source, start] in
+                source.schedule(deadline: start.advanced(by: .seconds(seconds)))
+                moved.signal()
+            }
+            let outcome = moved.wait(timeout: .now() + 30)
+            engine.core.state.unlock()
+            #expect(outcome == .success)
+            // The deadline comes that the engine knew: it asks for the present one, and the source can be moved as before.
+            time.advance(by: .seconds(5))
+            #expect(calls.count == 0)
         }
-        let outcome = moved.wait(timeout: .now() + 30)
-        engine.core.state.unlock()
-        #expect(outcome == .success)
     }
 
     @Test("On virtual time nothing is deferred unless asked for: the next deadline is the one that holds")

@@ -114,6 +114,16 @@ import Testing
         #expect(!loop.run(mode: .default, before: Date.distantFuture))
     }
 
+    @Test("Moved to the distant future, a timer tells that, and not a date beyond it that was given before")
+    func dateBeyondTime() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in }
+        let beyond = Date(timeIntervalSinceReferenceDate: 1e30)
+        timer.fireDate = beyond
+        #expect(timer.fireDate == beyond)
+        timer.fireInstant = .distantFuture
+        #expect(timer.fireDate == .distantFuture)
+    }
+
     @Test("A date reads the same each time, in and out of a loop, and dates of a grid are intervals apart")
     func stable() {
         let real = TimerLoop()

@@ -25,6 +25,7 @@ import Testing
         let canary: any AnyObject & Sendable
         init(_ canaries: Canaries) { canary = canaries.make() }
         func tick(_ timer: LoopTimer) {}
+        func call() {}
     }
 
     @Test("Of 100,000 timers, one-shot, invalidated, weak-targeted and dropped, nothing that they captured is left")
@@ -271,5 +272,15 @@ import Testing
         }
         loop.run()
         #expect(order.all == Array(0..<100_000))
+    }
+
+    @Test("A loop that ends keeps no delayed request")
+    func delayedRequests() {
+        let loop = TimerLoop(time: ManualTime().base)
+        let target = Target(Canaries())
+        weak let timer = loop.perform(Target.call, on: target, afterDelay: .seconds(1))
+        #expect(timer != nil)
+        loop.end()
+        #expect(timer == nil)
     }
 }

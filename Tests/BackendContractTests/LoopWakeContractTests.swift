@@ -1,0 +1,51 @@
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What another thread changes about a loop that sleeps counts at once, and not when the loop wakes for a reason of its own.
+@Suite struct LoopWakeContractTests {
+    private let fires = Recorder<MonotonicInstant>()
+
+    /// True as soon as `condition` holds, false if it does not within ten seconds.
+    private func comes(_ condition: () -> Bool) -> Bool {
+        for _ in 0..<10_000 {
+            if condition() { return true }
+            usleep(1000)
+        }
+        return condition()
+    }
+
+    private func timer(after delay: Duration) -> LoopTimer {
+        LoopTimer(fireAt: .now.advanced(by: delay), interval: .zero, repeats: false) { [fires] _ in
+            fires.append(.now)
+        }
+    }
+
+    @Test("A precision that leaves tolerances unused", arguments: ["loop", "timer"])
+    func precision(of whose: String) throws {
+        let worker = try TimerLoop.thread()
+        let timer = timer(after: .milliseconds(50))
+        timer.tolerance = 3600
+        worker.loop.add(timer, forMode: .default)
+        #expect(comes { worker.loop.isWaiting })
+        if whose == "loop" { worker.loop.precision = .normal } else { timer.precision = .normal }
+        #expect(comes { fires.count == 1 })
+        worker.end()
+    }
+
+    @Test("A mode that becomes a common one")
+    func commonMode() throws {
+        let loop = TimerLoop()
+        loop.isKeptAlive = true
+        loop.add(timer(after: .milliseconds(1)), forMode: .common)
+        let runner = try startThread { loop.run(mode: .modal, before: .now.advanced(by: .seconds(60))) }
+        #expect(comes { loop.isWaiting })
+        usleep(5000)
+        #expect(fires.count == 0)
+        loop.addCommonMode(.modal)
+        #expect(comes { fires.count == 1 })
+        loop.stop()
+        join(runner)
+    }
+}

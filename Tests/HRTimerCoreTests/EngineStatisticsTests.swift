@@ -1,0 +1,75 @@
+import HRTimerCore
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What an engine counts, exactly, on frozen time.
+@Suite struct EngineStatisticsTests {
+    let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
+
+    private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
+
+    @Test(
+        "Missed ticks are those that calls are told, each once, whatever the policy",
+        arguments: zip(MissedTickPolicy.allCases, [3, 4, 0, 5, 0])
+    )
+    func missedTicks(_ policy: MissedTickPolicy, _ missed: UInt64) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let fires = Recorder<TimerFire>()
+        let time = self.time
+        engine.schedule(at: at(100), every: .nanoseconds(100), policy: policy) { fire in
+            fires.append(fire)
+            // A handler that overruns, to 350, and later somebody else who keeps the thread, from 650 to 950.
+            if fires.count == 1 { time.advance(by: .nanoseconds(250)) }
+        }
+        engine.schedule(at: at(650)) { _ in time.advance(by: .nanoseconds(300)) }
+        time.advance(to: at(1500))
+        #expect(engine.statistics.missedTicks == UInt64(fires.all.reduce(0) { $0 + $1.missedTicks }))
+        #expect(engine.statistics.missedTicks == missed)
+        #expect(engine.statistics.fires == UInt64(fires.count) + 1)
+    }
+
+    @Test("Ticks that a policy leaves out are counted when they are, before any call tells of them")
+    func leftOut() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let time = self.time
+        engine.schedule(at: at(50)) { _ in time.advance(by: .nanoseconds(500)) }
+        engine.schedule(at: at(100), every: .nanoseconds(100), policy: .skip) { _ in }
+        time.advance(to: at(550))
+        #expect(engine.statistics.missedTicks == 5)
+        time.advance(to: at(600))
+        #expect(engine.statistics.missedTicks == 5)
+    }
+
+    @Test("A wake-up that finds nothing due is counted as such, each, and one that finds something is not")
+    func spurious() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(at: at(100)) { _ in }
+        engine.core.runDue()
+        #expect(engine.statistics.spuriousWakeups == 1)
+        time.advance(to: at(100))
+        #expect(engine.statistics.wakeups == 2 && engine.statistics.spuriousWakeups == 1)
+        engine.core.runDue()
+        engine.core.runDue()
+        #expect(engine.statistics.wakeups == 4 && engine.statistics.spuriousWakeups == 3)
+    }
+
+    @Test(
+        "Wake-ups saved are those of other deadlines that one wake-up served, where tolerances count",
+        arguments: zip(TimerPrecision.allCases, [2, 0, 0])
+    )
+    func saved(_ precision: TimerPrecision, _ saved: UInt64) throws {
+        let engine = try TimerEngine(.init(precision: precision, time: time.base))
+        for start_ns: Int64 in [1000, 2000] {
+            for after_ns: Int64 in [0, 0, 50] {
+                engine.schedule(at: at(start_ns + after_ns), tolerance: .nanoseconds(100)) { _ in }
+            }
+        }
+        time.advance(to: at(3000))
+        #expect(engine.statistics.wakeupsSaved == saved)
+        // What is late comes with one wake-up everywhere, and where tolerances do not count that saves nothing.
+        for deadline_ns: Int64 in [5, 6] { engine.schedule(at: at(deadline_ns)) { _ in } }
+        time.advance(by: .zero)
+        #expect(engine.statistics.wakeupsSaved == (precision == .coalesced ? saved + 1 : 0))
+    }
+}
