@@ -171,6 +171,33 @@ struct ExecutorContractTests {
         while engine != nil { try await Task.sleep(for: .milliseconds(1)) }
     }
 
+    @Test(
+        "spins for precise sleeps within the engine's budget, on its thread and in the pool",
+        arguments: [true, false]
+    )
+    func keepsTheBudget(isOnItsThread: Bool) async throws {
+        let engine = try TimerEngine(.init(precision: .precise))
+        let clock = MonotonicClock(engine: engine)
+        let begun = MonotonicInstant.now
+        let sleep: @Sendable () async throws -> Void = {
+            for _ in 0..<1000 {
+                let deadline = MonotonicInstant.now.advanced(by: .microseconds(500))
+                try await clock.sleep(until: deadline)
+                #expect(MonotonicInstant.now >= deadline)
+            }
+        }
+        if isOnItsThread {
+            try await Task(executorPreference: TimerExecutor(engine: engine), operation: sleep).value
+        } else {
+            try await Task.detached(operation: sleep).value
+        }
+        let elapsed = begun.duration(to: .now)
+        let spun = engine.statistics.spinTime
+        #expect(spun > .zero)
+        // What a tenth of a second had left over at the begin comes to it, once for each margin.
+        #expect(spun < elapsed * 1.1 * SpinMargin.defaultBudget + .milliseconds(200) * SpinMargin.defaultBudget)
+    }
+
     @Test("leaves no timer behind of sleeps that are cancelled while they are fired", arguments: Home.allCases)
     func cancelledSleeps(home: Home) async throws {
         let (executor, end) = try home.make()
