@@ -8,8 +8,13 @@ UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 QUEUE = CSources/CHRTimer/queue/*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
+# The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
+VKMS ?= .build/vkms
+vkms:
+	Tests/Vkms/run $(VKMS)
+
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model model-short fuzz arm64 never-early clock-steps time-namespace steady
+    model model-short fuzz arm64 vkms never-early clock-steps time-namespace steady
 
 build:
 	$(SWIFT) build

@@ -62,6 +62,3 @@ extension TimerLoop {
         run(mode: mode, before: limit)
     }
 }
-
-/// `DisplayLink` under QuartzCore's name.
-public typealias CADisplayLink = DisplayLink

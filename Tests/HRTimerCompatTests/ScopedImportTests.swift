@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-import class HRTimerCompat.CADisplayLink
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
@@ -11,7 +10,6 @@ import class HRTimerCompat.Timer
     func names() {
         #expect(ObjectIdentifier(Timer.self) != ObjectIdentifier(Foundation.Timer.self))
         #expect(ObjectIdentifier(RunLoop.self) != ObjectIdentifier(Foundation.RunLoop.self))
-        #expect("\(CADisplayLink.self)" == "DisplayLink")
     }
 
     @Test("A timer scheduled the way Foundation spells it fires on the current loop, one interval later")

@@ -18,7 +18,7 @@ final class XServer: Sendable {
         guard pipe(&ends) == 0 else { throw DidNotStart() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { ends.forEach { close($0) } }
-        var arguments = ["Xvfb", "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp"]
+        var arguments = ["Xvfb", "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp", "-noreset"]
         if let framesPerSecond { arguments += ["-fakescreenfps", "\(framesPerSecond)"] }
         try self.init(arguments, ends)
     }
@@ -30,7 +30,8 @@ final class XServer: Sendable {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { ends.forEach { close($0) } }
         let arguments = [
-            "Xvfb", display, "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp", "-fakescreenfps",
+            "Xvfb", display, "-displayfd", "3", "-screen", "0", "320x240x24", "-nolisten", "tcp", "-noreset",
+            "-fakescreenfps",
             "\(framesPerSecond)",
         ]
         try self.init(arguments, ends)

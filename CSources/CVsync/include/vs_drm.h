@@ -96,11 +96,11 @@ typedef struct {
     ssize_t (*_Nonnull read)(int fd, void *_Nonnull buffer, size_t bytes);
 } vs_drm_calls;
 
-// The refreshes of a card's first CRTC that is on: the path of a primary node, or NULL for the first
-// of /dev/dri/card0 to card15 that serves. `calls` is NULL for the kernel's. Needs no more than to
-// open the node (group video, or the seat's ACL). Writes the source, or what could not be done.
-// -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no refreshes or stamps them on
-// another clock, -ENXIO if no CRTC is on, -ENOMEM.
+// The refreshes of a card's first CRTC that is on: the path of a primary node, or NULL for the
+// first of /dev/dri/card0 to card15 that serves. `calls` is NULL for the kernel's. Needs no more
+// than to open the node (group video, or the seat's ACL). Writes the source, or what could not be
+// done. -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no refreshes or stamps them
+// on another clock, -ENXIO if no CRTC is on, -ENOMEM.
 int vs_drm_open(const char *_Nullable card, const vs_drm_calls *_Nullable calls,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);

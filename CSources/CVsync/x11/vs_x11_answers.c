@@ -38,8 +38,9 @@ int vs_x11_answers(const char *display, int within_ms) {
     if (fd < 0) fd = connect_local(number, 0);
     if (fd == -EAGAIN) return -ETIMEDOUT;  // as many wait for it as may
     if (fd < 0) return -ECONNREFUSED;
-    // A client that brings no authorisation: yes or no, both are answers (X11 protocol, chapter 8).
-    static const unsigned char hello[12] = {'l', 0, 11, 0};
+    // A client of version 0, which every server refuses: an answer. One that was let in would be
+    // the last to leave perhaps, and servers begin anew then (CloseDownClient in dix/dispatch.c).
+    static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
     if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {
         struct pollfd waiting = {.fd = fd, .events = POLLIN};

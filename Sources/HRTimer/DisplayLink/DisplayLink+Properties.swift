@@ -135,6 +135,9 @@ extension DisplayLink {
         }
     }
 
+    /// Whether some loop calls it.
+    package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }
+
     /// False once invalidated.
     public var isValid: Bool { state.withLock { $0.handler != nil } }
 }

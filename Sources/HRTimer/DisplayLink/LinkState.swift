@@ -67,20 +67,25 @@ struct LinkState: Sendable {
 
     // MARK: A call
 
-    /// One due refresh: false if there is nobody to call.
+    /// One due refresh: false if there is nobody to call, or nothing to call for.
     mutating func beginCall(_ now_ns: Int64) -> Bool {
         guard handler != nil, !isPaused else { return false }
-        if let called_ns { rawDelta_ns = now_ns - called_ns }
-        called_ns = now_ns
-        calls += 1
-        if let ahead { note(lateness_ns: now_ns - ahead.call_ns) }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
             timestamp_ns = ahead.refresh_ns
             target_ns = ahead.following_ns
             due = ahead.following
             note(number: ahead.number)
-            return true
+        } else if !beginLateCall(now_ns) {
+            return false
         }
+        if let called_ns { rawDelta_ns = now_ns - called_ns }
+        called_ns = now_ns
+        calls += 1
+        if let ahead { note(lateness_ns: now_ns - ahead.call_ns) }
+        return true
+    }
+
+    private mutating func beginLateCall(_ now_ns: Int64) -> Bool {
         let (divisor, lead_ns, due) = (divisor, lead_ns, due)
         // What passed while the loop ran in other modes was not to be called.
         let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
@@ -90,7 +95,8 @@ struct LinkState: Sendable {
             let dropped = Self.dropped(timeline, from: due, to: latest, divisor, without)
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
-        guard let (latest, latest_ns, next, next_ns, dropped) = found else { return false }
+        // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
+        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > number ?? .min else { return false }
         drop(dropped)
         (timestamp_ns, target_ns, self.due) = (latest_ns, next_ns, next)
         note(number: latest)

@@ -87,6 +87,12 @@ struct VsyncModel: Sendable {
         recent.append((sample, max(1, asked)))
         if recent.count > Self.samplesToLock { recent.removeFirst() }
         guard let fit, let last = points.last else { return learn() ? .accepted : .learning }
+        if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence < before {
+            // Another count: the display was away, and may have come back in any phase.
+            restart()
+            recent = [(sample, 1)]
+            return .restarted
+        }
         let ordinal = ordinal(of: sample, after: last, fit)
         let deviation_ns = abs(Double(sample.time_ns - fit.grid.instant_ns(ordinal)))
         if ordinal <= last.ordinal || deviation_ns > gate_ns(fit) { return refuse(fit) }

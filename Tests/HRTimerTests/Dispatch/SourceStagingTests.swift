@@ -156,11 +156,12 @@ import Testing
         let isCalledOff = engine.core.state.withLock { state in
             let now_ns = time.now.nanoseconds
             state.wakeUp()
-            guard case .call(let call) = state.step(now_ns, upTo_ns: deadline.nanoseconds, limit_ns: .max) else {
+            var call = EngineState.Call()
+            guard case .call = state.step(now_ns, upTo_ns: deadline.nanoseconds, limit_ns: .max, &call) else {
                 return false
             }
             let isCalledOff = state.spin.breakOff()
-            _ = state.end(call, now_ns, spun_ns: 0)
+            _ = state.end(&call, now_ns, spun_ns: 0)
             return isCalledOff
         }
         #expect(isCalledOff)

@@ -1,0 +1,89 @@
+import HRTimerCore
+
+/// Tells the latest of any number of updates, once a frame at most: what a progress bar needs of a download.
+///
+///     let bar = FrameCoalescer<Double>(loop: .main) { progress in draw(progress) }
+///     // on any thread, a million times a second
+///     bar.update(done / total)
+///
+/// The handler is called on the loop's thread, at a refresh. With nothing new there are no calls and no wake-ups. The loop
+/// holds it until `finish()` or `invalidate()`, either of which it needs. Any thread.
+public final class FrameCoalescer<Value: Sendable>: Sendable {
+    private struct State: Sendable {
+        var latest: Value?
+        var isRunning = false
+        var isFinishing = false
+    }
+
+    private let state = Locked(State())
+    private let link: DisplayLink
+
+    /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; that of links without one if it is nil.
+    public init(
+        source: VsyncSource? = nil,
+        loop: TimerLoop,
+        mode: TimerLoop.Mode = .common,
+        handler: @escaping @Sendable (Value) -> Void
+    ) {
+        let box = Box()
+        link = DisplayLink(source: source) { _ in box.held.withLock { $0 }?.tick(handler) }
+        link.isPaused = true
+        box.held.withLock { $0 = self }
+        link.add(to: loop, forMode: mode)
+    }
+
+    /// Holds the coalescer for its link, until that ends and frees its handler.
+    private final class Box: Sendable {
+        let held = Locked<FrameCoalescer?>(nil)
+    }
+
+    /// Takes the place of the update before, if that was not told yet. After `finish()` or `invalidate()` it does nothing.
+    public func update(_ value: Value) {
+        guard link.isValid else { return }
+        let (mustResume, before) = state.withLock { state -> (Bool, Value?) in
+            guard !state.isFinishing else { return (false, value) }
+            let before = state.latest
+            state.latest = value
+            defer { state.isRunning = true }
+            return (!state.isRunning, before)
+        }
+        // Let go without the lock.
+        withExtendedLifetime(before) {}
+        if mustResume { link.isPaused = false }
+    }
+
+    /// Tells the update that was not told yet at the next refresh, and ends then.
+    public func finish() {
+        let isDone = state.withLock { state in
+            state.isFinishing = true
+            return state.latest == nil
+        }
+        if isDone { invalidate() }
+    }
+
+    /// Ends at once: what was not told never is.
+    public func invalidate() {
+        link.invalidate()
+        let latest = state.withLock { state in
+            state.isFinishing = true
+            return state.latest.take()
+        }
+        withExtendedLifetime(latest) {}
+    }
+
+    /// No call is to come.
+    var isIdle: Bool { link.isPaused }
+
+    private func tick(_ handler: (Value) -> Void) {
+        let (value, isFinishing) = state.withLock { state -> (Value?, Bool) in
+            if state.latest == nil { state.isRunning = false }
+            return (state.latest.take(), state.isFinishing)
+        }
+        if let value { handler(value) }
+        if isFinishing { return invalidate() }
+        guard value == nil else { return }
+        link.isPaused = true
+        // An update may have come in between, and have resumed before this paused.
+        if state.withLock({ $0.isRunning }) { link.isPaused = false }
+    }
+}

@@ -1,0 +1,161 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+@Suite struct FrameMeterTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+
+    init() {
+        loop = TimerLoop(time: time.base)
+    }
+
+    private func run(_ milliseconds: Int) { loop.run(until: time.now.advanced(by: .milliseconds(milliseconds))) }
+
+    @Test("Frames are counted over a whole second before a rate is told")
+    func counted() {
+        let meter = FrameRateMeter()
+        let link = DisplayLink(framesPerSecond: 50) { meter.note($0) }
+        link.add(to: loop, forMode: .default)
+        run(1000)
+        #expect(meter.framesPerSecond == nil)
+        #expect(meter.text == "– FPS")
+        #expect(meter.instantaneousFramesPerSecond == 50)
+        run(20)
+        #expect(meter.framesPerSecond == 50)
+        #expect(meter.text == "50 FPS")
+        link.frameInterval = 2
+        run(2100)
+        #expect(meter.framesPerSecond == 25)
+        #expect(meter.frameTimes.count == 50 + 53)
+        #expect(meter.frameTimes.max == .milliseconds(40))
+        link.invalidate()
+    }
+
+    @Test("The smoothed rate follows a change, and is between the two meanwhile")
+    func smoothed() {
+        let meter = FrameRateMeter()
+        var now = MonotonicInstant(nanoseconds: 0)
+        for _ in 0..<100 {
+            now = now.advanced(by: .milliseconds(10))
+            meter.note(at: now)
+        }
+        #expect(abs((meter.smoothedFramesPerSecond ?? 0) - 100) < 1e-6)
+        var before = 100.0
+        for _ in 0..<40 {
+            now = now.advanced(by: .milliseconds(20))
+            meter.note(at: now)
+            let smoothed = meter.smoothedFramesPerSecond ?? 0
+            #expect(smoothed < before && smoothed > 50)
+            before = smoothed
+        }
+        #expect(before < 51)
+    }
+
+    @Test("Dropped frames are those since the meter came; instants that do not rise do not count")
+    func dropped() {
+        let meter = FrameRateMeter()
+        let isNoted = Recorder<Bool>()
+        let link = DisplayLink(framesPerSecond: 100) { link in if isNoted.count > 0 { meter.note(link) } }
+        link.add(to: loop, forMode: .default)
+        run(20)
+        time.advance(by: .milliseconds(50))
+        run(20)
+        #expect(link.droppedFrames > 0)
+        isNoted.append(true)
+        run(20)
+        #expect(meter.droppedFrames == 0)
+        time.advance(by: .milliseconds(50))
+        run(20)
+        #expect(meter.droppedFrames == 4)
+        let count = meter.frameTimes.count
+        meter.note(at: link.timestamp)
+        meter.note(at: MonotonicInstant(nanoseconds: .min))
+        #expect(meter.frameTimes.count == count)
+        link.invalidate()
+    }
+
+    @Test(
+        "The label is green at the maximum, red at a fifth of it",
+        arguments: [(60, 0.216), (30, 0.081), (12, 0), (1, 0), (1000, 0.216)]
+    )
+    func hue(_ rate: Int, _ hue: Double) {
+        let meter = FrameRateMeter(maximum: 60)
+        for frame in 0...(2 * rate) {
+            meter.note(at: MonotonicInstant(nanoseconds: Int64(frame) * 1_000_000_000 / Int64(rate)))
+        }
+        #expect(meter.text == "\(rate) FPS")
+        #expect(abs(meter.hue - hue) < 0.001)
+        #expect(meter.ansiText.contains(meter.text))
+        #expect(meter.ansiText.hasPrefix("\u{1b}[38;2;230;") || rate > 30)
+    }
+
+    @Test("Any number of updates is told once a frame at most, the latest; with nothing new nothing happens")
+    func coalesced() {
+        let told = Recorder<Int>()
+        let coalescer = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(100)), loop: loop) {
+            told.append($0)
+        }
+        run(100)
+        #expect(told.all == [])
+        for value in 0..<1000 { coalescer.update(value) }
+        run(15)
+        #expect(told.all == [999])
+        run(100)
+        // No deadline is left: nothing wakes for nothing.
+        #expect(coalescer.isIdle)
+        coalescer.update(1000)
+        run(10)
+        coalescer.update(1001)
+        run(10)
+        #expect(told.all == [999, 1000, 1001])
+        coalescer.update(1002)
+        coalescer.finish()
+        coalescer.update(1003)
+        run(100)
+        #expect(told.all == [999, 1000, 1001, 1002])
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("A coalescer is held by its loop until it ends, and then by nobody; what it told last included")
+    func ends() {
+        let canaries = Canaries()
+        for ending in 0..<3 {
+            let canary = canaries.make()
+            let coalescer = FrameCoalescer<any AnyObject & Sendable>(
+                source: VsyncSource(frameRate: FrameRate(100)),
+                loop: loop
+            ) { _ in withExtendedLifetime(canary) {} }
+            coalescer.update(canaries.make())
+            if ending == 0 { coalescer.invalidate() }
+            if ending == 1 { coalescer.finish() }
+            run(30)
+            if ending == 2 { coalescer.finish() }
+        }
+        #expect(canaries.count == 0)
+        #expect(loop.liveTimers == 0)
+    }
+
+    @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(1)))
+    func threads() throws {
+        let loop = TimerLoop()
+        let told = Recorder<Int>()
+        let coalescer = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(2000)), loop: loop) {
+            told.append($0)
+        }
+        try LoopWorker(name: "updates") { worker in
+            for round in 1...200 {
+                let timer = LoopTimer(timeInterval: .microseconds(round * 7), repeats: false) { _ in
+                    coalescer.update(round)
+                    if round == 200 { coalescer.finish() }
+                }
+                worker.add(timer, forMode: .default)
+            }
+        }
+        loop.run()
+        #expect(told.all.last == 200)
+        #expect(told.all == told.all.sorted())
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import HRTimer
+
+/// What an X server on vkms answered when its display went away, as it was written down in a guest: after each answer the next
+/// refresh was asked for at once.
+private struct Storm: Sendable, CustomTestStringConvertible {
+    let name: String
+    let period_ns: Double
+    /// What count and timestamp differed by from the answer before, and how much later it came, in µs.
+    let answers: [(count: Int, time_us: Int64, arrival_us: Int64)]
+
+    var testDescription: String { name }
+
+    static let all = [
+        Storm(
+            name: "monitor put to sleep at 144 Hz",
+            period_ns: 6944444.5,
+            answers: [
+                (-413, -10285097, 46288), (0, 0, 1011), (0, 0, 495), (0, 0, 555), (0, 0, 6645), (0, 0, 598),
+                (0, 0, 379), (0, 0, 386), (0, 0, 9061), (0, 0, 837), (0, 0, 669), (0, 0, 6412), (0, 0, 743),
+                (0, 0, 666), (0, 0, 600), (0, 0, 643), (0, 0, 13320), (0, 0, 1069), (0, 0, 681), (0, 0, 644),
+                (0, 0, 628), (0, 0, 5526), (0, 0, 853), (0, 0, 577),
+            ]
+        ),
+        Storm(
+            name: "monitor put to sleep",
+            period_ns: 16665600.1,
+            answers: [
+                (0, 0, 24643), (-504, -15751145, 2026), (0, 0, 13833), (0, 0, 565), (0, 0, 637), (0, 0, 295),
+                (0, 0, 577), (0, 0, 315), (0, 0, 270), (0, 0, 292), (0, 0, 5063), (0, 0, 414), (0, 0, 332), (0, 0, 355),
+                (0, 0, 306), (0, 0, 349), (0, 0, 746), (0, 0, 423), (0, 0, 12750), (0, 0, 644), (0, 0, 376),
+                (0, 0, 384), (0, 0, 335), (0, 0, 308),
+            ]
+        ),
+        Storm(name: "mode change", period_ns: 16580400.0, answers: [(0, 0, 25448)]),
+        Storm(
+            name: "output switched off",
+            period_ns: 16580400.0,
+            answers: [
+                (0, 0, 9753), (-710, -23104014, 29554), (0, 0, 635), (0, 0, 666), (0, 0, 514), (0, 0, 313), (0, 0, 275),
+                (0, 0, 313), (0, 0, 13036), (0, 0, 2470), (0, 0, 5665), (0, 0, 383), (0, 0, 295), (0, 0, 306),
+                (0, 0, 266), (0, 0, 254), (0, 0, 249), (0, 0, 293), (0, 0, 564), (0, 0, 388), (0, 0, 5222), (0, 0, 368),
+                (0, 0, 358), (0, 0, 315),
+            ]
+        ),
+    ]
+}
+
+@Suite struct VsyncReplayTests {
+    @Test("Answers without a refresh change nothing of what is known, and are not taken for one", arguments: Storm.all)
+    private func storm(_ storm: Storm) throws {
+        var model = VsyncModel()
+        var (time_ns, count) = (Int64(30_000_000_000), Int64(5000))
+        var now_ns = time_ns
+        for number in 1...100 {
+            // The server's timestamps are in whole microseconds.
+            time_ns = 30_000_000_000 + Int64(Double(number) * storm.period_ns / 1000) * 1000
+            now_ns = time_ns + 700_000
+            count += 1
+            _ = model.add(VsyncModel.Sample(time_ns: time_ns, sequence: UInt64(count)), now_ns: now_ns)
+        }
+        let before = try #require(model.fit)
+        for answer in storm.answers {
+            time_ns += answer.time_us * 1000
+            now_ns += answer.arrival_us * 1000
+            count += Int64(answer.count)
+            #expect(model.add(.init(time_ns: time_ns, sequence: UInt64(count)), now_ns: now_ns) == .stale)
+        }
+        #expect(model.fit?.grid == before.grid)
+        #expect(abs(before.grid.period_ns - storm.period_ns) < 20)
+        // The display comes back, in another phase and with another count.
+        var verdicts: [VsyncModel.Verdict] = []
+        let back_ns = now_ns + 1_000_000_000
+        for number in 1...12 {
+            time_ns = back_ns + Int64(Double(number) * storm.period_ns / 1000) * 1000
+            let sample = VsyncModel.Sample(time_ns: time_ns, sequence: UInt64(20 + number))
+            verdicts.append(model.add(sample, now_ns: time_ns + 700_000))
+        }
+        #expect(verdicts.last == .accepted)
+        let after = try #require(model.fit)
+        #expect(abs(after.grid.nearest_ns(to: time_ns) - time_ns) < 2000)
+    }
+}
