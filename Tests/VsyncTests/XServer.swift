@@ -1,10 +1,12 @@
 import Glibc
+import Synchronization
 import TestSupport
 
 /// An Xvfb of a test's own, on a display that was free; ends with the value.
 final class XServer: Sendable {
     let display: String
     let pid: pid_t
+    private let hasEnded = Atomic(false)
 
     /// Whether Xvfb is there to be run: `apt-get install xvfb`.
     static let isInstalled = Shell.run("command -v Xvfb >/dev/null") == 0
@@ -77,7 +79,9 @@ final class XServer: Sendable {
 
     /// Kills it, and waits for its end.
     func end() {
-        guard kill(pid, SIGKILL) == 0 else { return }
+        // Once: another process may have the number then.
+        guard !hasEnded.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        kill(pid, SIGKILL)
         waitpid(pid, nil, 0)
     }
 

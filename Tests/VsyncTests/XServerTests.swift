@@ -82,11 +82,13 @@ struct XServerTests {
         let source = try VsyncSource.x11(display: server.display)
         let killed = Recorder<Int64>()
         let second = Recorder<XServer>()
-        let (ticks, link) = run(source, 4.5) { count in
-            if count == 200 {
+        let (ticks, link) = run(source, 6) { count in
+            if count == 150 {
                 server.end()
                 killed.append(MonotonicInstant.now.nanoseconds)
-            } else if count == 400 {
+            } else if let end_ns = killed.all.first, second.count == 0,
+                MonotonicInstant.now.nanoseconds - end_ns > 800_000_000
+            {
                 // Long before this the loss is known.
                 if source.state != .lost { Issue.record("\(source.state) after the server's end") }
                 if let next = try? XServer(display: server.display, framesPerSecond: 60) { second.append(next) }
