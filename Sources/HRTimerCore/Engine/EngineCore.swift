@@ -216,7 +216,7 @@ private struct EngineThread: Sendable {
     /// Known to itself from its begin on.
     var itself: pthread_t?
     var grants: [SettingGrant] = []
-    /// Opened by whoever joined it, or by itself as its last deed; nil if there is no thread.
+    /// Opened by the thread itself as its last deed; nil if there is no thread.
     var hasEnded: Latch?
 
     /// Whom the caller has to join, and what it has to wait for otherwise.

@@ -33,7 +33,8 @@ package struct EngineState: ~Copyable, Sendable {
     /// Threads that wait for the running handler to return.
     var whileRunning = WaitList()
     private var isTurning = false
-    private var isTrimming = false
+    /// The schedule has nothing more to give back.
+    private var isTrimmingTimers = false
     private var hasEnded = false
     /// The process that the engine's thread is in; a child of fork(2) has another.
     private let generation = hrt_fork_generation()
@@ -272,9 +273,13 @@ extension EngineState {
     /// Nothing is due: tidies up a little, or sleeps.
     private mutating func rest() -> Step {
         if schedule.settle() { return .again }
-        if isTrimming || schedule.wantsTrim {
-            isTrimming = schedule.trim() || timers.trim { !$0.isInUse }
-            if isTrimming { return .again }
+        if isTrimmingTimers {
+            isTrimmingTimers = timers.trim { !$0.isInUse }
+            return .again
+        }
+        if schedule.wantsTrim {
+            isTrimmingTimers = !schedule.trim()
+            return .again
         }
         let wake = schedule.nextWake
         schedule.sleep(until: wake)
