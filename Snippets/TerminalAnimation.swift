@@ -6,6 +6,7 @@ let bar = FrameCoalescer<Double>(source: VsyncSource(frameRate: FrameRate(30)), 
     let done = Int(progress * 40)
     let cells = String(repeating: "█", count: done) + String(repeating: "░", count: 40 - done)
     print("\r\(cells) \(Int(progress * 100)) %", terminator: progress < 1 ? "" : "\n")
+    if progress == 1 { loop.stop() }
 }
 try LoopWorker(name: "work") { worker in
     let begin = worker.now

@@ -1,4 +1,6 @@
 import CHRTimer
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -166,5 +168,54 @@ struct HRTQueueMemoryTests {
         // The last 64 at most were spare.
         let again = (0..<200).map { _ in timers.add() }
         #expect(again.count { $0.slot < 65_535 } >= 200 - 64)
+    }
+
+    /// Room of 2 MiB that somebody else maps, writes and unmaps, until it is told to stop. A reference for a C thread.
+    private final class Neighbour: Sendable {
+        let isOver = Atomic(false)
+        let spoilt = Atomic(0)
+
+        func run() {
+            let bytes = 2 << 20
+            while !isOver.load(ordering: .relaxed) {
+                guard let memory = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                    memory != MAP_FAILED
+                else { continue }
+                let words = memory.bindMemory(to: Int.self, capacity: bytes / 8)
+                for index in stride(from: 0, to: bytes / 8, by: 512) { words[index] = index + 1 }
+                for index in stride(from: 0, to: bytes / 8, by: 512) where words[index] != index + 1 {
+                    spoilt.add(1, ordering: .relaxed)
+                }
+                munmap(memory, bytes)
+            }
+        }
+    }
+
+    @Test("A queue that grows elsewhere leaves alone what others map where it was", .timeLimit(.minutes(1)))
+    func growsBesideOthers() async {
+        await #expect(processExitsWith: .success) {
+            let neighbours = (0..<2).map { _ in Neighbour() }
+            let threads = neighbours.map { neighbour in
+                var thread = pthread_t()
+                pthread_create(
+                    &thread,
+                    nil,
+                    { context in
+                        Unmanaged<Neighbour>.fromOpaque(context!).takeUnretainedValue().run()
+                        return nil
+                    },
+                    Unmanaged.passUnretained(neighbour).toOpaque()
+                )
+                return thread
+            }
+            for _ in 0..<20 {
+                // Two that grow in turn: neither finds the addresses behind it free.
+                let queues = [TimerQueue(), TimerQueue()]
+                for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }
+            }
+            for neighbour in neighbours { neighbour.isOver.store(true, ordering: .relaxed) }
+            for thread in threads { pthread_join(thread, nil) }
+            #expect(neighbours.allSatisfy { $0.spoilt.load(ordering: .relaxed) == 0 })
+        }
     }
 }

@@ -56,6 +56,9 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
 // multiples of `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at
 // the first piece, if at all, as the others take no more room than it. By then it may have unmapped
 // where the piece should have gone.
+//
+// Addresses that are not mapped are anybody's: where a piece was, another thread may have memory of
+// its own as soon as the piece has moved. So nothing is unmapped but what is surely here.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
     char *grown = hrt_pages_map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
@@ -65,13 +68,13 @@ void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t
             mremap(piece, alignment, alignment, MREMAP_MAYMOVE | MREMAP_FIXED, grown + offset);
         if (moved != MAP_FAILED) continue;
         if (offset == 0) {
-            munmap(grown, bytes);
+            munmap(grown + alignment, bytes - alignment);
             return NULL;
         }
         if (map_at(grown + offset, alignment) == MAP_FAILED) hrt_impossible("mmap", errno);
         memcpy(grown + offset, piece, alignment);
+        munmap(piece, alignment);
     }
-    hrt_pages_unmap(start, old_bytes);
     return grown;
 }
 

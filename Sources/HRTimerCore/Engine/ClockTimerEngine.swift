@@ -11,7 +11,9 @@
 ///   forward is in it.
 /// * While the system is suspended both clocks go on. What falls due meanwhile fires when the system is up again; a timer
 ///   does not wake it (that would take CAP_WAKE_ALARM, `timerfd_create(2)`).
-public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
+public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unchecked Sendable {
+    // Sendable: as its superclass, it has nothing of its own.
+
     /// One firing, with instants of the engine's own clock.
     public struct Fire: Sendable {
         /// The timer that fired.
@@ -26,8 +28,6 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
         public var lateness: Duration { deadline.duration(to: firedAt) }
     }
 
-    package let core: EngineCore
-
     /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN), or ENOTSUP for `.futex` on the
     /// boot-time clock.
     ///
@@ -35,12 +35,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     public init(_ configuration: TimerEngine.Configuration = .init()) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock
-        core = try EngineCore(configuration)
-        try core.start()
-    }
-
-    deinit {
-        core.shutdown()
+        super.init(try EngineCore(started: configuration))
     }
 
     /// What the engine's clock reads now.
@@ -69,62 +64,6 @@ public final class ClockTimerEngine<Instant: TimerInstant>: Sendable {
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
-    }
-
-    /// Forgets the timer and frees its handler; see `TimerEngine.cancel(_:)`.
-    @discardableResult
-    public func cancel(_ token: TimerToken) -> Bool {
-        core.cancel(token)
-    }
-
-    /// Cancels, and returns only when no call of the handler is going on; see `TimerEngine.cancelAndWait(_:)`.
-    @available(*, noasync)
-    @discardableResult
-    public func cancelAndWait(_ token: TimerToken) -> Bool {
-        let wasLive = core.cancel(token)
-        core.waitUntilNotRunning(token)
-        return wasLive
-    }
-
-    /// The same for asynchronous functions: no thread of theirs waits.
-    @discardableResult
-    public func cancelAndWait(_ token: TimerToken) async -> Bool {
-        let wasLive = core.cancel(token)
-        await core.untilNotRunning(token)
-        return wasLive
-    }
-
-    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
-    public var liveTimers: Int { core.liveTimers }
-
-    /// Counts of what the engine did so far.
-    public var statistics: EngineStatistics { core.statistics }
-
-    /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
-    public var lateness: LatencyHistogram { core.latenessSoFar }
-
-    /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
-    /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
-    public var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
-
-    /// What the kernel granted and refused; see `TimerEngine.grants`.
-    @available(*, noasync)
-    public var grants: [SettingGrant] { core.grants }
-
-    /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] {
-        await core.awaitGrants()
-    }
-
-    /// Ends the engine; see `TimerEngine.shutdown()`. Idempotent.
-    @available(*, noasync)
-    public func shutdown() {
-        core.shutdown()
-    }
-
-    /// The same for asynchronous functions: no thread of theirs waits.
-    public func shutdown() async {
-        await onThreadOfItsOwn { [core] in core.shutdown() }
     }
 }
 

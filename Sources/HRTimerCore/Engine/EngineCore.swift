@@ -62,6 +62,11 @@ package final class EngineCore: Sendable {
         hop = isPrecise ? Locked(SpinMargin(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
     }
 
+    convenience init(started configuration: TimerEngine.Configuration) throws(TimerError) {
+        try self.init(configuration)
+        try start()
+    }
+
     package func start() throws(TimerError) {
         if let virtual = time.virtual {
             hasGrants.open()

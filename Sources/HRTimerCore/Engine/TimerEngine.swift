@@ -14,8 +14,8 @@
 /// The engine ends with `shutdown()`, or when its last reference goes: pending timers are then forgotten, their handlers
 /// freed, and the thread has ended when the call returns (unless it came from a handler). In a child of `fork(2)` it has
 /// ended: its thread is in the parent alone.
-public final class TimerEngine: Sendable {
-    package let core: EngineCore
+public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
+    // Sendable: as its superclass, it has nothing of its own.
 
     /// What an engine is made from.
     public struct Configuration: Sendable {
@@ -88,8 +88,7 @@ public final class TimerEngine: Sendable {
     ///
     /// On a virtual time base there is no thread: handlers run on the thread that moves the clock.
     public init(_ configuration: Configuration = Configuration()) throws(TimerError) {
-        core = try EngineCore(configuration)
-        try core.start()
+        super.init(try EngineCore(started: configuration))
     }
 
     /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
@@ -99,10 +98,6 @@ public final class TimerEngine: Sendable {
     /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
     /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.
     public static var shared: TimerEngine { sharedMonotonic.engine }
-
-    deinit {
-        core.shutdown()
-    }
 
     /// What the engine's clock reads now.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: core.time.now_ns) }
@@ -161,70 +156,6 @@ public final class TimerEngine: Sendable {
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
-    }
-
-    /// Forgets the timer and frees its handler, after a call that runs. True if there was a deadline left that it has not been
-    /// called for, and now never will be; false for a one-shot timer whose call has begun, and if the token is stale or
-    /// another engine's.
-    ///
-    /// On the engine's own thread there is no call after this returns. Elsewhere a call that has begun goes on; see
-    /// `cancelAndWait(_:)`.
-    @discardableResult
-    public func cancel(_ token: TimerToken) -> Bool {
-        core.cancel(token)
-    }
-
-    /// Cancels, and returns only when no call of the handler is going on. Called from a handler of this engine it does not
-    /// wait, since it would wait for itself.
-    @available(*, noasync)
-    @discardableResult
-    public func cancelAndWait(_ token: TimerToken) -> Bool {
-        let wasLive = core.cancel(token)
-        core.waitUntilNotRunning(token)
-        return wasLive
-    }
-
-    /// The same for asynchronous functions: no thread of theirs waits.
-    @discardableResult
-    public func cancelAndWait(_ token: TimerToken) async -> Bool {
-        let wasLive = core.cancel(token)
-        await core.untilNotRunning(token)
-        return wasLive
-    }
-
-    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
-    public var liveTimers: Int { core.liveTimers }
-
-    /// Counts of what the engine did so far.
-    public var statistics: EngineStatistics { core.statistics }
-
-    /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
-    public var lateness: LatencyHistogram { core.latenessSoFar }
-
-    /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
-    /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
-    public var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
-
-    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
-    /// the engine's thread has begun to run; empty on virtual time, where there is none.
-    @available(*, noasync)
-    public var grants: [SettingGrant] { core.grants }
-
-    /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] {
-        await core.awaitGrants()
-    }
-
-    /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
-    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
-    @available(*, noasync)
-    public func shutdown() {
-        core.shutdown()
-    }
-
-    /// The same for asynchronous functions: no thread of theirs waits.
-    public func shutdown() async {
-        await onThreadOfItsOwn { [core] in core.shutdown() }
     }
 }
 

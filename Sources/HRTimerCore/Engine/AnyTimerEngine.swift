@@ -1,0 +1,79 @@
+/// What engines on all clocks have in common: everything that takes no instant. They are made as `TimerEngine`,
+/// `BootTimeTimerEngine` and `WallTimerEngine`.
+public class AnyTimerEngine: @unchecked Sendable {
+    // Sendable: its one property is constant, and of a Sendable type. Only this module has subclasses, which have no properties.
+
+    package final let core: EngineCore
+
+    init(_ core: EngineCore) {
+        self.core = core
+    }
+
+    deinit {
+        core.shutdown()
+    }
+
+    /// Forgets the timer and frees its handler, after a call that runs. True if there was a deadline left that it has not been
+    /// called for, and now never will be; false for a one-shot timer whose call has begun, and if the token is stale or
+    /// another engine's.
+    ///
+    /// On the engine's own thread there is no call after this returns. Elsewhere a call that has begun goes on; see
+    /// `cancelAndWait(_:)`.
+    @discardableResult
+    public final func cancel(_ token: TimerToken) -> Bool {
+        core.cancel(token)
+    }
+
+    /// Cancels, and returns only when no call of the handler is going on. Called from a handler of this engine it does not
+    /// wait, since it would wait for itself.
+    @available(*, noasync)
+    @discardableResult
+    public final func cancelAndWait(_ token: TimerToken) -> Bool {
+        let wasLive = core.cancel(token)
+        core.waitUntilNotRunning(token)
+        return wasLive
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    @discardableResult
+    public final func cancelAndWait(_ token: TimerToken) async -> Bool {
+        let wasLive = core.cancel(token)
+        await core.untilNotRunning(token)
+        return wasLive
+    }
+
+    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
+    public final var liveTimers: Int { core.liveTimers }
+
+    /// Counts of what the engine did so far.
+    public final var statistics: EngineStatistics { core.statistics }
+
+    /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
+    public final var lateness: LatencyHistogram { core.latenessSoFar }
+
+    /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
+    /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
+    public final var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
+
+    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
+    /// the engine's thread has begun to run; empty on virtual time, where there is none.
+    @available(*, noasync)
+    public final var grants: [SettingGrant] { core.grants }
+
+    /// `grants` for asynchronous functions: no thread of theirs waits.
+    public final func awaitGrants() async -> [SettingGrant] {
+        await core.awaitGrants()
+    }
+
+    /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
+    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
+    @available(*, noasync)
+    public final func shutdown() {
+        core.shutdown()
+    }
+
+    /// The same for asynchronous functions: no thread of theirs waits.
+    public final func shutdown() async {
+        await onThreadOfItsOwn { [core] in core.shutdown() }
+    }
+}
