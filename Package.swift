@@ -148,7 +148,7 @@ let package = Package(
             dependencies: ["ExecutorsProgram", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimerTesting"], swiftSettings: strict),
+        .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimer", "HRTimerTesting"], swiftSettings: strict),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
         .testTarget(
