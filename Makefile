@@ -47,7 +47,8 @@ strict:
 sanitize: sanitize-thread sanitize-address sanitize-realtime
 
 sanitize-thread:
-	TSAN_OPTIONS=halt_on_error=1 $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
+	TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp" \
+	    $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
 
 # Leaks are counted by the tests themselves: LeakSanitizer cannot see through the side tables of weak references, and
 # Foundation leaks every Timer of the tests that run beside it.

@@ -156,7 +156,7 @@ private final class QueueExecutor: TaskExecutor {
 /// A cancelled sleep ends at once with an error, and its rest is gone with its deadline.
 @MainActor private func cancels() async throws {
     let start = ContinuousClock.now
-    let deadline = start + .milliseconds(300)
+    let deadline = start + .seconds(1)
     let tasks = (0..<1000).map { _ in Task { try await Task.sleep(until: deadline, clock: .continuous) } }
     try await Task.sleep(for: .milliseconds(5))
     for task in tasks { task.cancel() }
@@ -164,7 +164,7 @@ private final class QueueExecutor: TaskExecutor {
         let result = await task.result
         expect((try? result.get()) == nil, "a cancelled sleep did not throw")
     }
-    expect(ContinuousClock.now < deadline || ContinuousClock.now - start > .milliseconds(600), "cancelled too late")
+    expect(ContinuousClock.now < deadline, "cancelled too late")
     // Cancelled in the midst of their fires.
     for _ in 0..<500 {
         let near = ContinuousClock.now + .microseconds(200)
