@@ -239,7 +239,11 @@ import Testing
         }
     }
 
-    @Test("Signals come to the loop with their number, and the former handler is back afterwards")
+    @Test(
+        "Signals come to the loop with their number, and the former handler is back afterwards",
+        // Thread Sanitizer keeps a signal back until the thread that it came to calls something it knows.
+        .disabled(if: isSanitized)
+    )
     func signals() throws {
         signal(SIGUSR1, SIG_IGN)
         let loop = TimerLoop()

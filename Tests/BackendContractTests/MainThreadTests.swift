@@ -32,7 +32,11 @@ import Testing
         try expectEverything("AsyncMainProgram", when)
     }
 
-    @Test("With nothing to do the main thread's loop makes no wake-up, nor does one that is hosted")
+    @Test(
+        "With nothing to do the main thread's loop makes no wake-up, nor does one that is hosted",
+        // Its own thread wakes.
+        .disabled(if: isSanitized)
+    )
     func idle() throws {
         // The end of the run, the thread that counts, and its end.
         for probe in ["idle", "idle-foundation", "idle-dispatch"] {
