@@ -37,6 +37,27 @@ import Testing
         #expect(called.all == Array(0..<50))
     }
 
+    @Test(
+        "On a coalesced engine that was shut down every verb of a cancelled source is harmless, its queue being blocked"
+    )
+    func verbsAfterCoalescedEnd() throws {
+        let engine = try TimerEngine(.init(precision: .coalesced))
+        let queue = DispatchQueue(label: "source-end")
+        let source = TimerSource(engine: engine, queue: queue)
+        let called = Recorder<Int>()
+        source.setCancelHandler { called.append(1) }
+        source.activate()
+        queue.suspend()
+        source.cancel()
+        engine.shutdown()
+        source.schedule(deadline: .now, leeway: .zero)
+        source.suspend()
+        source.resume()
+        queue.resume()
+        queue.sync {}
+        #expect(called.all == [1])
+    }
+
     @Test("Shutdown frees the handlers of a source that they mention, and a source so ended keeps no new ones")
     func shutdownFrees() throws {
         let canaries = Canaries()

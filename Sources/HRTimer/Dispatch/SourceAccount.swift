@@ -25,9 +25,10 @@ final class SourceAccount: Sendable {
         self.time = time
     }
 
-    /// The same callback, which is counted when it is called.
-    func counting(_ event: Callback, deadline_ns: Int64, ticks: UInt) -> Callback {
-        Callback { [self] in
+    /// The same callback, which is counted when it is called: late by `clock`, if the deadline is not on the engine's.
+    func counting(_ event: Callback, deadline_ns: Int64, ticks: UInt, _ clock: TimeBase?) -> Callback {
+        let time = clock ?? time
+        return Callback { [self] in
             lateness.record(time.now_ns.subtractingSaturating(deadline_ns))
             counts.withLock { counts in
                 counts.fires += 1
@@ -47,7 +48,7 @@ extension SourceCore {
     /// From now on, if it is not so already.
     package func keepAccount() {
         withLock { state in
-            if state.account == nil { state.account = SourceAccount(state.alarm?.time ?? core.time) }
+            if state.account == nil { state.account = SourceAccount(core.time) }
         }
     }
 

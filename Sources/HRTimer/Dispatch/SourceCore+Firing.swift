@@ -40,7 +40,6 @@ extension SourceCore: StagedHandler {
             !engine.isShutDown
         {
             state.isInFlight = true
-            state.isSubmitted = true
             engine.countFire()
             return (settle(&state, &engine), submit)
         }
@@ -80,7 +79,7 @@ extension SourceCore: StagedHandler {
         }
         if let submit = state.handlers.submit {
             state.isInFlight = true
-            state.isSubmitted = true
+            state.engineSubmits = true
             return StagedCall(submit, missedTicks: 0)
         }
         let ticksBefore = state.ticks
@@ -90,15 +89,15 @@ extension SourceCore: StagedHandler {
             return nil
         }
         state.ticksBefore = ticksBefore
+        state.engineSubmits = false
         return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
     }
 
     package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         close()
-        if !state.isSubmitted { return endCall(wasCalled: wasCalled, &engine) }
+        if !state.engineSubmits { return endCall(wasCalled: wasCalled, &engine) }
         // What was submitted ends on its queue.
         if wasCalled { return nil }
-        state.isSubmitted = false
         state.isInFlight = state.isCancelled
         settleUnlessPutBack(&engine)
         if !state.isCancelled { return nil }
@@ -137,7 +136,6 @@ extension SourceCore: StagedHandler {
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil
         state.data = 0
-        state.isSubmitted = false
         if !state.isCancelled { state.isInFlight = false }
         return state.whileRunning.release()
     }
@@ -180,7 +178,7 @@ extension SourceCore: StagedHandler {
         state.data = ticks
         state.running = pthread_self()
         guard let account = state.account, let event = state.handlers.event else { return state.handlers.event }
-        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks)
+        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.

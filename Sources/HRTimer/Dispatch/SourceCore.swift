@@ -65,8 +65,9 @@ package final class SourceCore: @unchecked Sendable {
         var hasEnded = false
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
-        /// The call that is in flight was submitted to the target, and ends there.
-        var isSubmitted = false
+        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become of
+        /// the submitted one by then.
+        var engineSubmits = false
         var suspensions = 0
         var data: UInt = 0
         var handlers = Handlers()

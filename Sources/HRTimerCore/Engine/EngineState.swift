@@ -144,7 +144,8 @@ extension EngineState {
         tolerance_ns: Int64,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {
-        guard schedule.precision != .coalesced || tolerance_ns <= 0 && schedule.isPlain(token), !isShutDown, !isAhead,
+        // Shut down first: there are no records to look into then.
+        guard !isShutDown, schedule.precision != .coalesced || tolerance_ns <= 0 && schedule.isPlain(token), !isAhead,
             !isVirtual,
             deadline_ns >= schedule.sleepsUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
         else { return setOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }

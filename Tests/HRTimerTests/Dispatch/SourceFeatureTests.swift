@@ -184,6 +184,19 @@ import Testing
         #expect((statistics?.lateness.max ?? .zero) >= .milliseconds(1480))
     }
 
+    @Test("Lateness counts by the clock that a deadline is on, also if that changes")
+    func statisticsByClock() {
+        source.recordStatistics()
+        source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)))
+        source.activate()
+        time.advance(by: .seconds(1))
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)))
+        time.advance(by: .seconds(1))
+        #expect(source.statistics?.lateness.count == 2)
+        #expect(source.statistics?.lateness.max == .zero)
+        #expect(source.statistics?.lateness.min == .zero)
+    }
+
     @Test("Leeway is shared on a coalesced engine, not by a strict source", arguments: [false, true])
     func strictness(isStrict: Bool) throws {
         let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
