@@ -1,7 +1,8 @@
 // The queue: tokens and the rules of arming, over the slab and the lanes.
 #include <errno.h>
 
-#include "hrt_queue_parts.h"
+#include "hrt_queue_pages.h"
+#include "hrt_queue_rare.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -38,11 +39,12 @@ static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct
 }
 
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
-    uint32_t index;
-    int status = hrt_slab_take(queue, &index);
-    if (status != 0) return status;
-    *out_token =
-        (hrt_token){.slot = index - 1, .generation = hrt_node_at(queue, index)->generation};
+    if (HRT_UNLIKELY(queue->spare_count == 0)) {
+        int status = hrt_rare_refill(queue);
+        if (status != 0) return status;
+    }
+    uint32_t slot = hrt_slab_take_spare(queue);
+    *out_token = (hrt_token){.slot = slot, .generation = hrt_node_of(queue, slot)->generation};
     return 0;
 }
 

@@ -1,5 +1,5 @@
 // The invariants, each in one place. Abort with the sentence that does not hold.
-#include "hrt_queue_parts.h"
+#include "hrt_queue_rare.h"
 
 #ifdef HRT_CHECKING
 

@@ -2,7 +2,8 @@
 // of the earliest.
 #include <errno.h>
 
-#include "hrt_queue_parts.h"
+#include "hrt_queue_lane.h"
+#include "hrt_queue_pages.h"
 
 // How many nodes a question may look at to answer exactly, before it gives a bound.
 enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };

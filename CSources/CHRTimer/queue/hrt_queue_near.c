@@ -2,7 +2,7 @@
 // later buckets that were looked into to find the next deadline. The run is a list in that order,
 // linked through the nodes; the heap has four children to a node, so that a step down reads one
 // cache line of places.
-#include "hrt_queue_parts.h"
+#include "hrt_queue_near.h"
 
 // How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or
 // many that were armed in order of deadline; both arrive almost in order.

@@ -71,7 +71,7 @@ struct hrt_node {
 static_assert(sizeof(struct hrt_node) == 32,
               "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bits 29 and 28 the lane (see hrt_queue_parts.h), the rest an
+// `place`: bits 31 and 30 the kind, bits 29 and 28 the lane (see hrt_queue_shape.h), the rest an
 // index. A place in the wheel of the first lane, the common one, is thus a plain number of a
 // bucket. The number after the last bucket is for a node that is not filed. No filing is as late as
 // none: such a node is to be filed like one that is filed too late, so that one comparison tells

@@ -2,12 +2,13 @@
 // being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
 // mremap(2), mincore(2)
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hrt_queue_parts.h"
 #include "../hrt_status.h"
+#include "hrt_queue_pages.h"
 
 enum { PAGES_PER_LOOK = 1024 };
 
@@ -114,33 +115,4 @@ size_t hrt_pages_resident(const void *start, size_t bytes) {
         for (size_t i = 0; i < count; i++) resident += is_resident[i] & 1;
     }
     return resident * page_size;
-}
-
-static size_t room_bytes(uint32_t blocks, size_t bytes_per_node) {
-    return (size_t)blocks * HRT_BLOCK_NODES * bytes_per_node;
-}
-
-int hrt_room_reserve(struct hrt_room *room, uint32_t blocks, size_t bytes_per_node) {
-    if (blocks <= room->blocks) return 0;
-    size_t old_bytes = room_bytes(room->blocks, bytes_per_node);
-    void *start = hrt_pages_resize(room->start, old_bytes, room_bytes(blocks, bytes_per_node));
-    if (start == NULL) return -ENOMEM;
-    room->start = start;
-    room->blocks = blocks;
-    return 0;
-}
-
-void hrt_room_release(struct hrt_room *room, size_t bytes_per_node) {
-    hrt_pages_unmap(room->start, room_bytes(room->blocks, bytes_per_node));
-}
-
-size_t hrt_room_bytes(const struct hrt_room *room, size_t bytes_per_node) {
-    return hrt_pages_resident(room->start, room_bytes(room->blocks, bytes_per_node));
-}
-
-void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first,
-                        uint32_t end) {
-    char *start = room->start;
-    if (start != NULL)
-        hrt_pages_give_back_within(start + first * bytes_per_node, start + end * bytes_per_node);
 }

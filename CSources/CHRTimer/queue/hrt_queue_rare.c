@@ -2,7 +2,18 @@
 // filed, or has tolerance, and whatever is full or empty. In a file of its own, so that the
 // compiler cannot look into it and a common path ends in a jump here: it then needs no stack, and
 // nothing kept over a call.
-#include "hrt_queue_parts.h"
+#include "hrt_queue_rare.h"
+
+// Filing must never allocate: every lane has room for all nodes.
+int hrt_rare_refill(struct hrt_queue *queue) {
+    uint32_t blocks = hrt_slab_blocks_wanted(queue);
+    for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_LANES; number++) {
+        if (queue->lanes[number] == NULL) continue;
+        int status = hrt_lane_reserve(queue->lanes[number], blocks);
+        if (status != 0) return status;
+    }
+    return hrt_slab_refill(queue);
+}
 
 // Takes the node out of the lane it is filed in, to be filed in another.
 static void change_lane(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,

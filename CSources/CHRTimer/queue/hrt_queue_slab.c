@@ -6,22 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hrt_queue_parts.h"
+#include "hrt_queue_pages.h"
+#include "hrt_queue_slab.h"
 
 enum {
     BLOCK_BYTES = HRT_BLOCK_NODES * sizeof(struct hrt_node),
     BLOCKS_OF_SMALL_PAGES = 8,
 };
-
-// Filing must never allocate: every lane has room for all nodes.
-static int reserve_filing(struct hrt_queue *queue, uint32_t blocks) {
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] == NULL) continue;
-        int status = hrt_lane_reserve(queue->lanes[number], blocks);
-        if (status != 0) return status;
-    }
-    return 0;
-}
 
 static size_t bytes_of(uint32_t blocks) { return (size_t)blocks * BLOCK_BYTES; }
 
@@ -68,14 +59,24 @@ static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
             block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 }
 
-// Called when no block has room, so that the new one is the lowest that has.
-static int add_block(struct hrt_queue *queue) {
+static uint32_t lowest_without_memory(const struct hrt_queue *queue) {
     uint32_t block = 0;
     while (block < queue->blocks_used && has_memory(queue, block)) block++;
+    return block;
+}
+
+uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue) {
+    if (queue->room_block != HRT_NO_BLOCK) return queue->blocks_used;
+    uint32_t block = lowest_without_memory(queue);
+    return block == queue->blocks_used && block < HRT_BLOCKS ? block + 1 : queue->blocks_used;
+}
+
+// Called when no block has room, so that the new one is the lowest that has.
+static int add_block(struct hrt_queue *queue) {
+    uint32_t block = lowest_without_memory(queue);
     if (block == HRT_BLOCKS) return -ENOSPC;
     if (block == queue->blocks_used) {
-        int status = reserve_filing(queue, block + 1);
-        if (status == 0) status = reserve_nodes(queue, block + 1);
+        int status = reserve_nodes(queue, block + 1);
         if (status != 0) return status;
         set_blocks_used(queue, block + 1);
     }
@@ -99,7 +100,6 @@ static void find_room(struct hrt_queue *queue) {
     queue->room_block = block < queue->blocks_used ? block : HRT_NO_BLOCK;
 }
 
-// Makes one node spare. 0, -ENOMEM or -ENOSPC.
 int hrt_slab_refill(struct hrt_queue *queue) {
     if (queue->room_block == HRT_NO_BLOCK) {
         int status = add_block(queue);

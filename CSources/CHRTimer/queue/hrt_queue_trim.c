@@ -1,7 +1,8 @@
 // Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a
 // call; then it goes. At the end the arrays beside the nodes follow, and the parts of the wheels in
 // which nothing is filed.
-#include "hrt_queue_parts.h"
+#include "hrt_queue_lane.h"
+#include "hrt_queue_slab.h"
 
 enum {
     NODES_PER_CALL = 1024,

@@ -1,6 +1,7 @@
 // The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per
 // bucket.
-#include "hrt_queue_parts.h"
+#include "hrt_queue_pages.h"
+#include "hrt_queue_wheel.h"
 
 // A bucket with more nodes is a crowd: it is not walked again and again for its earliest, but filed
 // finer.

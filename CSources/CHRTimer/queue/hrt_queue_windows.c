@@ -8,7 +8,8 @@
 // one would cost more than all at once.
 #include <errno.h>
 
-#include "hrt_queue_parts.h"
+#include "hrt_queue_pages.h"
+#include "hrt_queue_windows.h"
 
 enum { FAN = 4, USELESS = 16 };
 

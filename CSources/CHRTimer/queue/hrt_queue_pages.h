@@ -1,0 +1,22 @@
+// Pages of memory, as the kernel gives them.
+#ifndef HRT_QUEUE_PAGES_H
+#define HRT_QUEUE_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// NULL if there is no memory; what is to be resized stays as it was
+// then.
+void *hrt_pages_map(size_t bytes);
+void *hrt_pages_map_aligned(size_t bytes, size_t alignment);
+bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes);
+void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment);
+void hrt_pages_give_back(void *start, size_t bytes);
+void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes);
+void hrt_pages_unmap(void *start, size_t bytes);
+size_t hrt_pages_resident(const void *start, size_t bytes);
+
+// The pages that lie within start ... end wholly: what was there reads as zeroes.
+void hrt_pages_give_back_within(void *start, void *end);
+
+#endif

@@ -1,0 +1,155 @@
+// What a queue consists of. What is done to each part stands in the header of that part: slab,
+// windows, near tier, wheel, lane, and what is rare. Each includes only those before it.
+#ifndef HRT_QUEUE_SHAPE_H
+#define HRT_QUEUE_SHAPE_H
+
+#include "hrt_queue_node.h"
+#include "hrt_queue_room.h"
+
+enum {
+    HRT_TICK_BITS = 16,
+    HRT_LEVEL_BITS = 10,
+    HRT_BUCKETS = 1 << HRT_LEVEL_BITS,
+    HRT_LEVELS = 5,
+    HRT_CHAINS = 8,
+    HRT_WHEEL_PLACES = HRT_LEVELS * HRT_BUCKETS,
+    HRT_SPARES = 64,
+    HRT_TO_FILE = 32,
+    HRT_MARK_WORDS = HRT_BUCKETS / 64,
+    HRT_BLOCKS = 1 << (HRT_PLACE_LANE_SHIFT - HRT_BLOCK_BITS),
+};
+
+// A queue has a lane for each kind of deadline, made when the first timer of the kind is armed. A
+// timer belongs to the lane it was armed in last.
+enum hrt_lane_number {
+    HRT_ORDINARY,
+    HRT_PRECISE,
+    HRT_TOLERANT,
+    HRT_LANES,
+};
+
+#define HRT_NO_BLOCK UINT32_MAX
+static_assert(HRT_NOWHERE == HRT_WHEEL_PLACES, "nowhere is the place after the last bucket");
+static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
+
+// First in, first out, so that timers armed in order of deadline come out in order.
+struct hrt_chain {
+    uint32_t first;
+    uint32_t last;
+};
+
+// A node's chain follows from its index. Several chains, because each link of one is a cache miss
+// that must end before the next can begin, while those of different chains overlap.
+struct hrt_bucket {
+    struct hrt_chain chains[HRT_CHAINS];
+};
+static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
+
+struct hrt_level {
+    uint64_t marks[HRT_MARK_WORDS];  // a bucket that holds a node is marked; one that is marked may
+                                     // be empty
+    uint32_t marked_words;           // bit per word of marks that is not 0
+};
+
+// What is known of the earliest armed key of a lane, `bound`.
+enum hrt_certainty {
+    HRT_EXACT,  // an armed timer has this key
+    HRT_LOWER,  // none has a lesser one, and only a walk over a bucket tells more
+    HRT_STALE,  // time went on, or the timer it came from is no longer there: it can perhaps be
+                // raised at once
+};
+
+struct hrt_window_end {
+    uint64_t end;
+    uint32_t index;
+};
+
+struct hrt_windows {
+    uint64_t wake;  // no window in which a timer is armed ends before; of the same certainty as the
+                    // lane's bound
+    uint32_t wake_index;  // the node it came from
+    uint32_t count;
+    struct hrt_room end_of;    // `keys` by node: the end of its last arming with tolerance
+    struct hrt_room entry_of;  // `indices` by node: where it stands in `heap`, if it stands there
+    struct hrt_room heap;      // `ends`: of every node that is near, and of some that no longer are
+};
+
+// Nodes filed by deadline: a wheel, a run and a heap.
+struct hrt_lane {
+    uint64_t tick;  // the present, in ticks: all buckets up to this one are opened, or being opened
+    uint64_t look_tick;  // no marked bucket beyond the present begins before; while one is opened
+                         // it is the present
+    uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
+    uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
+    uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is
+                         // incomplete until 0
+    uint32_t base;       // the lane's bits in a node's place
+    uint32_t crowd;      // a bucket whose nodes are being filed finer, or HRT_NOWHERE
+    uint32_t to_file_count;
+    uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see
+                                    // hrt_lane_armed
+    uint32_t near_count;
+    uint32_t run_first;
+    uint32_t run_last;
+    uint32_t heap_count;
+    struct hrt_room heap;         // `indices`
+    struct hrt_windows *windows;  // NULL but in the lane of timers with tolerance
+    struct hrt_level levels[HRT_LEVELS];
+    // By place. No key of a timer filed in the bucket is less, and none is before the bucket
+    // begins. Apart from the chains, so that those of a minute's buckets are a few cache lines:
+    // whoever arms looks here, and mostly here alone. Nowhere, the last place, it is HRT_KEY_NEVER.
+    uint64_t earliest[HRT_WHEEL_PLACES + 1];
+    uint32_t owners[HRT_WHEEL_PLACES +
+                    1];  // the node that `earliest` came from; it may have gone or moved since
+    struct hrt_bucket buckets[HRT_WHEEL_PLACES] __attribute__((aligned(64)));
+};
+
+struct hrt_block {
+    uint32_t first_free;  // the nodes removed, last first
+    uint32_t used;        // nodes ever given out; 0 if the block's memory was given back
+    uint32_t live;        // nodes given out now, spare, or retired
+    uint32_t
+        generation_floor;  // even; a node given out for the first time takes the next generation
+};
+
+struct hrt_queue {
+    struct hrt_node *nodes;  // one array, in blocks that come and go: a node is found by adding
+    uint32_t slots;          // those of the blocks below blocks_used
+    uint64_t armings;        // with HRT_ARMED, as a node has it
+    uint32_t taken;          // timers, and spare nodes
+    uint32_t armed_count;
+    uint32_t blocks_used;         // blocks at and above this index have no memory
+    uint32_t spare_count;         // free nodes that were not yet returned to their blocks
+    uint32_t spares[HRT_SPARES];  // their slots
+    uint32_t peak;                // the most timers since the queue was trimmed to the end
+    uint32_t trim_block;          // the block that is being emptied of filings, and how far
+    uint32_t trim_index;
+    struct hrt_lane
+        *lanes[HRT_LANES];     // the first is `lane`; the others are NULL until they are needed
+    uint32_t room_block;       // the lowest block that has memory and a free node, or HRT_NO_BLOCK
+    uint32_t blocks_reserved;  // how many blocks there are addresses for
+    struct hrt_block blocks[HRT_BLOCKS];
+    struct hrt_lane lane;  // of timers that are neither precise nor tolerant
+};
+
+// Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
+static inline struct hrt_node *hrt_node_at(const struct hrt_queue *queue, uint32_t index) {
+    return queue->nodes + index;
+}
+
+static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32_t slot) {
+    return queue->nodes + slot + 1;
+}
+
+// The lane that the node is filed in, or was armed in last.
+static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
+    return queue->lanes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
+}
+
+// How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so
+// that a few nodes are a crowd.
+#ifndef HRT_MOVES_PER_CALL
+#define HRT_MOVES_PER_CALL 1024
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+// The nodes, given out and taken back.
+#ifndef HRT_QUEUE_SLAB_H
+#define HRT_QUEUE_SLAB_H
+
+#include "hrt_queue_shape.h"
+
+// The blocks that a refill leaves in use: every lane must have room for them before.
+uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue);
+// Makes one node spare. 0, -ENOMEM or -ENOSPC.
+int hrt_slab_refill(struct hrt_queue *queue);
+
+void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING;
+void hrt_slab_free(struct hrt_queue *queue);
+size_t hrt_slab_bytes(const struct hrt_queue *queue);
+
+// For hrt_queue_trim: the lowest block but the first that has memory and no timer; 0 if there is
+// none.
+uint32_t hrt_slab_empty_block(const struct hrt_queue *queue);
+bool hrt_slab_is_empty_block(const struct hrt_queue *queue, uint32_t block);
+void hrt_slab_give_back(struct hrt_queue *queue, uint32_t block);
+// The nodes at the end of the first block, from `first` on, are free and not filed.
+void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first);
+
+// There must be one: the node given back last, which is in the cache.
+static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
+    uint32_t slot = queue->spares[--queue->spare_count];
+    hrt_node_of(queue, slot)->generation++;
+    return slot;
+}
+
+// The node must be disarmed, and there must be room for it.
+static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t slot,
+                                       struct hrt_node *node) {
+    if (HRT_UNLIKELY(++node->generation == HRT_RETIRED)) {
+        queue->taken--;
+        return;
+    }
+    queue->spares[queue->spare_count++] = slot;
+}
+
+// The node must be disarmed. It keeps its filing.
+static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
+    if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
+    hrt_slab_give_spare(queue, index - 1, hrt_node_at(queue, index));
+}
+
+// NULL if the token is stale.
+static HRT_ON_PATH struct hrt_node *hrt_slab_node(const struct hrt_queue *queue, hrt_token token) {
+    if (HRT_UNLIKELY(token.slot >= queue->slots || (token.generation & 1) == 0)) return NULL;
+    struct hrt_node *node = hrt_node_of(queue, token.slot);
+    return node->generation == token.generation ? node : NULL;
+}
+
+#endif
