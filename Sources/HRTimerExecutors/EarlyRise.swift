@@ -24,20 +24,15 @@ final class EarlyRise: Sendable {
         let deadline_ns: Int64
         /// From when it was asked for: sleeps of different length wake from different idle states.
         let length_ns: Int64
-        /// Its task goes on in the pool, and nowhere else: it may be made ready before the deadline, and wait with us.
-        let isPooled: Bool
     }
 
     func add(_ job: UnownedJob, _ engine: EngineCore, _ deadline_ns: Int64) {
         let length_ns = deadline_ns.subtractingSaturating(engine.time.now_ns)
-        // Called by the sleeping task, in a function of no actor's: without a preference it is resumed on the default executor.
-        let isPooled = withUnsafeCurrentTask { task in task.map { $0.unownedTaskExecutor == nil } ?? false }
         let sleep = Sleep(
             job: job,
             engine: engine,
             deadline_ns: deadline_ns,
-            length_ns: length_ns,
-            isPooled: isPooled
+            length_ns: length_ns
         )
         wait(sleep, lead(length_ns))
     }
@@ -77,13 +72,10 @@ final class EarlyRise: Sendable {
             let begun_ns = sleep.engine.time.now_ns
             let spun_ns = max(0, sleep.deadline_ns - begun_ns)
             record(sleep, latency_ns: begun_ns - called_ns, spun_ns: spun_ns)
-            if sleep.isPooled {
-                // All that leads to the task is done, and in the cache, when the deadline comes.
-                HandOver.run(sleep.job) { spin(sleep) }
-            } else {
-                spin(sleep)
-                HandOver.run(sleep.job)
-            }
+            // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where
+            // it is, and one whose actor is busy there.
+            spin(sleep)
+            HandOver.run(sleep.job)
         }
     }
 

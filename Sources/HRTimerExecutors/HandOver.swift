@@ -12,8 +12,7 @@ enum HandOver {
         return key
     }()
 
-    /// Calls `spin` between the two.
-    static func run(_ job: UnownedJob, spin: () -> Void = {}) {
+    static func run(_ job: UnownedJob) {
         var next: UnownedJob?
         withUnsafeMutablePointer(to: &next) { next in
             // Taken back before the pointer goes out of scope; nobody but this thread sees it.
@@ -21,7 +20,6 @@ enum HandOver {
             job.runAsInPool()
             pthread_setspecific(key, nil)
         }
-        spin()
         next?.runAsInPool()
     }
 
