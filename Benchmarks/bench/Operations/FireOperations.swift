@@ -17,6 +17,7 @@ enum FireOperations {
                 OperationRival("hrtimer.engine") { _ in try fireAll(timers) { try EngineCrowd(count: $0) } },
                 OperationRival("hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
                 OperationRival("dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
+                OperationRival("limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd(count: $0) } },
             ]
         )
     }
