@@ -1,9 +1,10 @@
 import CHRTimer
 import HRTimerCore
 
-/// What a loop keeps under its lock.
+/// What a loop keeps under its lock, and the states of the timers in it. Touched by any thread, with the lock.
 ///
-/// The lock of a timer's `link` may be held when this one is taken, never the other way round.
+/// Of locks, a timer's `link`, and that of a source, trigger or observer, may be held when this one is taken, never the other way
+/// round; none is taken while it is held, but what wakes the loop's thread.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     var schedule = TimerSchedule(precision: .coalesced)
@@ -46,7 +47,14 @@ struct LoopState: ~Copyable, Sendable {
         var arming: UInt64 = 0
     }
 
-    /// Where a timer is: in the schedule; among the overdue ones; or nowhere, while its handler runs.
+    /// Where a timer is, and what leads it from there to where:
+    ///
+    ///     phase     its deadline is         left when
+    ///     armed     in the schedule         it is due, or will be when a precise wait ends -> overdue; it is removed -> out
+    ///     overdue   among the overdue ones  its call is begun or prepared -> out; it is moved -> armed; it is removed -> out
+    ///     out       nowhere                 it is given a deadline -> armed; its prepared call is called off -> overdue
+    ///
+    /// Its handler runs, or waits in `prepared`, while it is out and in the loop.
     enum Phase: Sendable { case armed, overdue, out }
 
     struct Run: Sendable {
