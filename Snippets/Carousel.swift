@@ -9,16 +9,10 @@ let carousel = AutoAdvance(every: .milliseconds(100), resumingAfter: .millisecon
 // What a view does on mouse-down: it runs the loop in the tracking mode until mouse-up.
 loop.perform(afterDelay: .milliseconds(250)) {
     print("drag begins")
-    loop.run(mode: .eventTracking, before: loop.now.advanced(by: .milliseconds(500)))
+    loop.run(mode: .tracking, for: 0.5)
     print("drag ends")
 }
 let events = LoopTrigger { _ in }
-loop.add(events, forMode: .eventTracking)
-loop.run(until: start.advanced(by: .milliseconds(1200)))
+loop.add(events, forMode: .tracking)
+loop.run(until: start + .milliseconds(1200))
 carousel.invalidate()
-
-extension TimerLoop {
-    fileprivate func perform(afterDelay delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        add(LoopTimer(timeInterval: delay, repeats: false) { _ in body() }, forMode: .default)
-    }
-}

@@ -15,6 +15,11 @@ public typealias Timer = LoopTimer
 public typealias RunLoop = TimerLoop
 
 extension LoopTimer {
+    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet. A past date counts as now.
+    public convenience init(fire date: Date, interval: Double, repeats: Bool, block: @escaping Block) {
+        self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
+    }
+
     /// A timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if it repeats;
     /// NaN makes an invalid timer.
     @available(*, noasync)
@@ -29,6 +34,8 @@ extension LoopTimer {
 
     /// A timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it is
     /// invalid. Linux has no selectors: the method is given as `Target.method`.
+    ///
+    ///     Timer.scheduledTimer(timeInterval: 1, target: self, action: Clock.tick, userInfo: nil, repeats: true)
     @available(*, noasync)
     @discardableResult
     public static func scheduledTimer<Target: AnyObject & Sendable>(
@@ -38,15 +45,7 @@ extension LoopTimer {
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) -> LoopTimer {
-        let timer = LoopTimer(
-            timeInterval: interval,
-            target: target,
-            action: action,
-            userInfo: userInfo,
-            repeats: repeats
-        )
-        TimerLoop.current.add(timer, forMode: .default)
-        return timer
+        scheduled(timeInterval: interval, target: target, action: action, userInfo: userInfo, repeats: repeats)
     }
 }
 

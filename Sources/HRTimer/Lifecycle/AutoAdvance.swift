@@ -1,4 +1,4 @@
-import HRTimerCore
+public import HRTimerCore
 
 /// Turns the pages of a carousel by itself, rests while the user drags, and goes on a while after.
 ///
@@ -17,14 +17,15 @@ public final class AutoAdvance: Sendable {
     private let delay: Duration
 
     /// Begins at once; the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay
-    /// below zero as zero.
+    /// below zero as zero. Without a mode both `.tracking` and `.eventTracking` are tracking modes.
     public init(
-        every interval: Duration,
-        resumingAfter delay: Duration = .seconds(2),
-        tracking mode: TimerLoop.Mode = .eventTracking,
+        every interval: some TimeSpan,
+        resumingAfter delay: some TimeSpan = Duration.seconds(2),
+        tracking mode: TimerLoop.Mode? = nil,
         loop: TimerLoop,
         advance: @escaping @isolated(any) @Sendable () -> Void
     ) {
+        let delay = delay.asDuration ?? .zero
         let advance = onItsActor(merges: true, advance)
         let timer = LoopTimer(timeInterval: interval, repeats: true) { _ in advance() }
         observer = LoopObserver(activities: [.entry, .exit]) { [weak loop] _, activity in
@@ -34,7 +35,7 @@ public final class AutoAdvance: Sendable {
         self.timer = timer
         self.loop = loop
         self.delay = delay
-        loop.add(observer, forMode: mode)
+        for mode in mode.map({ [$0] }) ?? [.tracking, .eventTracking] { loop.add(observer, forMode: mode) }
         loop.add(timer, forMode: .default)
     }
 

@@ -19,24 +19,28 @@ public final class ExclusiveTimer: Sendable {
     /// - Parameter loop: Where it fires, held for as long as this is.
     /// - Parameter mode: In which mode; `.common` goes on while a user drags.
     public init(
-        interval: Duration,
+        interval: some TimeSpan,
         repeats: Bool = true,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
         handler: @escaping LoopTimer.Block
     ) {
         self.loop = loop
         self.mode = mode
-        make = { LoopTimer(timeInterval: interval, repeats: repeats, policy: policy, block: handler) }
+        make = {
+            LoopTimer(timeInterval: interval, repeats: repeats, policy: policy, tolerance: tolerance, block: handler)
+        }
     }
 
     /// The same on the calling thread's loop.
     @available(*, noasync)
     public convenience init(
-        interval: Duration,
+        interval: some TimeSpan,
         repeats: Bool = true,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         mode: TimerLoop.Mode = .common,
         handler: @escaping LoopTimer.Block
     ) {
@@ -44,6 +48,7 @@ public final class ExclusiveTimer: Sendable {
             interval: interval,
             repeats: repeats,
             policy: policy,
+            tolerance: tolerance,
             loop: .current,
             mode: mode,
             handler: handler
@@ -79,7 +84,7 @@ public final class ExclusiveTimer: Sendable {
         start()
     }
 
-    /// Ends it. No call comes after this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
+    /// Ends what `start()` began: it may be started again, which what is invalidated or cancelled may not. No call comes after this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
     public func stop() {
         timer.withLock { $0.take() }?.invalidate()
     }

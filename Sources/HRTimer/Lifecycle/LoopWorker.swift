@@ -12,29 +12,35 @@ public import HRTimerCore
 ///
 /// What `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
 /// blocks keep it running as timers do. The thread holds itself: nobody needs to keep the worker. It blocks all
-/// signals. For a thread that waits for work, see `TimerLoop.thread(name:time:)`.
+/// signals. For a thread that waits for work, see
+/// `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended it takes nothing any more.
     public let loop: TimerLoop
     private let end: Latch
+    private let threadGrants = ThreadGrants()
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
-    /// With nothing added it ends at once. Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there
+    /// The precision is the loop's, and `realTime` what the thread asks of the kernel, see `grants`; without it and above
+    /// `.coalesced` a timer slack of 1 ns. With nothing added it ends at once. Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there
     /// are no descriptors for its loop.
     @discardableResult
     public init(
         name: String = "loopworker",
+        precision: TimerPrecision = .coalesced,
+        realTime: RealTimeSettings? = nil,
         time: TimeBase = .kernel,
         setUp: @escaping @Sendable (TimerLoop) -> Void
     ) throws(TimerError) {
-        let loop = TimerLoop(time: time)
+        let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.reserve()
         let end = Latch()
-        let thread = try startThread {
+        let thread = try startThread { [threadGrants] in
             name.withCString { hrt_thread_set_name($0) }
-            Self.work(loop, setUp)
+            if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
+            threadGrants.withSettings(realTime, threadName: name) { Self.work(loop, setUp) }
             end.open()
         }
         pthread_detach(thread)
@@ -52,11 +58,19 @@ public final class LoopWorker: Sendable {
         loop.end()
     }
 
+    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until the
+    /// thread has begun to run.
+    @available(*, noasync)
+    public var grants: [SettingGrant] { threadGrants.all }
+
+    /// `grants` for asynchronous functions: no thread of theirs waits.
+    public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
+
     /// Whether the thread has done its work.
     public var isFinished: Bool { end.isOpen }
 
     /// Ends the work early: after the handler that may be running its timers are invalid, their handlers freed. Does
-    /// not wait.
+    /// not wait, and so is not `LoopThread.end()`, which does: see `wait()`.
     public func cancel() {
         loop.refuseToRun()
     }

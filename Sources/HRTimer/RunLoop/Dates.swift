@@ -5,64 +5,28 @@ public import HRTimerCore
 // Foundation's spellings: instants as `Date`, converted when they are given. Steps of the wall clock after that do not move
 // a timer. A `Date` of today is exact to 0.1 µs.
 
-extension LoopTimer {
-    /// A timer that fires at `date`, and if it repeats at every interval, in seconds, after that. Not in a loop yet.
-    ///
-    /// A past date counts as now; NaN, in either, makes an invalid timer.
-    public convenience init(
-        fire date: Date,
-        interval: Double,
-        repeats: Bool,
-        policy: MissedTickPolicy = .mergeToGrid,
-        userInfo: (any Sendable)? = nil,
-        block: @escaping Block
-    ) {
-        guard let wall_ns = date.wall_ns, let interval = Duration(roundingUpSeconds: interval) else {
-            self.init(invalidWithPolicy: policy)
-            return
+extension Date: TimePoint {
+    /// The instant at which the wall clock will read this date, if it is not set meanwhile; nil for NaN.
+    public func instant(on time: TimeBase) -> MonotonicInstant? {
+        wall_ns.map { MonotonicInstant(nanoseconds: time.instant_ns(wall_ns: $0)) }
+    }
+}
+
+extension TimePoint {
+    /// What a timer that fires at this point has to know of it.
+    func origin(_ instant: MonotonicInstant) -> (kind: LoopTimer.Origin, date: LoopTimer.FireDate?) {
+        let isPast = instant < .now
+        // The type first: a cast takes longer.
+        guard Self.self == Date.self, let date = self as? Date, let wall_ns = date.wall_ns else {
+            return (.instant(isPast: isPast), nil)
         }
-        let deadline_ns = TimeBase.kernel.instant_ns(wall_ns: wall_ns)
-        self.init(
-            deadline_ns: deadline_ns,
-            origin: .date(wall_ns: wall_ns, isPast: deadline_ns < TimeBase.kernel.now_ns),
-            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
-            userInfo: userInfo,
-            handler: Self.handler(block)
-        )
-        let fireDate = FireDate()
-        fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: deadline_ns)
-        state.date = fireDate
+        let fireDate = LoopTimer.FireDate()
+        fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: instant.nanoseconds)
+        return (.date(wall_ns: wall_ns, isPast: isPast), fireDate)
     }
+}
 
-    /// A timer that calls `target`, which it holds, at `date`; see the one with a block, and for the target the one with an
-    /// instant.
-    @_disfavoredOverload
-    public convenience init<Target: AnyObject & Sendable>(
-        fireAt date: Date,
-        interval: Double,
-        target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(target, action)
-        self.init(fire: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
-    /// The same without holding the target.
-    @_disfavoredOverload
-    public convenience init<Target: AnyObject & Sendable>(
-        fireAt date: Date,
-        interval: Double,
-        weakTarget target: Target,
-        action: @escaping Action<Target>,
-        userInfo: (any Sendable)? = nil,
-        repeats: Bool
-    ) {
-        let block = Self.calling(weakly: target, action)
-        self.init(fire: date, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
-    }
-
+extension LoopTimer {
     /// As `fireInstant`, on the wall clock. Setting NaN does nothing.
     ///
     /// A date that was given reads back to the bit, and so does every other until the next call: the wall clock is read when a
@@ -95,28 +59,9 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// As `run(until:)` with an instant; `distantFuture` is no limit, NaN one in the past.
-    @available(*, noasync)
-    @_disfavoredOverload
-    public func run(until limit: Date) {
-        run(until: instant(limit))
-    }
-
-    /// As `run(mode:before:)` with an instant; `distantFuture` is no limit, NaN one in the past.
-    @available(*, noasync)
-    @discardableResult
-    @_disfavoredOverload
-    public func run(mode: Mode, before limit: Date) -> Bool {
-        run(mode: mode, before: instant(limit))
-    }
-
     /// As `limitInstant(forMode:)`.
     public func limitDate(forMode mode: Mode) -> Date? {
         limitInstant(forMode: mode).map { time.date(instant_ns: $0.nanoseconds) }
-    }
-
-    private func instant(_ date: Date) -> MonotonicInstant {
-        date.wall_ns.map { MonotonicInstant(nanoseconds: time.instant_ns(wall_ns: $0)) } ?? .distantPast
     }
 }
 
@@ -137,26 +82,11 @@ extension Date {
 extension TimeBase {
     /// The instant at which the wall clock will read `wall_ns`, if it is not set meanwhile.
     func instant_ns(wall_ns: Int64) -> Int64 {
-        if wall_ns == .max || wall_ns == .min { return wall_ns }
-        return wall_ns.subtractingSaturating(wallOffset_ns)
+        monotonic_ns(wall_ns, of: .wall)
     }
 
     /// How far the wall clock is ahead of this one, to within the time between two readings.
-    ///
-    /// A thread that loses the processor between them for 10 ms would take that for a step of the clock: then it reads again.
-    fileprivate var wallOffset_ns: Int64 {
-        var least = (apart_ns: Int64.max, offset_ns: Int64(0))
-        for _ in 0..<5 {
-            let before_ns = now_ns
-            let wall_ns = on(.wall).now_ns
-            // The wall clock first: what passes between the two makes an instant later, never earlier.
-            let after_ns = now_ns
-            let apart_ns = after_ns.subtractingSaturating(before_ns)
-            if apart_ns < least.apart_ns { least = (apart_ns, wall_ns.subtractingSaturating(after_ns)) }
-            if apart_ns < 1_000_000 { break }
-        }
-        return least.offset_ns
-    }
+    fileprivate var wallOffset_ns: Int64 { offset_ns(of: .wall) }
 
     fileprivate func date(instant_ns: Int64) -> Date {
         Date(timeIntervalSinceReferenceDate: Date.seconds(instant_ns, wallOffset_ns: wallOffset_ns))

@@ -124,9 +124,10 @@ extension LoopTimer {
     @available(*, noasync)
     @discardableResult
     public static func scheduledHere(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         forMode mode: TimerLoop.Mode = .default,
         block: @escaping (LoopTimer) -> Void
     ) -> LoopTimer {
@@ -135,7 +136,12 @@ extension LoopTimer {
             fatalError("LoopTimer.scheduledHere in a loop that is no thread's own: use scheduled, and a Sendable block")
         }
         let ticket = LocalTicket(loop.core.locals.add(block), anchor)
-        let timer = LoopTimer(timeInterval: timeInterval, repeats: repeats, policy: policy) { ticket.call($0) }
+        let timer = LoopTimer(
+            timeInterval: timeInterval,
+            repeats: repeats,
+            policy: policy,
+            tolerance: tolerance
+        ) { ticket.call($0) }
         loop.add(timer, forMode: mode)
         return timer
     }

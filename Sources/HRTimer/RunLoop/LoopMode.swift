@@ -18,14 +18,23 @@ extension TimerLoop {
 
         /// What a loop runs in when nothing special goes on.
         public static let `default` = Mode("kCFRunLoopDefaultMode")
-        /// Stands for all modes that were declared common, `.default` to begin with; see `addCommonMode(_:)`. A loop cannot
-        /// run in it.
+        /// Stands for all modes that were declared common, `.default` and `.tracking` to begin with; see `addCommonMode(_:)`. A loop
+        /// cannot run in it.
         public static let common = Mode("kCFRunLoopCommonModes")
-        /// While a user drags or scrolls.
+        /// While a user drags or scrolls, as UIKit calls it. A common mode from the start, as on iOS.
+        public static let tracking = Mode("UITrackingRunLoopMode")
+        /// The same as AppKit calls it. No common mode unless it is declared one.
         public static let eventTracking = Mode("NSEventTrackingRunLoopMode")
         /// While a modal panel is up.
-        public static let modal = Mode("NSModalPanelRunLoopMode")
+        public static let modalPanel = Mode("NSModalPanelRunLoopMode")
+        /// The same, for short.
+        public static let modal = modalPanel
         /// Before the application has finished launching.
         public static let initialization = Mode("kCFRunLoopInitializationMode")
     }
+}
+
+extension TimerLoop.Mode: CustomStringConvertible {
+    /// The mode's name.
+    public var description: String { rawValue }
 }

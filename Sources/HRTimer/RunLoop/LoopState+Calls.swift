@@ -51,6 +51,7 @@ extension LoopState {
     mutating func beginPass(now_ns: Int64) {
         collectDue(now_ns: now_ns)
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }
+        account.beginPass()
     }
 
     /// Whether a timer that the running mode serves is due, in the overdue ones.
@@ -68,7 +69,10 @@ extension LoopState {
         let (index, limit) = (run.index, run.limit)
         while let token = overdue.popFirst(index, within: limit, modes) {
             records[token.slot].phase = .out
-            if let call = begin(token, now_ns: now_ns) { return call }
+            if let call = begin(token, now_ns: now_ns) {
+                account.count(call.timer.state.deadline_ns, call.timer.state.missedTicks, now_ns: now_ns)
+                return call
+            }
         }
         return nil
     }
@@ -99,8 +103,13 @@ extension LoopState {
     /// The prepared call's deadline has come. False if it was called off.
     @inline(__always)
     mutating func confirmPrepared(now_ns: Int64) -> Bool {
-        guard prepared != nil else { return false }
+        guard let token = prepared?.token else { return false }
         prepared = nil
+        account.beginPass()
+        account.countWakeup(isSpurious: false)
+        if let timer = records[token.slot].timer {
+            account.count(timer.state.deadline_ns, timer.state.missedTicks, now_ns: now_ns)
+        }
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }
         return true
     }

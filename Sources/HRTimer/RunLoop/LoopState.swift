@@ -33,6 +33,11 @@ struct LoopState: ~Copyable, Sendable {
     /// Whether it has the main queue served there too.
     var hostServesMainQueue = false
     var isKeptAlive = false
+    /// How often a run began.
+    var runCount: UInt64 = 0
+    /// Looks whether anybody runs the loop; in debug builds alone.
+    var runWatch: RunWatch?
+    var account = LoopAccount()
     private var hasEnded = false
     private let generation = hrt_fork_generation()
 

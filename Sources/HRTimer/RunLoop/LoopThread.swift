@@ -15,30 +15,47 @@ public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
     public let loop: TimerLoop
     private let thread: pthread_t
+    private let threadGrants: ThreadGrants
     /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
     private let isJoined = Locked(false)
 
-    init(name: String, precision: TimerPrecision, time: TimeBase) throws(TimerError) {
+    init(
+        name: String,
+        precision: TimerPrecision,
+        realTime: RealTimeSettings?,
+        time: TimeBase
+    ) throws(TimerError) {
         let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.isKeptAlive = true
         loop.reserve()
+        let grants = ThreadGrants()
+        threadGrants = grants
         thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            loop.runUntilEnded()
+            grants.withSettings(realTime, threadName: name) { loop.runUntilEnded() }
         }
         self.loop = loop
     }
 
     deinit {
+        reportNotKept()
         end()
         if loop.core.isInherited { return }
         // Its own handler had the last reference: nobody else can join it.
         if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
+
+    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until the
+    /// thread has begun to run.
+    @available(*, noasync)
+    public var grants: [SettingGrant] { threadGrants.all }
+
+    /// `grants` for asynchronous functions: no thread of theirs waits.
+    public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
 
     /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
     /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
@@ -67,13 +84,17 @@ extension TimerLoop {
     /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
     /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
     ///
+    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.grants` tells what came
+    /// of it: what is refused is not fatal.
+    ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     public static func thread(
         name: String = "timerloop",
         precision: TimerPrecision = .coalesced,
+        realTime: RealTimeSettings? = nil,
         time: TimeBase = .kernel
     ) throws(TimerError) -> LoopThread {
-        try LoopThread(name: name, precision: precision, time: time)
+        try LoopThread(name: name, precision: precision, realTime: realTime, time: time)
     }
 
     /// The whole life of the calling thread.

@@ -53,32 +53,45 @@ extension LoopTimer {
         return loop.schedule.mustWake(for: token, state.deadline_ns)
     }
 
+    /// What became of adding a timer.
+    private enum Attachment { case added(mustWake: Bool), addedAgain(mustWake: Bool), ended, invalid, elsewhere }
+
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
         var released: ReleasedTimer?
-        let mustWake = link.withLock { link -> Bool in
+        let attachment = link.withLock { link -> Attachment in
             if link.core == nil {
-                guard state.handler != nil else { return false }
+                guard state.handler != nil else { return .invalid }
                 return core.state.withLock { loop in
                     if loop.isEnded {
                         released = state.takeReferences()
-                        return false
+                        return .ended
                     }
                     link.token = loop.addTimer(self, to: mode)
                     link.core = core
                     state.settle(core.time)
-                    return rearm(link.token, &loop)
+                    return .added(mustWake: rearm(link.token, &loop))
                 }
             }
-            guard link.core === core, !core.isInherited else { return false }
+            guard link.core === core else { return .elsewhere }
+            if core.isInherited { return .ended }
             return core.state.withLock { loop in
-                guard loop.schedule.isLive(link.token) else { return false }
+                guard loop.schedule.isLive(link.token) else { return .ended }
                 let isCalledOff = loop.callOffPrepared(link.token)
                 loop.addMode(mode, to: link.token)
-                return loop.mustWakeNow() || isCalledOff
+                return .addedAgain(mustWake: loop.mustWakeNow() || isCalledOff)
             }
         }
-        if mustWake { core.waiter.wake() }
+        switch attachment {
+        case .added(let mustWake):
+            if mustWake { core.waiter.wake() }
+            if SilentMistake.isLookedFor { loop.watchForRun() }
+        case .addedAgain(let mustWake):
+            if mustWake { core.waiter.wake() }
+        case .ended: break
+        case .invalid: reportNotAdded(isValid: false)
+        case .elsewhere: reportNotAdded(isValid: true)
+        }
         withExtendedLifetime(released) {}
     }
 

@@ -4,6 +4,9 @@ extension LoopTimer {
     /// True until `invalidate()`, or until the handler of a timer that does not repeat has returned.
     public var isValid: Bool { !isInherited && withState { $0.handler != nil } }
 
+    /// The interval in seconds, as Foundation has it; 0 for a timer that does not repeat.
+    public var timeInterval: Double { Double(withState { $0.repetition.interval_ns }) / 1e9 }
+
     /// The interval, zero for a timer that does not repeat.
     public var interval: Duration { .nanoseconds(withState { $0.repetition.interval_ns }) }
 
@@ -41,11 +44,14 @@ extension LoopTimer {
     /// repeats. A tenth of the interval is a good rule where the moment does not matter; see `precision` for when it counts.
     public var tolerance: Double {
         get { Double(withState { $0.tolerance_ns }) / 1e9 }
-        set {
-            let asked_ns = Duration(roundingUpSeconds: newValue)?.nanosecondsRoundedUp ?? 0
-            update { state, _ in
-                state.tolerance_ns = state.repetition.tolerance_ns(asked: asked_ns)
-            }
+        set { setTolerance(newValue) }
+    }
+
+    /// Sets `tolerance` in any spelling of a time: `timer.setTolerance(.milliseconds(10))`.
+    public func setTolerance(_ tolerance: some TimeSpan) {
+        let asked_ns = tolerance.nanosecondsOrZero
+        update { state, _ in
+            state.tolerance_ns = state.repetition.tolerance_ns(asked: asked_ns)
         }
     }
 
@@ -54,6 +60,9 @@ extension LoopTimer {
     /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on. A timer that is
     /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`, does
     /// not come if the actor invalidates the timer.
+    ///
+    /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it does not
+    /// wait, and cannot be taken back. What is not in a loop is cancelled, what owns a thread is ended or shut down, and that waits.
     public func invalidate() {
         end(isRevoked: true)
     }

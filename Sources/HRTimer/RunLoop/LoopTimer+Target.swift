@@ -10,7 +10,7 @@ extension LoopTimer {
 
     /// A timer that calls `target`, which it holds, one interval from now, and if it repeats at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
@@ -22,7 +22,7 @@ extension LoopTimer {
 
     /// The same without holding the target.
     public convenience init<Target: AnyObject & Sendable>(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         weakTarget target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
@@ -32,37 +32,37 @@ extension LoopTimer {
         self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// A timer that calls `target`, which it holds, at `instant`, and if it repeats at every interval after that.
+    /// A timer that calls `target`, which it holds, at a point in time, and if it repeats at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
-        fireAt instant: MonotonicInstant,
-        interval: Duration,
+        fireAt point: some TimePoint,
+        interval: some TimeSpan,
         target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
         let block = Self.calling(target, action)
-        self.init(fireAt: instant, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
+        self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// The same without holding the target.
     public convenience init<Target: AnyObject & Sendable>(
-        fireAt instant: MonotonicInstant,
-        interval: Duration,
+        fireAt point: some TimePoint,
+        interval: some TimeSpan,
         weakTarget target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
         repeats: Bool
     ) {
         let block = Self.calling(weakly: target, action)
-        self.init(fireAt: instant, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
+        self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
     /// A timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
     @available(*, noasync)
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,
@@ -76,7 +76,7 @@ extension LoopTimer {
     @available(*, noasync)
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         weakTarget target: Target,
         action: @escaping Action<Target>,
         userInfo: (any Sendable)? = nil,

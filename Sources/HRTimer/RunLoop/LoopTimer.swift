@@ -46,17 +46,23 @@ public final class LoopTimer: @unchecked Sendable {
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
     ///
     /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts the first
-    /// interval anew, from when the timer is added.
+    /// interval anew, from when the timer is added. See `tolerance` for that, and the type for intervals of zero, less and NaN;
+    /// infinity, and anything beyond 292 years, never fires.
     public convenience init(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .kernel,
         block: @escaping Block
     ) {
-        let repetition = Repetition(every: repeats ? timeInterval : nil, policy: policy)
-        let first_ns = repeats ? repetition.interval_ns : timeInterval.nanosecondsRoundedUp
+        guard let interval = timeInterval.asDuration else {
+            self.init(invalidWithPolicy: policy)
+            return
+        }
+        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
+        let first_ns = repeats ? repetition.interval_ns : interval.nanosecondsRoundedUp
         self.init(
             deadline_ns: time.now_ns.addingSaturating(max(0, first_ns)),
             origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
@@ -64,42 +70,65 @@ public final class LoopTimer: @unchecked Sendable {
             userInfo: userInfo,
             handler: Self.handler(block)
         )
+        state.tolerance_ns = repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero)
     }
 
-    /// A timer that fires at `instant`, and if it repeats at every interval after that. Not in a loop yet.
+    /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that. Not
+    /// in a loop yet.
+    ///
+    /// A past point counts as now; a `Date` is converted now, see `fireDate`. NaN, in either, makes an invalid timer.
     public convenience init(
-        fireAt instant: MonotonicInstant,
-        interval: Duration,
-        repeats: Bool,
+        fireAt point: some TimePoint,
+        interval: some TimeSpan = Duration.zero,
+        repeats: Bool = false,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         userInfo: (any Sendable)? = nil,
         block: @escaping Block
     ) {
+        guard let instant = point.instant(on: .kernel), let interval = interval.asDuration else {
+            self.init(invalidWithPolicy: policy)
+            return
+        }
+        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
+        let origin = point.origin(instant)
         self.init(
             deadline_ns: instant.nanoseconds,
-            origin: .instant(isPast: instant < .now),
-            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
+            origin: origin.kind,
+            repetition: repetition,
             userInfo: userInfo,
             handler: Self.handler(block)
         )
+        state.date = origin.date
+        state.tolerance_ns = repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero)
     }
 
-    /// A timer in the default mode of the calling thread's loop.
+    /// A timer in a mode, the default one unless told otherwise, of the calling thread's loop. It fires when that runs.
     @available(*, noasync)
     @discardableResult
     public static func scheduled(
-        timeInterval: Duration,
+        timeInterval: some TimeSpan,
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
+        tolerance: some TimeSpan = Duration.zero,
         userInfo: (any Sendable)? = nil,
+        forMode mode: TimerLoop.Mode = .default,
         block: @escaping Block
     ) -> LoopTimer {
-        schedule(.init(timeInterval: timeInterval, repeats: repeats, policy: policy, userInfo: userInfo, block: block))
+        let timer = LoopTimer(
+            timeInterval: timeInterval,
+            repeats: repeats,
+            policy: policy,
+            tolerance: tolerance,
+            userInfo: userInfo,
+            block: block
+        )
+        TimerLoop.current.add(timer, forMode: mode)
+        return timer
     }
 
-    @available(*, noasync)
-    static func schedule(_ timer: LoopTimer) -> LoopTimer {
-        TimerLoop.current.add(timer, forMode: .default)
-        return timer
+    convenience init(invalidWithPolicy policy: MissedTickPolicy) {
+        let never = Repetition(every: nil, policy: policy)
+        self.init(deadline_ns: .max, origin: .settled, repetition: never, userInfo: nil, handler: nil)
     }
 }

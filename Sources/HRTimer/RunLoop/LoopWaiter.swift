@@ -14,6 +14,9 @@ final class LoopWaiter: @unchecked Sendable {
     private let isFutexWoken = Atomic(false)
     /// Made by the first precise wait. The loop's thread alone.
     private(set) var margin: SpinMargin?
+    /// How often it was woken, and how long it has spun.
+    private let wakes = Atomic<UInt64>(0)
+    private let spun = Atomic<Int64>(0)
     /// Another event loop waits for this one.
     let isHosted: Bool
     /// Some edge may wait to be told. The loop's thread alone: most loops have none, and then a pass takes no lock for them.
@@ -86,6 +89,7 @@ final class LoopWaiter: @unchecked Sendable {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
         let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
+        spun.wrappingAdd(spun_ns, ordering: .relaxed)
         return (ending, ending.isEmpty ? now_ns : nil)
     }
 
@@ -94,7 +98,9 @@ final class LoopWaiter: @unchecked Sendable {
         var isWoken = futex.waitToMargin(before: deadline_ns, margin)
         if !isWoken {
             prepare()
-            isWoken = futex.spin(until: deadline_ns, margin).isWoken
+            let spin = futex.spin(until: deadline_ns, margin)
+            isWoken = spin.isWoken
+            spun.wrappingAdd(spin.spun_ns, ordering: .relaxed)
         }
         isFutexWoken.store(false, ordering: .relaxed)
         return isWoken ? .woken : []
@@ -119,7 +125,11 @@ final class LoopWaiter: @unchecked Sendable {
         return isFutexWoken.load(ordering: .relaxed) ? wait(until: .min) : []
     }
 
+    var wakesSent: UInt64 { wakes.load(ordering: .relaxed) }
+    var spun_ns: Int64 { spun.load(ordering: .relaxed) }
+
     func wake() {
+        wakes.wrappingAdd(1, ordering: .relaxed)
         if let loop { return hrt_loop_wake(loop) }
         isFutexWoken.store(true, ordering: .relaxed)
         futex?.wake()

@@ -11,7 +11,7 @@ struct ModeTable: Sendable {
     static let nowhere: SetID = 0
     private static let common = 0
 
-    private var indices: [TimerLoop.Mode: Int] = [.common: common, .default: 1]
+    private var indices: [TimerLoop.Mode: Int] = [.common: common, .default: 1, .tracking: 2]
     /// The last one looked up: hashing its name takes longer than arming a timer.
     private var latest = (mode: TimerLoop.Mode.default, index: 1)
     private var commonModes = ModeSet()
@@ -20,12 +20,13 @@ struct ModeTable: Sendable {
     private var ids = [ModeSet(): nowhere]
     /// How many timers and sources are in each set, and how many sets with any each mode is in.
     private var members = [0]
-    private var populated = [0, 0]
+    private var populated = [0, 0, 0]
     /// The set of what was added for the mode alone, where known.
-    private var singles: [SetID?] = [nil, nil]
+    private var singles: [SetID?] = [nil, nil, nil]
 
     init() {
         commonModes.insert(1)
+        commonModes.insert(2)
     }
 
     /// The index of a mode the loop has met.
@@ -53,6 +54,22 @@ struct ModeTable: Sendable {
 
     @inline(__always)
     func contains(_ set: SetID, _ index: Int) -> Bool { sets[Int(set)].contains(index) }
+
+    /// The modes of a set, by their names in order; those that are in it as common ones alone are not named beside `.common`.
+    func names(of set: SetID) -> [String] {
+        let isCommon = contains(set, Self.common)
+        return indices.filter { contains(set, $0.value) && ($0.value == Self.common || !isCommon || !self.isCommon($0.value)) }
+            .map { Self.shortName($0.key) }.sorted()
+    }
+
+    private static func shortName(_ mode: TimerLoop.Mode) -> String {
+        switch mode {
+        case .default: "default"
+        case .common: "common"
+        case .tracking: "tracking"
+        default: mode.rawValue
+        }
+    }
 
     func isEmpty(_ set: SetID) -> Bool { sets[Int(set)].isEmpty }
 

@@ -4,7 +4,7 @@ import HRTimerCore
 // One pass of a run.
 extension TimerLoop {
     /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes on.
-    func pass(limit_ns: Int64, returnsAfterSource: Bool) -> Outcome? {
+    func pass(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
         performBlocks()
@@ -79,9 +79,9 @@ extension TimerLoop {
                 // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
                 // reason for a pass.
                 state.collectDue(now_ns: now_ns)
-                guard found.isEmpty, !isTold, state.hasOverdue(at: now_ns) else {
-                    return Awake(isDue: isOver || state.hasOverdue(at: now_ns), call: nil)
-                }
+                let isDue = state.hasOverdue(at: now_ns)
+                if wake.at_ns > .min { state.countWakeup(isSpurious: !isOver && !isDue) }
+                guard found.isEmpty, !isTold, isDue else { return Awake(isDue: isOver || isDue, call: nil) }
                 state.beginPass(now_ns: now_ns)
                 return Awake(isDue: true, call: state.nextCall(now_ns: now_ns))
             }

@@ -71,31 +71,81 @@ extension TimerLoop {
         withExtendedLifetime(taken) {}
     }
 
-    /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.
+    /// Calls `block` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.
+    ///
+    ///     loop.perform(afterDelay: 0.5) { hide(toast) }
+    ///
+    /// One of an actor, as `{ @MainActor in … }`, is called on that. The timer that is returned takes it back, with `invalidate()`.
+    /// Never called if the loop does not run. Without modes, with a delay of NaN, and in a loop that has ended, the timer is invalid
+    /// and nothing is held. Any thread.
+    @discardableResult
+    public func perform(
+        afterDelay delay: some TimeSpan,
+        inModes modes: some Sequence<Mode> = [.default],
+        _ block: @escaping @isolated(any) @Sendable () -> Void
+    ) -> LoopTimer {
+        let block = onItsActor(block)
+        let timer = LoopTimer(timeInterval: delay, repeats: false) { _ in block() }
+        if !add(timer, forModes: modes) { timer.invalidate() }
+        return timer
+    }
+
+    /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; otherwise as
+    /// `perform(afterDelay:inModes:_:)`.
     ///
     /// The target is held until then. `cancelPreviousPerformRequests(withTarget:key:)` takes it back, by the target and the
-    /// key, or `invalidate()` of the timer that is returned. Never called if the loop does not run. Without modes, and in a
-    /// loop that has ended, the timer is invalid and nothing is held. Any thread.
+    /// key, or `invalidate()` of the timer that is returned.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         on target: Target,
         key: String = "",
-        afterDelay delay: Duration,
+        afterDelay delay: some TimeSpan,
         inModes modes: some Sequence<Mode> = [.default]
     ) -> LoopTimer {
+        perform(target, key, delay, modes) { onItsActor(action(target))() }
+    }
+
+    /// The same for a method with an argument, which is held as the target is.
+    @discardableResult
+    public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
+        _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,
+        on target: Target,
+        with argument: Argument,
+        key: String = "",
+        afterDelay delay: some TimeSpan,
+        inModes modes: some Sequence<Mode> = [.default]
+    ) -> LoopTimer {
+        perform(target, key, delay, modes) { onItsActor(action(target))(argument) }
+    }
+
+    private func perform(
+        _ target: AnyObject,
+        _ key: String,
+        _ delay: some TimeSpan,
+        _ modes: some Sequence<Mode>,
+        _ call: @escaping @Sendable () -> Void
+    ) -> LoopTimer {
+        let target = ObjectIdentifier(target)
         let timer = LoopTimer(timeInterval: delay, repeats: false) { [weak self] timer in
-            self?.delayed.withLock { $0.remove(timer, target: ObjectIdentifier(target)) }
-            onItsActor(action(target))()
+            self?.delayed.withLock { $0.remove(timer, target: target) }
+            call()
         }
-        delayed.withLock { $0.add(timer, target: ObjectIdentifier(target), key: key) }
-        for mode in modes { add(timer, forMode: mode) }
+        if !timer.isValid { return timer }
+        delayed.withLock { $0.add(timer, target: target, key: key) }
         // Whatever no loop holds nobody would take back.
-        if !timer.isInLoop {
+        if !add(timer, forModes: modes) {
             timer.invalidate()
-            delayed.withLock { $0.remove(timer, target: ObjectIdentifier(target)) }
+            delayed.withLock { $0.remove(timer, target: target) }
         }
         return timer
+    }
+
+    /// False if the loop has not taken it.
+    private func add(_ timer: LoopTimer, forModes modes: some Sequence<Mode>) -> Bool {
+        if !timer.isValid { return false }
+        for mode in modes where timer.isValid { add(timer, forMode: mode) }
+        return timer.isInLoop
     }
 
     /// Takes back what was asked for this target and key and has not come yet; all of the target if `key` is nil. Any

@@ -2,6 +2,19 @@ import CHRTimer
 public import HRTimerCore
 
 extension TimerLoop {
+    /// Why a run ended: `CFRunLoopRunResult`.
+    public enum RunResult: String, Sendable, Hashable, CaseIterable {
+        /// Nothing was left that could ever happen, or there was nothing to begin with; also where nothing could be run: on another
+        /// thread than the loop's own, in `.common`, in a loop that a host runs, in one that has ended.
+        case finished
+        /// `stop()` was called, or the loop has ended.
+        case stopped
+        /// The limit has come.
+        case timedOut
+        /// A source, a trigger or the main queue was handled, and the run was to return after one.
+        case handledSource
+    }
+
     /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
     /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as a
     /// source of `TimerLoop.main`, which so returns by `stop()` alone; where the main queue is not that thread's any more, its
@@ -9,15 +22,24 @@ extension TimerLoop {
     ///
     /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(*, noasync)
-    public func run() {
-        _ = runInMode(.default, limit_ns: .max, returnsAfterSource: false)
+    @discardableResult
+    public func run() -> RunResult {
+        run(in: .default, limit_ns: .max, returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode until `limit`; ends earlier as `run()` does. A past limit makes one pass, which fires what
-    /// is due, and does not wait.
+    /// Runs in the default mode until `limit`, an instant or a `Date`; ends earlier as `run()` does. A past limit makes one pass,
+    /// which fires what is due, and does not wait; so does a date of NaN. `distantFuture` is no limit.
     @available(*, noasync)
-    public func run(until limit: MonotonicInstant) {
-        _ = runInMode(.default, limit_ns: limit.nanoseconds, returnsAfterSource: false)
+    @discardableResult
+    public func run(until limit: some TimePoint) -> RunResult {
+        run(in: .default, limit_ns: limit_ns(limit), returnsAfterSource: false) ?? .finished
+    }
+
+    /// Runs in the default mode for so long at most; ends earlier as `run()` does. Zero and less, and NaN, make one pass.
+    @available(*, noasync)
+    @discardableResult
+    public func run(for duration: some TimeSpan) -> RunResult {
+        run(mode: .default, for: duration)
     }
 
     /// Runs in `mode` until one source was handled, or until `limit`. Timers, observers and performed blocks may come any
@@ -27,8 +49,26 @@ extension TimerLoop {
     /// nor a block in `mode`. True also if it ended early because nothing was left, or through `stop()`.
     @available(*, noasync)
     @discardableResult
-    public func run(mode: Mode, before limit: MonotonicInstant) -> Bool {
-        runInMode(mode, limit_ns: limit.nanoseconds, returnsAfterSource: true) != nil
+    public func run(mode: Mode, before limit: some TimePoint) -> Bool {
+        run(in: mode, limit_ns: limit_ns(limit), returnsAfterSource: true) != nil
+    }
+
+    /// Runs in `mode` for so long at most, and if `returnsAfterSource` until one source was handled: `CFRunLoopRunInMode`.
+    @available(*, noasync)
+    @discardableResult
+    public func run(mode: Mode, for duration: some TimeSpan, returnsAfterSource: Bool = false) -> RunResult {
+        let limit_ns = time.now_ns.addingSaturating(duration.nanosecondsOrZero)
+        return run(in: mode, limit_ns: limit_ns, returnsAfterSource: returnsAfterSource) ?? .finished
+    }
+
+    private func limit_ns(_ limit: some TimePoint) -> Int64 {
+        limit.instant(on: time)?.nanoseconds ?? .min
+    }
+
+    private func run(in mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
+        let result = runInMode(mode, limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
+        if result == nil, SilentMistake.isLookedFor { reportWhyNothingRuns(mode) }
+        return result
     }
 
     /// Ends the innermost run that is going on, after the pass that may be going on: its due timers, ready sources and blocks
@@ -101,15 +141,13 @@ extension TimerLoop {
 
 // One run.
 extension TimerLoop {
-    enum Outcome { case handledSource, timedOut, stopped, finished }
-
     /// Nil if there was nothing to run.
     func runInMode(
         _ mode: Mode,
         limit_ns: Int64,
         returnsAfterSource: Bool,
         isOnMainQueue: Bool = false
-    ) -> Outcome? {
+    ) -> RunResult? {
         if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
         return onOwnThread {
             guard begin(mode, canServeMainQueue: !isOnMainQueue && opensMainQueue()) else { return nil }
@@ -135,6 +173,7 @@ extension TimerLoop {
             // A nested run in a handler.
             state.schedule.stayAwake()
             state.runs.append(run)
+            state.runCount += 1
             if state.runLog != nil { state.runs[state.runs.count - 1].begin_ns = time.now_ns }
             return true
         }

@@ -107,7 +107,8 @@ public final class TimerLoop: Sendable {
             return (
                 timers: state.endTimers(), sources: state.descriptors.removeAll(core.waiter),
                 triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),
-                blocks: state.performs.removeAll()
+                blocks: state.performs.removeAll(),
+                watch: state.runWatch.take()
             )
         }
         for timer in held.timers { timer.invalidate() }
@@ -115,6 +116,7 @@ public final class TimerLoop: Sendable {
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }
         delayed.withLock { $0.removeAll() }
+        if let watch = held.watch { RunWatch.engine?.cancel(watch.token) }
         withExtendedLifetime(held.blocks) {}
         // Only a thread's own loop has any, and that ends on its thread.
         core.locals.removeAll()
@@ -219,7 +221,9 @@ enum CurrentLoop {
         let error = pthread_key_create(&key) { context in
             guard let context else { return }
             // Retained by `adopt`.
-            Unmanaged<TimerLoop>.fromOpaque(context).takeRetainedValue().end()
+            let loop = Unmanaged<TimerLoop>.fromOpaque(context).takeRetainedValue()
+            loop.reportTimersNeverRun()
+            loop.end()
         }
         precondition(error == 0, "no thread-specific key is left for the loops of threads: pthread_key_create(3)")
         return key

@@ -67,13 +67,34 @@ public class AnyTimerEngine: @unchecked Sendable {
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
     /// it is called by a handler. What was not called by then is not called any more. Idempotent.
+    ///
+    /// Gives how many timers it dropped that were still to be called, sources not counted; 0 to every caller but the first. Engines
+    /// and what owns a thread are shut down or ended, and all is over when that returns; timers are cancelled by their
+    /// tokens one by one.
     @available(*, noasync)
-    public final func shutdown() {
+    @discardableResult
+    public final func shutdown() -> Int {
         core.shutdown()
     }
 
     /// The same for asynchronous functions: no thread of theirs waits.
-    public final func shutdown() async {
-        await onThreadOfItsOwn { [core] in core.shutdown() }
+    @discardableResult
+    public final func shutdown() async -> Int {
+        let dropped = Locked(0)
+        await onThreadOfItsOwn { [core] in
+            let count = core.shutdown()
+            dropped.withLock { $0 = count }
+        }
+        return dropped.withLock { $0 }
+    }
+}
+
+extension AnyTimerEngine: CustomStringConvertible {
+    /// Whether it goes on, its precision, how many timers it has, how often it has fired, and how late.
+    public final var description: String {
+        let state = core.isShutDown ? "ended" : "\(core.precision)"
+        let fires = statistics.fires
+        let lateness = fires > 0 ? "; lateness of \(lateness)" : ""
+        return "\(Self.self)(\(state), \(liveTimers) timers, \(fires) fires\(lateness))"
     }
 }

@@ -32,10 +32,20 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// boot-time clock.
     ///
     /// Of a fire that its `latenessWatch` is told, `lateness` and the numbers of the instants are on this engine's clock.
-    public init(_ configuration: TimerEngine.Configuration = .init()) throws(TimerError) {
+    public init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock
         super.init(try EngineCore(started: configuration))
+    }
+
+    /// The same with what is set most often; all else is as `TimerEngine.Configuration()` has it.
+    public convenience init(
+        name: String = "hrtimer",
+        precision: TimerPrecision = .normal,
+        realTime: RealTimeSettings = .init(),
+        time: TimeBase = .kernel
+    ) throws(TimerError) {
+        try self.init(.init(name: name, precision: precision, realTime: realTime, time: time))
     }
 
     /// What the engine's clock reads now.
@@ -60,10 +70,69 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         return core.schedule(.call { handler(Fire($0)) }, request)
     }
 
+    /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
+    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:handler:)`. A step of the wall clock moves what is left of it.
+    @discardableResult
+    public func schedule(
+        after delay: some TimeSpan,
+        every interval: Duration? = nil,
+        tolerance: some TimeSpan = Duration.zero,
+        precision: TimerPrecision? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: @escaping @Sendable (Fire) -> Void
+    ) -> TimerToken {
+        schedule(
+            at: Instant(nanoseconds: core.deadline_ns(after: delay)),
+            every: interval,
+            tolerance: tolerance.asDuration ?? .zero,
+            precision: precision,
+            policy: policy,
+            handler: handler
+        )
+    }
+
+    /// The same with the interval in another spelling than `Duration`; NaN counts as 0.1 ms.
+    @_disfavoredOverload
+    @discardableResult
+    public func schedule(
+        after delay: some TimeSpan,
+        every interval: some TimeSpan,
+        tolerance: some TimeSpan = Duration.zero,
+        precision: TimerPrecision? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: @escaping @Sendable (Fire) -> Void
+    ) -> TimerToken {
+        schedule(
+            after: delay,
+            every: interval.asDuration ?? .zero,
+            tolerance: tolerance,
+            precision: precision,
+            policy: policy,
+            handler: handler
+        )
+    }
+
+    /// When the timer is called next; see `TimerEngine.deadline(of:)`.
+    public func deadline(of token: TimerToken) -> Instant? {
+        core.deadline_ns(of: token).map(Instant.init(nanoseconds:))
+    }
+
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
+    }
+
+    /// The same with another interval, nil for none: the timer begins a new grid at `deadline`.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
+        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+    }
+
+    /// Moves a timer to `delay` from now on the engine's clock; its interval stays. False if the token is stale.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
+        core.arm(token, deadline_ns: core.deadline_ns(after: delay))
     }
 }
 

@@ -92,6 +92,8 @@ package final class EngineCore: Sendable {
         return thread.withLock { $0.itself.map(isCurrent) ?? false }
     }
 
+    var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.statistics }
@@ -151,14 +153,31 @@ extension EngineCore {
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
     package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64? = nil) -> Bool {
+        arm(token, deadline_ns) { $0.arm(token, deadline_ns, tolerance_ns) }
+    }
+
+    /// The same with another interval, or none.
+    func arm(_ token: TimerToken, deadline_ns: Int64, every interval: Duration?) -> Bool {
+        arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
+    }
+
+    private func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout EngineState) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
-            guard state.arm(token, deadline_ns, tolerance_ns) else { return (false, false) }
+            guard arm(&state) else { return (false, false) }
             let isCalledOff = state.callOff(token)
             return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isCalledOff)
         }
         if mustWake { waiter.wake() }
         return isLive
     }
+
+    /// On the engine's clock; now, for NaN.
+    func deadline_ns(after delay: some TimeSpan) -> Int64 {
+        time.now_ns.addingSaturating(delay.nanosecondsOrZero)
+    }
+
+    /// Nil if the token is stale.
+    func deadline_ns(of token: TimerToken) -> Int64? { state.withLock { $0.deadline_ns(of: token) } }
 
     /// Wakes the thread, after whatever said that it must be.
     package func wake() {
@@ -190,11 +209,13 @@ extension EngineCore {
         while let latch = state.withLock({ $0.joinCall(of: token) }) { await latch.opened() }
     }
 
-    /// Every caller returns when the thread has ended, unless it is that thread.
-    package func shutdown() {
+    /// Every caller returns when the thread has ended, unless it is that thread. Gives how many timers of users it drops.
+    @discardableResult
+    package func shutdown() -> Int {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
-        if isInherited { return }
+        if isInherited { return 0 }
         let state = self.state.lock()
+        let dropped = state.pointee.pendingTimers
         var timers = state.pointee.end()
         self.state.unlock()
         waiter.wake()
@@ -211,6 +232,7 @@ extension EngineCore {
         timers.forEach { timer in
             if case .staged(let owner) = timer.action { owner.engineHasEnded() }
         }
+        return dropped
     }
 }
 

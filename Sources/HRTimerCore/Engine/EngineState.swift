@@ -11,6 +11,8 @@ package struct EngineState: ~Copyable, Sendable {
         /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
         var repetition = Repetition.once
+        /// What was asked for, of which the interval may allow but a part.
+        var asked_ns: Int64 = 0
         /// Ticks that no call has told yet.
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
@@ -25,7 +27,7 @@ package struct EngineState: ~Copyable, Sendable {
     /// What the clock read when the thread looked last.
     var looked_ns = Int64.min
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
-    private(set) var running: (token: TimerToken, thread: pthread_t)?
+    private(set) var running: (token: TimerToken, thread: pthread_t, deadline_ns: Int64)?
     /// Decides who has a call that waits for its deadline.
     let spin = Spin()
     /// The thread spins up to the deadline of that call, or did, and its handler runs.
@@ -65,6 +67,7 @@ extension EngineState {
         // Field by field: a record moved as a whole takes as long as the arming.
         timers[token.slot].action = consume action
         timers[token.slot].repetition = request.repetition
+        timers[token.slot].asked_ns = request.tolerance_ns
         timers[token.slot].untold = 0
         timers[token.slot].isOwned = request.isOwned
         timers[token.slot].isInUse = true
@@ -96,13 +99,39 @@ extension EngineState {
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
-        if let tolerance_ns, schedule.precision == .coalesced {
-            let capped_ns = timers[token.slot].repetition.tolerance_ns(asked: tolerance_ns)
-            schedule.ask(.init(tolerance_ns: capped_ns), for: token)
+        if let tolerance_ns {
+            timers[token.slot].asked_ns = tolerance_ns
+            askForTolerance(token)
         }
         schedule.arm(token, deadline_ns)
         timers[token.slot].untold = 0
         return true
+    }
+
+    /// Arms a timer or moves it, with another interval. False if the token is stale.
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
+        guard !isShutDown, schedule.isLive(token) else { return false }
+        timers[token.slot].repetition = Repetition(every: interval, policy: timers[token.slot].repetition.policy)
+        // What the former interval allowed may be longer than this one.
+        askForTolerance(token)
+        schedule.arm(token, deadline_ns)
+        timers[token.slot].untold = 0
+        return true
+    }
+
+    private mutating func askForTolerance(_ token: TimerToken) {
+        guard schedule.precision == .coalesced, !schedule.isPrecise(token) else { return }
+        let timer = timers[token.slot]
+        schedule.ask(.init(tolerance_ns: timer.repetition.tolerance_ns(asked: timer.asked_ns)), for: token)
+    }
+
+    /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called for.
+    /// Nil if the token is stale; `Int64.max` for one that waits for no deadline.
+    func deadline_ns(of token: TimerToken) -> Int64? {
+        guard !isShutDown, schedule.isLive(token) else { return nil }
+        if schedule.isArmed(token) { return schedule.deadline_ns(of: token) }
+        if let running, running.token == token, schedule.isUntouchedSinceCall(token) { return running.deadline_ns }
+        return schedule.takenDeadline_ns(of: token)
     }
 
     /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
@@ -181,6 +210,22 @@ extension EngineState {
     mutating func joinCall(of token: TimerToken) -> Latch? {
         guard let running, running.token == token, !isCurrent(running.thread), !isInherited else { return nil }
         return whileRunning.join()
+    }
+
+    /// How many of the users' own timers wait for a call.
+    var pendingTimers: Int {
+        mutating get {
+            if isShutDown { return 0 }
+            var count = 0
+            timers.forEach { if $0.isInUse && !$0.isOwned { count += 1 } }
+            // A timer whose last call goes on is called, and not dropped.
+            if let running, !timers[running.token.slot].isOwned, schedule.isLive(running.token),
+                !timers[running.token.slot].repetition.repeats, schedule.isUntouchedSinceCall(running.token), !isAhead
+            {
+                count -= 1
+            }
+            return count
+        }
     }
 
     /// Takes all timers out for good, to be let go after the lock.
@@ -305,7 +350,7 @@ extension EngineState {
             return false
         }
         call.lateFrom_ns = max(due.deadline_ns, timers[due.token.slot].lateFrom_ns)
-        running = (call.token, pthread_self())
+        running = (call.token, pthread_self(), due.deadline_ns)
         statistics.fires += 1
         isAhead = due.deadline_ns > now_ns
         if isAhead {

@@ -43,7 +43,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         /// In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
         public var spinCoverage = SpinMargin.defaultCoverage
         /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
-        public var realTime = RealTimeSettings()
+        public var realTime: RealTimeSettings
         /// Whom to tell about late fires.
         public var latenessWatch: LatenessWatch?
         /// Where time comes from.
@@ -58,11 +58,13 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             name: String = "hrtimer",
             wayToWait: WayToWait? = nil,
             precision: TimerPrecision = .normal,
+            realTime: RealTimeSettings = .init(),
             time: TimeBase = .kernel
         ) {
             self.name = name
             chosenWay = wayToWait
             self.precision = precision
+            self.realTime = realTime
             self.time = time
         }
     }
@@ -87,8 +89,18 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN).
     ///
     /// On a virtual time base there is no thread: handlers run on the thread that moves the clock.
-    public init(_ configuration: Configuration = Configuration()) throws(TimerError) {
+    public init(_ configuration: Configuration) throws(TimerError) {
         super.init(try EngineCore(started: configuration))
+    }
+
+    /// The same with what is set most often; all else is as `Configuration()` has it.
+    public convenience init(
+        name: String = "hrtimer",
+        precision: TimerPrecision = .normal,
+        realTime: RealTimeSettings = .init(),
+        time: TimeBase = .kernel
+    ) throws(TimerError) {
+        try self.init(Configuration(name: name, precision: precision, realTime: realTime, time: time))
     }
 
     /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
@@ -129,19 +141,39 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     }
 
     /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:precision:policy:handler:)`.
+    ///
+    /// A delay of NaN, as one below zero, means now.
     @discardableResult
     public func schedule(
-        after delay: Duration,
+        after delay: some TimeSpan,
         every interval: Duration? = nil,
-        tolerance: Duration = .zero,
+        tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        let deadline = now.advanced(by: delay)
-        return schedule(
-            at: deadline,
-            every: interval,
+        var request = EngineCore.Request()
+        request.deadline_ns = core.deadline_ns(after: delay)
+        request.repetition = Repetition(every: interval, policy: policy)
+        request.tolerance_ns = tolerance.nanosecondsOrZero
+        request.precision = precision
+        return core.schedule(.call(consume handler), request)
+    }
+
+    /// The same with the interval in another spelling than `Duration`; NaN counts as 0.1 ms.
+    @_disfavoredOverload
+    @discardableResult
+    public func schedule(
+        after delay: some TimeSpan,
+        every interval: some TimeSpan,
+        tolerance: some TimeSpan = Duration.zero,
+        precision: TimerPrecision? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: consuming @escaping @Sendable (TimerFire) -> Void
+    ) -> TimerToken {
+        schedule(
+            after: delay,
+            every: interval.asDuration ?? .zero,
             tolerance: tolerance,
             precision: precision,
             policy: policy,
@@ -149,13 +181,55 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         )
     }
 
+    /// Calls `handler` at a point in time in any spelling, a `Date` for one, converted now; and then at every `interval` after it
+    /// if one is given. One of NaN means now.
+    @_disfavoredOverload
+    @discardableResult
+    public func schedule(
+        at point: some TimePoint,
+        every interval: (some TimeSpan)? = Duration?.none,
+        tolerance: some TimeSpan = Duration.zero,
+        precision: TimerPrecision? = nil,
+        policy: MissedTickPolicy = .merge,
+        handler: consuming @escaping @Sendable (TimerFire) -> Void
+    ) -> TimerToken {
+        schedule(
+            at: point.instant(on: core.time) ?? .distantPast,
+            every: interval.map { $0.asDuration ?? .zero },
+            tolerance: tolerance.asDuration ?? .zero,
+            precision: precision,
+            policy: policy,
+            handler: handler
+        )
+    }
+
+    /// When the timer is called next; inside its handler, unless that has set another, the deadline that it is called for. Nil if
+    /// the token is stale; `distantFuture` for a timer that waits for nothing. O(1); up to 64 timers that are due at once are
+    /// looked through.
+    public func deadline(of token: TimerToken) -> MonotonicInstant? {
+        core.deadline_ns(of: token).map(MonotonicInstant.init(nanoseconds:))
+    }
+
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.
     ///
     /// While the timer's handler runs, there or in another thread, it replaces the next deadline; a one-shot timer so re-armed
-    /// fires again.
+    /// fires again. Ticks that no call has told are forgotten.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
+    }
+
+    /// The same with another interval, nil for none: the timer begins a new grid at `deadline`. Its policy stays, and of its
+    /// tolerance what the new interval allows.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant, every interval: Duration?) -> Bool {
+        core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+    }
+
+    /// Moves a timer to `delay` from now, as a timeout is kept from coming; its interval stays. False if the token is stale.
+    @discardableResult
+    public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
+        core.arm(token, deadline_ns: core.deadline_ns(after: delay))
     }
 }
 

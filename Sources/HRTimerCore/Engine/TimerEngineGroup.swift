@@ -45,8 +45,9 @@ public final class TimerEngineGroup: Sendable {
     /// How many timers are live on all of them.
     public var liveTimers: Int { engines.reduce(0) { $0 + $1.liveTimers } }
 
-    /// Ends all of them; see `TimerEngine.shutdown()`.
-    public func shutdown() {
-        for engine in engines { engine.shutdown() }
+    /// Ends all of them, and gives how many timers they dropped; see `TimerEngine.shutdown()`.
+    @discardableResult
+    public func shutdown() -> Int {
+        engines.reduce(0) { $0 + $1.shutdown() }
     }
 }

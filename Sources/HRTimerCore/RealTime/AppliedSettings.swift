@@ -2,13 +2,13 @@ import CHRTimer
 import Glibc
 
 /// Settings as they hold on a thread of ours: what was granted, and what must be given back.
-struct AppliedSettings: ~Copyable {
-    private(set) var grants: [SettingGrant] = []
+package struct AppliedSettings: ~Copyable {
+    package private(set) var grants: [SettingGrant] = []
     private var memoryLock: MemoryLock.Hold?
     private var wakeLatency: WakeLatency?
 
     /// Applies to the calling thread, which must be one of ours. Only what was asked for is tried, and answered.
-    init(_ settings: RealTimeSettings, threadName: String) {
+    package init(_ settings: RealTimeSettings, threadName: String) {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
         note(.timerSlack) { () throws(TimerError) in try Self.setTimerSlack(settings.timerSlack) }
@@ -27,7 +27,7 @@ struct AppliedSettings: ~Copyable {
     }
 
     /// What is the process's or the system's. What is the thread's ends with the thread.
-    consuming func giveBack() {
+    package consuming func giveBack() {
         memoryLock = nil
         wakeLatency = nil
     }

@@ -21,7 +21,8 @@
 
     @inlinable package init(every interval: Duration?, policy: MissedTickPolicy) {
         guard let interval else {
-            self = .once
+            // The policy counts if an interval is set later.
+            self.init(interval_ns: 0, policy: policy)
             return
         }
         let interval_ns = interval.nanosecondsRoundedUp

@@ -149,6 +149,18 @@ extension TimerSchedule {
     package func deadline_ns(of token: TimerToken) -> Int64 {
         token.owner == id ? hrt_queue_deadline_ns(queue, token.c) : .max
     }
+
+    /// The same for one that was taken to be called in this turn, or put off to the next. O(what was taken).
+    package func takenDeadline_ns(of token: TimerToken) -> Int64 {
+        guard isLive(token), slots[token.slot].phase == .taken else { return .max }
+        let batch = turn.batch[turn.first..<turn.count]
+        let due = batch.first { isToken($0, token) && isTaken($0) } ?? turn.putOff.first { isToken($0, token) && isTaken($0) }
+        return due?.deadline_ns ?? .max
+    }
+
+    private func isToken(_ due: hrt_due, _ token: TimerToken) -> Bool {
+        due.token.slot == token.slot && due.token.generation == token.generation
+    }
 }
 
 // Deadlines. The token must be live: its owner has looked, or alone removes it.
@@ -164,6 +176,9 @@ extension TimerSchedule {
     package func isPlain(_ token: TimerToken) -> Bool {
         slots[token.slot].tolerance_ns <= 0 && !slots[token.slot].isPrecise
     }
+
+    /// Whether the timer asks to be precise where the others are not.
+    package func isPrecise(_ token: TimerToken) -> Bool { slots[token.slot].isPrecise }
 
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
     @inline(__always)
@@ -395,7 +410,7 @@ extension TimerSchedule {
     }
 
     @inline(__always)
-    private func isTaken(_ due: hrt_due) -> Bool {
+    fileprivate func isTaken(_ due: hrt_due) -> Bool {
         hrt_queue_is_live(queue, due.token) && slots[due.token.slot].phase == .taken
             && slots[due.token.slot].taken == due.arming && !hrt_queue_is_armed_slot(queue, due.token.slot)
     }

@@ -22,7 +22,7 @@ import Testing
     }
 
     private func timer(_ date: Date, interval: Double = 0, repeats: Bool = false) -> LoopTimer {
-        LoopTimer(fire: date, interval: interval, repeats: repeats) { [log] _ in log.append("tick") }
+        LoopTimer(fireAt: date, interval: interval, repeats: repeats) { [log] _ in log.append("tick") }
     }
 
     @Test("A date that was given reads back to the bit, before and after the timer is added")

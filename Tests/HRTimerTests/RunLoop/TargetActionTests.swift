@@ -96,7 +96,7 @@ import Testing
 
     @Test("A timer with a date has its policy and user information")
     func date() {
-        let timer = LoopTimer(fire: .distantFuture, interval: 1, repeats: true, policy: .burst, userInfo: 4) { _ in }
+        let timer = LoopTimer(fireAt: .distantFuture, interval: 1, repeats: true, policy: .burst, userInfo: 4) { _ in }
         #expect(timer.policy == .burst)
         #expect(timer.userInfo as? Int == 4)
     }

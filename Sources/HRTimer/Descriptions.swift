@@ -1,0 +1,99 @@
+import HRTimerCore
+
+// What somebody who debugs wants to know, in one line each. For people: the words may change.
+
+extension LoopTimer: CustomStringConvertible {
+    /// Whether it is valid, its interval and tolerance, when it fires next, and in which modes.
+    public var description: String {
+        if isInherited { return "LoopTimer(of a process that forked)" }
+        let modes = modeNames
+        return withState { state, time in
+            guard state.handler != nil else { return "LoopTimer(invalid)" }
+            var parts = [state.repetition.repeats ? "every \(words(state.repetition.interval_ns))" : "once"]
+            parts.append(state.isFiring ? "firing" : whenNext(state.deadline_ns, time))
+            if state.tolerance_ns > 0 { parts.append("tolerance \(words(state.tolerance_ns))") }
+            if let precision = state.precision { parts.append("\(precision)") }
+            parts.append(modes.isEmpty ? "in no loop" : "in \(modes.joined(separator: ", "))")
+            return "LoopTimer(\(parts.joined(separator: ", ")))"
+        }
+    }
+
+    private var modeNames: [String] {
+        link.withLock { link in
+            guard let core = link.core, !core.isInherited else { return [] }
+            return core.state.withLock { loop in
+                loop.schedule.isLive(link.token) ? loop.modes.names(of: loop.records[link.token.slot].modes) : []
+            }
+        }
+    }
+}
+
+extension TimerLoop: CustomStringConvertible {
+    /// Whose it is, the mode that it runs in, what it holds, when the next timer of any mode is due, and its precision.
+    public var description: String {
+        let name = isMain ? "TimerLoop.main" : "TimerLoop"
+        if core.isInherited { return "\(name)(of a process that forked)" }
+        let time = time
+        return state.withLock { state in
+            if state.isEnded { return "\(name)(ended)" }
+            var parts = [state.runs.last.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")]
+            if state.schedule.sleepsUntil_ns != .min { parts.append("waits") }
+            if state.isKeptAlive { parts.append("kept alive") }
+            let count = state.schedule.count
+            parts.append("\(count) \(count == 1 ? "timer" : "timers")")
+            var earliest_ns = Int64.max
+            state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.deadline_ns) } }
+            if count > 0 { parts.append(whenNext(earliest_ns, time)) }
+            let sources = state.descriptors.entries.count
+            if sources > 0 { parts.append("\(sources) \(sources == 1 ? "source" : "sources")") }
+            parts.append("\(state.schedule.precision)")
+            return "\(name)(\(parts.joined(separator: ", ")))"
+        }
+    }
+}
+
+extension LoopSource: CustomStringConvertible {
+    /// Its descriptor, what it waits for, and whether it is valid.
+    public var description: String {
+        let names = [(Events.readable, "readable"), (.writable, "writable")].filter { events.contains($0.0) }.map { $0.1 }
+        let state = isValid ? "\(names.joined(separator: ", ")), \(triggering)-triggered" : "invalid"
+        return "LoopSource(descriptor \(descriptor), \(state))"
+    }
+}
+
+extension LoopTrigger: CustomStringConvertible {
+    /// Its order, and whether it is valid and signalled.
+    public var description: String {
+        let state = isValid ? (isSignalled ? "signalled" : "not signalled") : "invalid"
+        return "LoopTrigger(order \(order), \(state))"
+    }
+}
+
+extension TimerSource: CustomStringConvertible {
+    /// Whether it was cancelled, when it fires next, and how many ticks wait to be told.
+    public var description: String {
+        if isCancelled { return "TimerSource(cancelled)" }
+        let next = nextDeadline.map { whenNext($0.nanoseconds, core.core.time) } ?? "waits for no deadline"
+        return "TimerSource(\(next), data \(data))"
+    }
+}
+
+extension DisplayLink: CustomStringConvertible {
+    /// Whether it is valid, paused, and in a loop, its wished rate, and where its refreshes come from.
+    public var description: String {
+        guard isValid else { return "DisplayLink(invalid)" }
+        let rate = preferredFramesPerSecond > 0 ? "\(preferredFramesPerSecond) frames a second wished" : "every refresh"
+        let state = isPaused ? "paused" : isInLoop ? "calls" : "in no loop"
+        return "DisplayLink(\(state), \(rate), refresh of \(duration.inWords))"
+    }
+}
+
+private func words(_ length_ns: Int64) -> String {
+    Duration.nanoseconds(length_ns.magnitude > Int64.max.magnitude ? .max : Int64(length_ns.magnitude)).inWords
+}
+
+private func whenNext(_ deadline_ns: Int64, _ time: TimeBase) -> String {
+    if deadline_ns == .max { return "never due" }
+    let rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
+    return rest_ns > 0 ? "due in \(words(rest_ns))" : "due since \(words(rest_ns))"
+}

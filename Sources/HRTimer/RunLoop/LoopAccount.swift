@@ -1,0 +1,58 @@
+public import HRTimerCore
+
+/// What a loop did so far, and how late its calls were. Under the loop's lock.
+struct LoopAccount: Sendable {
+    private(set) var statistics = EngineStatistics()
+    /// Made by the first call: a loop that fires nothing needs none.
+    private(set) var lateness: LatencyHistogram?
+    /// The deadline of the latest call of the pass.
+    private var latest_ns = Int64.min
+
+    @inline(__always)
+    mutating func beginPass() { latest_ns = .min }
+
+    /// A call that has begun at `now_ns`, and tells so many missed ticks.
+    @inline(__always)
+    mutating func count(_ deadline_ns: Int64, _ missedTicks: Int, now_ns: Int64) {
+        statistics.fires += 1
+        if missedTicks > 0 { statistics.missedTicks += UInt64(missedTicks) }
+        if latest_ns > .min, latest_ns != deadline_ns { statistics.wakeupsSaved += 1 }
+        latest_ns = deadline_ns
+        record(now_ns.subtractingSaturating(deadline_ns))
+    }
+
+    @inline(__always)
+    private mutating func record(_ late_ns: Int64) {
+        if lateness == nil { lateness = LatencyHistogram() }
+        lateness?.record(max(0, late_ns) as Int64)
+    }
+
+    @inline(__always)
+    mutating func countWakeup(isSpurious: Bool) {
+        statistics.wakeups += 1
+        if isSpurious { statistics.spuriousWakeups += 1 }
+    }
+}
+
+extension LoopState {
+    @inline(__always)
+    mutating func countWakeup(isSpurious: Bool) { account.countWakeup(isSpurious: isSpurious) }
+}
+
+extension TimerLoop {
+    /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors, blocks
+    /// and other threads cause count too. Missed ticks count when a call tells them; wake-ups saved are deadlines that were called
+    /// in the pass of another one. Any thread.
+    public var statistics: EngineStatistics {
+        var statistics = state.withLock { $0.account.statistics }
+        statistics.wakesSent = waiter.wakesSent
+        statistics.spinTime = .nanoseconds(waiter.spun_ns)
+        return statistics
+    }
+
+    /// How late the calls of its timers were so far, from the deadline to the call, also where a mode without the timer ran
+    /// meanwhile: a copy. O(buckets). Any thread.
+    public var lateness: LatencyHistogram {
+        state.withLock { $0.account.lateness?.copy() } ?? LatencyHistogram()
+    }
+}

@@ -1,0 +1,135 @@
+import HRTimerCore
+
+// Mistakes that would be silent, told in debug builds. See `SilentMistake`.
+
+/// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a loop,
+/// while the loop does not run.
+struct RunWatch: Sendable {
+    /// How often the loop had run before.
+    let runCount: UInt64
+    let token: TimerToken
+
+    /// Nil where the process can have no thread more.
+    static let engine = try? TimerEngine(name: "hrtimer-watch", precision: .coalesced)
+    static let patience_ns: Int64 = 1_000_000_000
+}
+
+extension TimerLoop {
+    /// A timer was added. Without any lock.
+    func watchForRun() {
+        guard SilentMistake.isLookedFor, time.virtual == nil else { return }
+        let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
+        if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
+    }
+
+    /// Until the earliest timer is overdue by more than a loop that is run would let it be; `Int64.max` for never.
+    private var untilOverdue_ns: Int64 {
+        let earliest_ns = state.withLock { state -> Int64 in
+            var earliest_ns = Int64.max
+            if !state.isEnded {
+                state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.deadline_ns) } }
+            }
+            return earliest_ns
+        }
+        if earliest_ns == .max { return .max }
+        return max(0, earliest_ns.subtractingSaturating(time.now_ns)).addingSaturating(RunWatch.patience_ns)
+    }
+
+    private func look(_ engine: TimerEngine, after_ns: Int64) {
+        if after_ns == .max { return }
+        let runCount = state.withLock { $0.runCount }
+        let token = engine.schedule(after: .nanoseconds(after_ns)) { [weak self] _ in self?.lookAgain(engine, runCount) }
+        let former = state.withLock { state in
+            defer { state.runWatch = RunWatch(runCount: runCount, token: token) }
+            return state.runWatch
+        }
+        // Two threads may add the first timer at once.
+        if let former { engine.cancel(former.token) }
+    }
+
+    private func lookAgain(_ engine: TimerEngine, _ runCount: UInt64) {
+        if core.isInherited { return }
+        let isStillAlone = state.withLock { $0.isLeftAlone && $0.runCount == runCount }
+        let rest_ns = untilOverdue_ns
+        if isStillAlone, rest_ns <= RunWatch.patience_ns {
+            let timers = liveTimers
+            // The watch stays, as a sign that it was said of this loop.
+            SilentMistake.report(
+                SilentMistake(
+                    .loopNotRun,
+                    "a timer is due since a second on a loop that nobody runs, with \(timers) timers: call run() on its thread, "
+                        + "or add the timer to TimerLoop.main or to the loop of TimerLoop.thread()"
+                )
+            )
+            return
+        }
+        state.withLock { $0.runWatch = nil }
+        if isStillAlone, rest_ns < .max { look(engine, after_ns: rest_ns) }
+    }
+}
+
+extension LoopState {
+    /// Neither run nor hosted.
+    fileprivate var isLeftAlone: Bool { runs.isEmpty && hostIndex == nil && !isEnded }
+}
+
+extension TimerLoop {
+    /// A run did nothing.
+    func reportWhyNothingRuns(_ mode: Mode) {
+        if mode == .common {
+            SilentMistake.report(
+                SilentMistake(
+                    .ranInCommonModes,
+                    "run(mode: .common) runs nothing: .common is where timers are added for all common modes; run in .default"
+                )
+            )
+        } else if !waiter.isHosted, !core.isInherited, onOwnThread({ true }) == nil {
+            SilentMistake.report(
+                SilentMistake(
+                    .ranOnOtherThread,
+                    "a loop runs on its own thread alone: here use TimerLoop.current, and for another thread's loop perform(_:)"
+                )
+            )
+        }
+    }
+
+    /// The loop's thread ends.
+    func reportTimersNeverRun() {
+        guard SilentMistake.isLookedFor, !core.isInherited else { return }
+        let timers = state.withLock { $0.runCount == 0 && $0.hostIndex == nil && !$0.isEnded ? $0.schedule.count : 0 }
+        if timers == 0 { return }
+        SilentMistake.report(
+            SilentMistake(
+                .threadEnded,
+                "a thread has ended whose loop, with \(timers) timers, was never run: TimerLoop.current belongs to the thread it "
+                    + "is asked for on, which may be one of a pool"
+            )
+        )
+    }
+}
+
+extension LoopTimer {
+    /// The timer was added to a loop, without effect.
+    func reportNotAdded(isValid: Bool) {
+        let mistake =
+            isValid
+            ? SilentMistake(.timerInTwoLoops, "a timer was added to a second loop, which has no effect: make one for each loop")
+            : SilentMistake(.invalidTimerAdded, "an invalid timer was added to a loop, which has no effect: make a new one")
+        SilentMistake.report(mistake)
+    }
+}
+
+extension LoopThread {
+    /// Nobody has the thread any more.
+    func reportNotKept() {
+        let timers = loop.liveTimers
+        if timers == 0 { return }
+        SilentMistake.report(
+            SilentMistake(
+                .threadNotKept,
+                "a loop's thread ends with its last reference, and its loop has \(timers) timers: keep the LoopThread, or let a "
+                    + "LoopWorker keep itself"
+            )
+        )
+    }
+}

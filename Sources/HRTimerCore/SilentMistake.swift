@@ -1,0 +1,86 @@
+import Glibc
+
+/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Told in debug builds alone.
+///
+/// Each kind is written to standard error once. Tests and programs that want to hear of all take over `handler`:
+///
+///     SilentMistake.handler = { mistake in fatalError("\(mistake)") }
+public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
+    /// What went wrong.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// A timer is due since a second, and nobody has run its loop: `TimerLoop.run()` and the like, or a host.
+        case loopNotRun
+        /// A thread has ended whose loop nobody ever ran, with timers in it.
+        case threadEnded
+        /// The last reference to a `LoopThread` went while its loop had timers: the thread has ended, and they with it.
+        case threadNotKept
+        /// A loop was to run in `.common`, which is no mode to run in: `CFRunLoopRunInMode` says a word about it, too.
+        case ranInCommonModes
+        /// A loop was to be run by another thread than its own.
+        case ranOnOtherThread
+        /// A timer was added to a second loop, which has no effect.
+        case timerInTwoLoops
+        /// An invalid timer was added to a loop, which has no effect.
+        case invalidTimerAdded
+        /// `LatencyHistogram.quantile(_:)` was given more than 1: per cents, perhaps.
+        case quantileAboveOne
+    }
+
+    /// Which mistake.
+    public let kind: Kind
+    /// One sentence, with what to do instead.
+    public let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// Whom to tell, on whichever thread the mistake was noticed and with no lock held. Nil, as at first, for standard error,
+    /// where each kind is told once. In release builds nobody is told. Any thread.
+    public static var handler: (@Sendable (SilentMistake) -> Void)? {
+        get { listener.withLock { $0.handler } }
+        set {
+            let former = listener.withLock { listener in
+                defer { listener.handler = newValue }
+                return listener.handler
+            }
+            withExtendedLifetime(former) {}
+        }
+    }
+
+    private struct Listener: Sendable {
+        var handler: (@Sendable (SilentMistake) -> Void)?
+        var told: Set<Kind> = []
+    }
+
+    private static let listener = Locked(Listener())
+
+    /// Whether mistakes are looked for: what takes any time to notice is looked for in debug builds alone.
+    package static var isLookedFor: Bool {
+        #if DEBUG
+            true
+        #else
+            false
+        #endif
+    }
+
+    package static func report(_ mistake: @autoclosure () -> SilentMistake) {
+        guard isLookedFor else { return }
+        let mistake = mistake()
+        let (handler, isNew) = listener.withLock { ($0.handler, $0.handler == nil && $0.told.insert(mistake.kind).inserted) }
+        if let handler {
+            handler(mistake)
+        } else if isNew {
+            let line = Array("HRTimer: \(mistake)\n".utf8)
+            _ = write(STDERR_FILENO, line, line.count)
+        }
+    }
+
+    static func quantileAboveOne(_ fraction: Double) -> SilentMistake {
+        SilentMistake(
+            .quantileAboveOne,
+            "quantile(\(fraction)) takes 0 ... 1, the part of all values; for per cents there is percentile(_:)"
+        )
+    }
+}

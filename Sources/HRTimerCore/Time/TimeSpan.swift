@@ -1,0 +1,69 @@
+/// A length of time, however it is spelled: whatever takes one takes seconds, as `Double` or `Int`, and `Duration` alike.
+///
+///     LoopTimer.scheduled(timeInterval: 0.1, repeats: true) { _ in … }
+///     LoopTimer.scheduled(timeInterval: .milliseconds(100), repeats: true) { _ in … }
+///
+/// With Dispatch imported, `DispatchTimeInterval` too. Rounded up to whole nanoseconds, so that nothing comes early; saturates
+/// at 292 years.
+public protocol TimeSpan: Sendable {
+    /// The same as a `Duration`; nil for what is no length of time, as NaN is.
+    var asDuration: Duration? { get }
+}
+
+extension Duration: TimeSpan {
+    /// Itself.
+    @inlinable public var asDuration: Duration? { self }
+}
+
+extension Double: TimeSpan {
+    /// So many seconds; nil for NaN, see `Duration(roundingUpSeconds:)`.
+    public var asDuration: Duration? { Duration(roundingUpSeconds: self) }
+}
+
+extension Int: TimeSpan {
+    /// So many seconds.
+    public var asDuration: Duration? { .seconds(self) }
+}
+
+// What a leading dot finds where any spelling is taken: what it finds for a `Duration`, and for a `Double`.
+extension TimeSpan where Self == Duration {
+    /// No time.
+    public static var zero: Duration { Duration.zero }
+
+    /// So many seconds.
+    public static func seconds(_ seconds: some BinaryInteger) -> Duration { Duration.seconds(seconds) }
+
+    /// So many seconds.
+    public static func seconds(_ seconds: Double) -> Duration { Duration.seconds(seconds) }
+
+    /// So many thousandths of a second.
+    public static func milliseconds(_ milliseconds: some BinaryInteger) -> Duration { Duration.milliseconds(milliseconds) }
+
+    /// So many thousandths of a second.
+    public static func milliseconds(_ milliseconds: Double) -> Duration { Duration.milliseconds(milliseconds) }
+
+    /// So many millionths of a second.
+    public static func microseconds(_ microseconds: some BinaryInteger) -> Duration { Duration.microseconds(microseconds) }
+
+    /// So many millionths of a second.
+    public static func microseconds(_ microseconds: Double) -> Duration { Duration.microseconds(microseconds) }
+
+    /// So many nanoseconds.
+    public static func nanoseconds(_ nanoseconds: some BinaryInteger) -> Duration { Duration.nanoseconds(nanoseconds) }
+}
+
+extension TimeSpan where Self == Double {
+    /// Longer than any timer waits.
+    public static var infinity: Double { Double.infinity }
+
+    /// No length of time: what is made with it is invalid from the start, or takes it for none.
+    public static var nan: Double { Double.nan }
+}
+
+extension TimeSpan {
+    /// In whole nanoseconds, rounded up and saturating; nil for NaN.
+    package var nanoseconds: Int64? { asDuration?.nanosecondsRoundedUp }
+
+    /// The same where NaN counts as no time.
+    package var nanosecondsOrZero: Int64 { nanoseconds ?? 0 }
+}

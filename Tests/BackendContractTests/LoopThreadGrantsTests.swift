@@ -1,0 +1,49 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// What threads of loops ask of the kernel. On real threads.
+@Suite struct LoopThreadGrantsTests {
+    private var settings: RealTimeSettings {
+        var settings = RealTimeSettings()
+        settings.timerSlack = .microseconds(7)
+        // No machine has so many.
+        settings.processors = [100_000]
+        return settings
+    }
+
+    private func slack_ns() -> Int32 { prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) }
+
+    @Test("A loop's thread asks for what it is told to, says what came of it, and runs all the same")
+    func thread() async throws {
+        let thread = try TimerLoop.thread(name: "granted", precision: .precise, realTime: settings)
+        let grants = await thread.awaitGrants()
+        #expect(grants.map(\.setting) == [.threadName, .timerSlack, .processors])
+        #expect(grants.map(\.isGranted) == [true, true, false])
+        #expect(thread.loop.precision == .precise)
+        let slack = await withCheckedContinuation { continuation in
+            thread.loop.perform { [self] in continuation.resume(returning: slack_ns()) }
+        }
+        #expect(slack == 7000)
+        await thread.end()
+    }
+
+    @Test("So does a worker; without settings nothing is asked for, and nothing answered")
+    func worker() async throws {
+        let slacks = Recorder<Int32>()
+        let worker = try LoopWorker(name: "granted", precision: .normal, realTime: settings) { [self] loop in
+            slacks.append(slack_ns())
+            loop.perform(afterDelay: 0.001) {}
+        }
+        #expect(await worker.awaitGrants().map(\.isGranted) == [true, true, false])
+        await worker.wait()
+        #expect(slacks.all == [7000])
+        #expect(worker.loop.precision == .normal)
+
+        let plain = try TimerLoop.thread(name: "plain")
+        #expect(await plain.awaitGrants().isEmpty)
+        await plain.end()
+    }
+}

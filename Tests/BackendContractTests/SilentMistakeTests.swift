@@ -1,0 +1,125 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import HRTimerCore
+import TestSupport
+import Testing
+
+/// Mistakes that would be silent, told to whoever listens. Debug builds alone tell them. On the real clock, since on a virtual one
+/// nobody waits for a loop that does not run.
+@Suite(.serialized, .enabled(if: isDebugBuild)) struct SilentMistakeTests {
+    /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
+    private func mistakes(_ kind: SilentMistake.Kind, _ body: () async throws -> Void) async rethrows -> [SilentMistake] {
+        let told = Recorder<SilentMistake>()
+        SilentMistake.handler = { if $0.kind == kind { told.append($0) } }
+        defer { SilentMistake.handler = nil }
+        try await body()
+        return told.all
+    }
+
+    private func onOwnThread(_ body: @escaping @Sendable () -> Void) async {
+        await onThreadOfItsOwn(body)
+    }
+
+    @Test("A timer on a loop that nobody runs is told a second after its deadline, once for the loop")
+    func loopNotRun() async {
+        let told = Recorder<SilentMistake>()
+        SilentMistake.handler = { if $0.description.contains("with 3 timers") { told.append($0) } }
+        defer { SilentMistake.handler = nil }
+        let loop = TimerLoop()
+        let start = MonotonicInstant.now
+        for _ in 1...3 { loop.add(LoopTimer(fireAt: .now) { _ in }, forMode: .default) }
+        while told.count == 0, start.duration(to: .now) < .seconds(20) { try? await Task.sleep(for: .milliseconds(20)) }
+        #expect(start.duration(to: .now) >= .seconds(1))
+        #expect(told.all.map(\.kind) == [.loopNotRun])
+        loop.add(LoopTimer(fireAt: .now) { _ in }, forMode: .default)
+        #expect(told.count == 1)
+    }
+
+    @Test("A loop that runs before that is left in peace, and so is one whose timers are gone or never due")
+    func loopRuns() async {
+        let told = await mistakes(.loopNotRun) {
+            await onOwnThread {
+                let run = TimerLoop()
+                run.add(LoopTimer(timeInterval: 0.01, repeats: true) { _ in }, forMode: .default)
+                run.run(for: 0.02)
+                run.add(LoopTimer(fireAt: .distantFuture) { _ in }, forMode: .default)
+                let timer = LoopTimer(timeInterval: 0.01, repeats: false) { _ in }
+                let other = TimerLoop()
+                other.add(timer, forMode: .default)
+                timer.invalidate()
+                withExtendedLifetime((run, other)) {}
+            }
+        }
+        #expect(told.filter { $0.description.contains("with 2 timers") }.isEmpty)
+    }
+
+    @Test("A thread that ends with timers in a loop that was never run is told")
+    func threadEnded() async {
+        let told = Recorder<SilentMistake>()
+        SilentMistake.handler = { if $0.description.contains("with 5 timers") { told.append($0) } }
+        defer { SilentMistake.handler = nil }
+        let start = MonotonicInstant.now
+        await onOwnThread {
+            for _ in 1...5 { LoopTimer.scheduled(timeInterval: 100, repeats: true) { _ in } }
+        }
+        // The thread's destructors run after its body.
+        while told.count == 0, start.duration(to: .now) < .seconds(20) { try? await Task.sleep(for: .milliseconds(1)) }
+        #expect(told.all.map(\.kind) == [.threadEnded])
+    }
+
+    @Test("A loop's thread that nobody keeps is told, if its loop has timers")
+    func threadNotKept() async throws {
+        let told = try await mistakes(.threadNotKept) {
+            try TimerLoop.thread(name: "dropped").loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
+            _ = try TimerLoop.thread(name: "idle")
+            let kept = try TimerLoop.thread(name: "kept")
+            kept.loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
+            await kept.end()
+        }
+        #expect(told.filter { $0.description.contains("has 1 timers") }.count == 1)
+    }
+
+    @Test("A run in .common, and one on another thread, are told")
+    func runs() async {
+        let common = await mistakes(.ranInCommonModes) {
+            await onOwnThread { TimerLoop().run(mode: .common, for: 1) }
+        }
+        #expect(common.count >= 1)
+        let elsewhere = await mistakes(.ranOnOtherThread) {
+            guard let thread = try? TimerLoop.thread(name: "other") else { return }
+            await onOwnThread { thread.loop.run(for: 1) }
+            await thread.end()
+        }
+        #expect(elsewhere.count >= 1)
+    }
+
+    @Test("A timer in two loops, and an invalid one, are told")
+    func adding() async {
+        let timer = LoopTimer(fireAt: .distantFuture) { _ in }
+        let (first, second) = (TimerLoop(), TimerLoop())
+        let twice = await mistakes(.timerInTwoLoops) {
+            first.add(timer, forMode: .default)
+            first.add(timer, forMode: .common)
+            second.add(timer, forMode: .default)
+        }
+        #expect(twice.count >= 1)
+        let invalid = await mistakes(.invalidTimerAdded) {
+            timer.invalidate()
+            second.add(timer, forMode: .default)
+        }
+        #expect(invalid.count >= 1)
+    }
+
+    @Test("Per cents given for a part of one are told")
+    func quantile() async {
+        let told = await mistakes(.quantileAboveOne) {
+            let histogram = LatencyHistogram()
+            histogram.record(1)
+            #expect(histogram.quantile(99) == .seconds(1))
+        }
+        #expect(told.contains { $0.description.hasPrefix("quantile(99.0) takes 0 ... 1") })
+    }
+}
+
+private var isDebugBuild: Bool { SilentMistake.isLookedFor }

@@ -1,0 +1,215 @@
+import Glibc
+import HRTimer
+import HRTimerCore
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Why runs end, what they performed meanwhile, and what they count. On frozen time.
+@Suite struct RunResultTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private final class Target: Sendable {
+        let log: Recorder<String>
+        init(_ log: Recorder<String>) { self.log = log }
+        func say(_ word: String) { log.append(word) }
+        func sayNothing() { log.append("nothing") }
+    }
+
+    @Test("A run tells why it ended: finished, stopped, timed out, or a source handled")
+    func why() {
+        #expect(loop.run() == .finished)
+        #expect(loop.run(for: 1) == .finished)
+        loop.perform(afterDelay: 2) {}
+        #expect(loop.run(for: 1) == .timedOut)
+        #expect(loop.run(until: start + .seconds(1)) == .timedOut)
+        #expect(loop.run() == .finished)
+        loop.isKeptAlive = true
+        loop.perform(afterDelay: 1) { [loop] in loop.stop() }
+        #expect(loop.run() == .stopped)
+        let trigger = LoopTrigger { [log] _ in log.append("trigger") }
+        loop.add(trigger, forMode: .default)
+        trigger.signal()
+        #expect(loop.run(mode: .default, for: 3, returnsAfterSource: true) == .handledSource)
+        trigger.signal()
+        #expect(loop.run(mode: .default, for: 3) == .timedOut)
+        #expect(log.count == 2)
+        #expect(loop.run(mode: .common, for: 1) == .finished)
+        #expect(time.now == start + .seconds(6))
+    }
+
+    @Test("A nested run tells why it ended, and the one around it another reason")
+    func nested() {
+        let results = Recorder<TimerLoop.RunResult>()
+        loop.isKeptAlive = true
+        loop.perform(afterDelay: 1) { [loop] in
+            loop.perform { loop.stop() }
+            results.append(loop.run(for: 5))
+            results.append(loop.run(for: 1))
+        }
+        results.append(loop.run(for: 10))
+        #expect(results.all == [.stopped, .timedOut, .timedOut])
+    }
+
+    @Test("A block is performed after a delay in a mode, and can be taken back")
+    func performBlock() {
+        loop.perform(afterDelay: .milliseconds(500)) { [log] in log.append("block") }
+        loop.perform(afterDelay: 0.25, inModes: [.tracking]) { [log] in log.append("tracking") }
+        let taken = loop.perform(afterDelay: 0.1) { [log] in log.append("taken back") }
+        taken.invalidate()
+        #expect(!loop.perform(afterDelay: 1, inModes: [TimerLoop.Mode]()) {}.isValid)
+        #expect(loop.run() == .finished)
+        #expect(log.all == ["block"])
+        #expect(loop.run(mode: .tracking, for: 1) == .finished)
+        #expect(log.all == ["block", "tracking"])
+    }
+
+    @Test("A method is performed after a delay with its argument, and taken back by target and key")
+    func performArgument() {
+        let target = Target(log)
+        loop.perform(Target.say, on: target, with: "late", afterDelay: 0.5)
+        loop.perform(Target.say, on: target, with: "early", afterDelay: .milliseconds(100))
+        loop.perform(Target.say, on: target, with: "never", key: "no", afterDelay: 0.2)
+        loop.perform(Target.sayNothing, on: target, afterDelay: 0)
+        loop.cancelPreviousPerformRequests(withTarget: target, key: "no")
+        loop.run()
+        #expect(log.all == ["nothing", "early", "late"])
+        #expect(time.now == start + .milliseconds(500))
+    }
+
+    @Test("Whoever waits for a block to be performed goes on when it was, and when it never will be")
+    func performAndWait() async throws {
+        let thread = try TimerLoop.thread(name: "test")
+        let log = log
+        let answers = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[Bool], any Error>) in
+            let asking = Result { () throws(TimerError) in
+                try startThread {
+                    var answers = [thread.loop.perform(waitUntilDone: true) { log.append("first") }]
+                    log.append("second")
+                    // On the loop's own thread it is called at once.
+                    answers.append(
+                        thread.loop.perform(waitUntilDone: true) {
+                            thread.loop.perform(waitUntilDone: true) { log.append("third") }
+                            log.append("fourth")
+                        }
+                    )
+                    answers.append(thread.loop.perform(inModes: [], waitUntilDone: true) { log.append("nowhere") })
+                    thread.end()
+                    answers.append(thread.loop.perform(waitUntilDone: true) { log.append("too late") })
+                    continuation.resume(returning: answers)
+                }
+            }
+            switch asking {
+            case .success(let thread): pthread_detach(thread)
+            case .failure(let error): continuation.resume(throwing: error)
+            }
+        }
+        #expect(log.all == ["first", "second", "third", "fourth"])
+        #expect(answers == [true, true, false, false])
+    }
+
+    @Test("A loop counts its fires, what they missed and saved, and how late they were")
+    func statistics() {
+        #expect(loop.lateness.count == 0)
+        #expect(loop.statistics.fires == 0)
+        let tick = LoopTimer(timeInterval: 1, repeats: true) { [log, time] _ in
+            log.append("tick")
+            if log.count == 2 { time.advance(by: .milliseconds(2500)) }
+        }
+        loop.add(tick, forMode: .default)
+        loop.run(until: start + .seconds(6.5))
+        // At 1, 2 (until 4.5), 5 and 6.
+        #expect(log.count == 4)
+        #expect(loop.statistics.fires == 4)
+        #expect(loop.statistics.missedTicks == 2)
+        #expect(loop.lateness.max == .zero)
+        #expect(loop.lateness.count == 4)
+
+        // Due while another handler runs.
+        tick.invalidate()
+        let now = loop.now
+        for offset in [100, 200] {
+            let timer = LoopTimer(fireAt: now + .milliseconds(offset)) { [time] _ in time.advance(by: .milliseconds(300)) }
+            loop.add(timer, forMode: .default)
+        }
+        loop.run()
+        #expect(loop.statistics.fires == 6)
+        #expect(loop.lateness.max == .milliseconds(200))
+        #expect(loop.statistics.wakeupsSaved == 0)
+        #expect(loop.statistics.wakeups >= 4)
+    }
+
+    @Test("Deadlines that are called in one pass save wake-ups")
+    func saved() {
+        let now = time.now
+        for offset in 1...3 {
+            let timer = LoopTimer(fireAt: now + .milliseconds(offset)) { _ in }
+            loop.add(timer, forMode: .default)
+        }
+        time.advance(by: .seconds(1))
+        loop.run()
+        #expect(loop.statistics.fires == 3)
+        #expect(loop.statistics.wakeupsSaved == 2)
+        #expect(loop.lateness.max == .milliseconds(999))
+    }
+
+    @Test(".tracking is a common mode from the start, as on iOS; .eventTracking and .modalPanel are not, as on macOS")
+    func commonModes() {
+        let timer = LoopTimer(timeInterval: 1, repeats: true) { [log, loop] _ in log.append(loop.currentMode?.rawValue ?? "") }
+        loop.add(timer, forMode: .common)
+        #expect(loop.contains(timer, forMode: .tracking))
+        #expect(!loop.contains(timer, forMode: .eventTracking))
+        #expect(!loop.contains(timer, forMode: .modalPanel))
+        loop.run(mode: .tracking, for: 1)
+        loop.run(for: 1)
+        #expect(log.all == ["UITrackingRunLoopMode", "kCFRunLoopDefaultMode"])
+        #expect(TimerLoop.Mode.modalPanel.rawValue == "NSModalPanelRunLoopMode")
+        loop.remove(timer, forMode: .common)
+        #expect(!loop.contains(timer, forMode: .tracking))
+    }
+
+    @Test("A carousel rests in both tracking modes")
+    func carousel() {
+        for mode in [TimerLoop.Mode.tracking, .eventTracking] {
+            let loop = TimerLoop(time: time.base)
+            let pages = Recorder<MonotonicInstant>()
+            let carousel = AutoAdvance(every: 1, resumingAfter: 2, loop: loop) { pages.append(loop.now) }
+            let drag = LoopTrigger { _ in }
+            loop.add(drag, forMode: mode)
+            loop.run(mode: mode, for: 5)
+            let end = loop.now
+            loop.run(for: 3)
+            #expect(pages.all == [end + .seconds(2), end + .seconds(3)])
+            carousel.invalidate()
+        }
+    }
+
+    @Test("What a person who debugs wants to know stands in the descriptions")
+    func descriptions() {
+        let timer = LoopTimer(timeInterval: 0.1, repeats: true, tolerance: 0.01) { [log] timer in log.append("\(timer)") }
+        #expect("\(timer)".hasSuffix("tolerance 10 ms, in no loop)"))
+        loop.add(timer, forMode: .common)
+        loop.add(timer, forMode: .modalPanel)
+        let modes = "NSModalPanelRunLoopMode, common"
+        #expect("\(timer)" == "LoopTimer(every 100 ms, due in 100 ms, tolerance 10 ms, in \(modes))")
+        #expect("\(loop)" == "TimerLoop(does not run, 1 timer, due in 100 ms, coalesced)")
+        time.advance(by: .milliseconds(150))
+        #expect("\(timer)".contains("due since 50 ms"))
+        loop.run(until: .distantPast)
+        #expect(log.all == ["LoopTimer(every 100 ms, firing, tolerance 10 ms, in \(modes))"])
+        timer.fireInstant = .distantFuture
+        #expect("\(timer)".contains("never due"))
+        timer.invalidate()
+        #expect("\(timer)" == "LoopTimer(invalid)")
+        let trigger = LoopTrigger { _ in }
+        #expect("\(trigger)" == "LoopTrigger(order 0, not signalled)")
+    }
+}
