@@ -229,7 +229,11 @@ extension ClockDeadlineScope {
         isolation: isolated (any Actor)?
     ) async {
         begin()
-        await Self.$innermost.withValue(self) { await work.perform() }
+        await Self.$innermost.withValue(self) {
+            // As above.
+            _ = isolation
+            await work.perform()
+        }
         await end()
     }
 }
