@@ -43,6 +43,10 @@ typedef struct {
 // clock_gettime(2).
 cbench_usage cbench_usage_now(void);
 
+// Bytes of the process that are in memory, proc_pid_statm(5), and what malloc_trim(3) gives back of them.
+int64_t cbench_resident_bytes(void);
+void cbench_give_back_memory(void);
+
 static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
 
 // CLOCK_REALTIME, for subjects that take their deadlines as dates.

@@ -96,6 +96,7 @@ struct OpsOptions: ParsableArguments {
                 [FireOperations.comparison(timers: $0)] + ContendedOperations.comparisons(timers: $0)
             }
             + CoalesceOperations.comparisons(ownTimers: ownTimers)
+            + TaskOperations.comparisons(ownTimers: ownTimers)
             + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 

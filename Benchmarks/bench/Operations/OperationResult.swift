@@ -17,6 +17,7 @@ final class OperationResult {
     var nsPerOp: Double? { median(samples.values.compactMap(\.nsPerOp)) }
     var cpuPerOp_ns: Double? { median(samples.values.compactMap(\.cpuPerOp_ns)) }
     var bytesPerTimer: Double? { median(samples.values.compactMap(\.bytesPerTimer)) }
+    var bytesLeftPerTimer: Double? { median(samples.values.compactMap(\.bytesLeftPerTimer)) }
     var wakesPerOp: Double? { median(samples.values.compactMap(\.wakesPerOp)) }
     var allocationsPerOp: Double? { median(samples.values.compactMap(\.allocationsPerOp)) }
     var locksPerOp: Double? { median(samples.values.compactMap(\.locksPerOp)) }

@@ -10,6 +10,8 @@ struct OperationSample: Sendable, Equatable {
     var longestCall_ns: Int64?
     /// Nil where it is not known.
     var bytesPerTimer: Double?
+    /// What of it is resident still when all timers have gone; nil where it is not known.
+    var bytesLeftPerTimer: Double?
     /// Times the engine's thread was woken, for each operation.
     var wakesPerOp: Double?
     /// Blocks of memory that the thread which operates allocates for each operation; nil where they are not counted.

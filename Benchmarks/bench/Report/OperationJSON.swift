@@ -34,6 +34,7 @@ struct OperationJSON {
             "ns_per_op": JSONValue(result.nsPerOp),
             "instructions_per_op": .null,
             "bytes_per_timer": JSONValue(result.bytesPerTimer),
+            "bytes_left_per_timer": JSONValue(result.bytesLeftPerTimer),
             "base": .string(comparison.comparison.baseID),
             "ratio_to_base": JSONValue(comparison.ratio(result)),
             "cpu_ns_per_op": JSONValue(result.cpuPerOp_ns),

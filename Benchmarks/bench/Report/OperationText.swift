@@ -52,6 +52,7 @@ struct OperationText {
         Column(title: "CPU", width: 10) { $1.cpuPerOp_ns.map(operationTimeText) },
         Column(title: "longest call", width: 14) { $1.longestCall_ns.map { timeText($0) } },
         Column(title: "bytes/timer", width: 13) { $1.bytesPerTimer.map { $0.formatted(decimals: 0) } },
+        Column(title: "left", width: 8) { $1.bytesLeftPerTimer.map { $0.formatted(decimals: 0) } },
         Column(title: "allocs/op", width: 11) { $1.allocationsPerOp.map { $0.formatted(decimals: 2) } },
         Column(title: "locks/op", width: 10) { $1.locksPerOp.map { $0.formatted(decimals: 2) } },
         Column(title: "wakes/op", width: 10) { $1.wakesPerOp.map { $0.formatted(decimals: 4) } },

@@ -41,6 +41,7 @@ extension Subject {
         Subject("hrtimer.clock-sleep.precise", "the same on a precise engine; the task's thread hop comes after it") {
             try measureSleep($0, .precise)
         },
+        Subject("hrtimer.ticks", "MonotonicClock.ticks(every:), merged as a source's are") { try measureTicks($0) },
         Subject("hrtimer.executor-sleep.normal", "MonotonicClock.sleep(until:) of a task on a TimerExecutor") {
             try measureExecutorSleep($0, .normal)
         },
@@ -75,6 +76,21 @@ extension Subject {
         try withEngine(recorder, precision) { engine in
             let sleeper = Task.detached { try await sleepOnAndOn(recorder, engine) }
             defer { sleeper.cancel() }
+            try recorder.waitUntilFull()
+        }
+    }
+
+    private static func measureTicks(_ recorder: BlockRecorder) throws {
+        try withEngine(recorder, .normal) { engine in
+            let consumer = Task.detached {
+                let first = MonotonicInstant(nanoseconds: recorder.begin())
+                let interval = Duration.nanoseconds(recorder.interval_ns)
+                for await tick in MonotonicClock(engine: engine).ticks(every: interval, first: first) {
+                    let woke_ns = cbench_now_ns()
+                    if !recorder.fire(woke_ns, for: Int64(tick.missedTicks + 1)) { break }
+                }
+            }
+            defer { consumer.cancel() }
             try recorder.waitUntilFull()
         }
     }

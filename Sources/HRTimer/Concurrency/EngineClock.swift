@@ -23,9 +23,12 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
 
     /// Suspends the task until the clock reads `deadline` or later; never shorter. See `MonotonicClock.sleep(until:tolerance:)`.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        try await Sleeper.sleep(on: .engine(engine.core), until: deadline.nanoseconds, tolerance: tolerance)
+        try await Sleeper.sleep(on: host, Sleeper.Wish(until: deadline.nanoseconds, tolerance: tolerance))
         withExtendedLifetime(engine) {}
     }
+
+    var host: TimerHost { .engine(engine.core) }
+    var time: TimeBase { engine.core.time }
 }
 
 /// The clock that goes on while the system is suspended.

@@ -1,3 +1,5 @@
+public import HRTimerCore
+
 /// A Swift `Clock` on `CLOCK_MONOTONIC` whose sleeps are fired by a `TimerEngine`.
 ///
 ///     try await Task.sleep(until: .now.advanced(by: .milliseconds(5)), clock: MonotonicClock())
@@ -11,16 +13,31 @@ public struct MonotonicClock: Clock {
 
     /// Nil for the one that is nearest.
     private let engine: TimerEngine?
+    /// What is said of tolerance counts for nothing.
+    let isStrict: Bool
 
     /// A clock whose sleeps are fired where the task runs, if that is a `TimerExecutor` (on the kernel's time), and by the
     /// shared engine elsewhere.
     public init() {
         engine = nil
+        isStrict = false
     }
 
     /// A clock whose sleeps `engine` fires.
     public init(engine: TimerEngine) {
         self.engine = engine
+        isStrict = false
+    }
+
+    /// A clock whose sleeps are as exact as that, for whoever has no engine of his own; also on a `TimerExecutor`.
+    ///
+    /// * `.coalesced`: the shared engine, on which tolerances count.
+    /// * `.normal`: the same engine, which is awake at each deadline, whatever the tolerance.
+    /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to deadlines within the
+    ///   default `spinBudget`, and so does the task that sleeps. Traps like `TimerEngine.shared` where no thread can be had.
+    public init(precision: TimerPrecision) {
+        engine = TimerEngine.shared(precision)
+        isStrict = precision != .coalesced
     }
 
     /// What the clock reads.
@@ -38,27 +55,40 @@ public struct MonotonicClock: Clock {
     ///
     /// The thread of the engine, or of the loop, wakes at the deadline. A task that runs there by a `TimerExecutor` goes on at
     /// once; any other goes on where it belongs, one executor hop later. Called by an actor it does not leave it, which
-    /// takes Swift 6.2. `tolerance` says how much later the thread may wake to share a wake-up; nil and zero ask for none. An
-    /// engine in normal precision wakes at the deadline whatever the tolerance.
+    /// takes Swift 6.2.
+    ///
+    /// `tolerance` says how much later the thread may wake to share a wake-up; on an engine in `.coalesced` precision, as the shared
+    /// one is, it does, and in the others it wakes at the deadline. Zero asks for the deadline. Nil asks for it too, but leaves
+    /// it to an engine that coalesces and has more than 4096 timers pending to wait a thousandth of the sleep's length, at least
+    /// 50 µs and at most 1 ms; not on virtual time.
+    ///
+    /// One allocation, and the queue's arm and cancel.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws
     {
-        try await Sleeper.sleep(on: host, until: deadline.nanoseconds, tolerance: tolerance)
+        try await Sleeper.sleep(on: host, wish(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
     #else
     /// Suspends the task until the clock reads `deadline` or later; never shorter. As it is documented for Swift 6.2.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
-        try await Sleeper.sleep(on: host, until: deadline.nanoseconds, tolerance: tolerance)
+        try await Sleeper.sleep(on: host, wish(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
     #endif
 
-    private var host: TimerHost {
+    func wish(_ deadline: MonotonicInstant, _ tolerance: Duration?) -> Sleeper.Wish {
+        Sleeper.Wish(until: deadline.nanoseconds, tolerance: isStrict ? .zero : tolerance)
+    }
+
+    /// Who fires a sleep that begins now.
+    var host: TimerHost {
         if let engine { return .engine(engine.core) }
         // A test's virtual time is for those who ask for it.
         if let host = JobQueue.current?.host, host.time.virtual == nil { return host }
         return .engine(TimerEngine.shared.core)
     }
+
+    var time: TimeBase { engine?.core.time ?? .kernel }
 }
 
 extension Clock where Self == MonotonicClock {

@@ -1,133 +1,175 @@
 import HRTimerCore
 import Synchronization
 
-/// One sleep: resumes its task exactly once, for the first of deadline, cancellation, and end of the host.
-final class Sleeper: Sendable {
-    /// Sleeps until the host's clock reads `deadline_ns` or later. A task on an executor of that host goes on in the fire.
+/// One sleep: resumes its task exactly once, for the first of deadline, cancellation, interruption, and end of the host.
+///
+/// The task holds it, and so does its timer. Nothing is handed over with the resumption, which Thread Sanitizer does not see
+/// (the runtime's `swift_continuation_await`): what has come of the sleep stands in `phase`.
+final class Sleeper: HostAlarm, @unchecked Sendable {
+    // Sendable: `continuation` and `alarm` are written before the phase that lets others read them.
+
+    /// What ended a sleep.
+    enum Outcome: Int {
+        case deadline = 16
+        case cancellation
+        /// By whoever planned it, and plans anew.
+        case interruption
+    }
+
+    /// idle -> starting -> sleeping, and from each of them to an outcome, which stays.
+    private enum Phase {
+        static let idle = 0
+        /// There is a continuation.
+        static let starting = 1
+        /// There is a timer too, to be taken back.
+        static let sleeping = 2
+        static let firstOutcome = Outcome.deadline.rawValue
+    }
+
+    private let phase = Atomic(Phase.idle)
+    // Unsafe: that it is resumed exactly once is what a Sleeper is for, and a second watchman costs an allocation.
+    private var continuation: UnsafeContinuation<Void, Never>?
+    private var alarm: TimerHost.Alarm?
+    private let host: TimerHost
+    private let jobs: JobQueue?
+    /// When an early one was called.
+    private let firedAt_ns = Atomic<Int64>(0)
+
+    private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
+        self.host = host
+        self.jobs = jobs
+        super.init()
+    }
+
+    private func wait(_ request: Request, isolation: isolated (any Actor)? = #isolation) async -> Outcome {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in start(request, continuation) }
+        } onCancel: {
+            end(.cancellation)
+        }
+        return Outcome(rawValue: phase.load(ordering: .acquiring)) ?? .cancellation
+    }
+
+    private func start(_ request: Request, _ continuation: UnsafeContinuation<Void, Never>) {
+        self.continuation = continuation
+        // Ended before it began.
+        guard advance(from: Phase.idle, to: Phase.starting) else { return continuation.resume() }
+        let alarm = arm(request, on: host)
+        self.alarm = alarm
+        if !advance(from: Phase.starting, to: Phase.sleeping), phase.load(ordering: .relaxed) != Phase.firstOutcome {
+            // Whoever ended it did not know the timer, which must not stay until its deadline.
+            host.disarm(alarm)
+        }
+    }
+
+    private func advance(from: Int, to: Int) -> Bool {
+        phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    /// The first call counts. The timer has gone when the task goes on.
+    private func end(_ outcome: Outcome) {
+        var seen = phase.load(ordering: .acquiring)
+        while seen < Phase.firstOutcome {
+            let (isFirst, now) = phase.compareExchange(
+                expected: seen,
+                desired: outcome.rawValue,
+                ordering: .acquiringAndReleasing
+            )
+            if isFirst {
+                if seen == Phase.sleeping, outcome != .deadline, let alarm { host.disarm(alarm) }
+                // Before it starts the continuation is its task's alone.
+                if seen != Phase.idle { continuation?.resume() }
+                return
+            }
+            seen = now
+        }
+    }
+
+    override func ring() {
+        if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
+        if let jobs {
+            jobs.resuming { end(.deadline) }
+        } else {
+            end(.deadline)
+        }
+    }
+
+    override func hostHasEnded() { end(.cancellation) }
+
+    /// Ends the sleep, also one that has not begun. Any thread.
+    func interrupt() { end(.interruption) }
+}
+
+extension Sleeper {
+    /// A sleep as it is asked for.
+    struct Wish: Sendable {
+        var deadline_ns: Int64
+        var tolerance_ns: Int64 = 0
+        /// May wait a little among thousands, where nothing was said of tolerance.
+        var isPatient = false
+
+        /// As `Clock.sleep(until:tolerance:)` has it.
+        init(until deadline_ns: Int64, tolerance: Duration?) {
+            self.deadline_ns = deadline_ns
+            if let tolerance { tolerance_ns = max(0, tolerance.nanosecondsRoundedUp) } else { isPatient = true }
+        }
+
+        /// For whoever begins to wait at `begun_ns`.
+        func request(from begun_ns: Int64) -> HostAlarm.Request {
+            var request = HostAlarm.Request(deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
+            if isPatient { request.crowdTolerance_ns = crowdTolerance_ns(deadline_ns.subtractingSaturating(begun_ns)) }
+            return request
+        }
+    }
+
+    /// What a sleep of that length may be late where nothing was said of tolerance, on an engine that coalesces thousands: a
+    /// thousandth, as poll(2) has it, 50 µs at least and 1 ms at most.
+    private static func crowdTolerance_ns(_ length_ns: Int64) -> Int64 {
+        min(max(50_000, length_ns / 1000), 1_000_000)
+    }
+
+    /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host goes on in the fire. Throws
+    /// `CancellationError` alone.
+    static func sleep(on host: TimerHost, _ wish: Wish, isolation: isolated (any Actor)? = #isolation) async throws {
+        try Task.checkCancellation()
+        if await sleep(on: host, wish, entering: { _ in true }) == .cancellation { throw CancellationError() }
+    }
+
+    /// The same for whoever interrupts sleeps: `enter` is told of each sleeper before it sleeps, and may refuse, which counts as an
+    /// interruption. A cancelled task does not sleep.
     ///
     /// On a precise engine the task is resumed early, by what the way to it takes, and spins the rest by itself: then all that is
     /// between engine and task is done, and in the cache, when the deadline comes.
     static func sleep(
         on host: TimerHost,
-        until deadline_ns: Int64,
-        tolerance: Duration?,
+        _ wish: Wish,
+        entering enter: (Sleeper) -> Bool,
         isolation: isolated (any Actor)? = #isolation
-    ) async throws {
-        try Task.checkCancellation()
+    ) async -> Outcome {
         let jobs = JobQueue.current.flatMap { $0.host.isSame(as: host) ? $0 : nil }
-        let tolerance_ns = max(0, (tolerance ?? .zero).nanosecondsRoundedUp)
-        guard case .engine(let core) = host, core.isEarly else {
-            if deadline_ns <= host.time.now_ns { return }
-            return try await Sleeper(host, resumingOn: jobs).wait(until: deadline_ns, tolerance_ns, isEarly: false)
-        }
         var begun_ns = host.time.now_ns
-        while deadline_ns > begun_ns {
-            let length_ns = deadline_ns.subtractingSaturating(begun_ns)
-            let lead_ns = jobs == nil && deadline_ns < .max ? core.hopLead(length_ns) : 0
+        var request = wish.request(from: begun_ns)
+        guard case .engine(let core) = host, core.isEarly else {
+            if wish.deadline_ns <= begun_ns { return .deadline }
             let sleeper = Sleeper(host, resumingOn: jobs)
-            try await sleeper.wait(until: deadline_ns - lead_ns, tolerance_ns, isEarly: true)
-            if jobs == nil { core.recordHop(host.time.now_ns - sleeper.fired_ns, ofSleep: length_ns) }
-            if core.spinOut(until: deadline_ns) { return }
+            return enter(sleeper) ? await sleeper.wait(request) : .interruption
+        }
+        request.isEarly = true
+        while wish.deadline_ns > begun_ns {
+            let length_ns = wish.deadline_ns.subtractingSaturating(begun_ns)
+            let lead_ns = jobs == nil && wish.deadline_ns < .max ? core.hopLead(length_ns) : 0
+            let sleeper = Sleeper(host, resumingOn: jobs)
+            sleeper.firedAt_ns.store(-1, ordering: .relaxed)
+            request.deadline_ns = wish.deadline_ns - lead_ns
+            guard enter(sleeper) else { return .interruption }
+            let outcome = await sleeper.wait(request)
+            if outcome != .deadline { return outcome }
+            if jobs == nil {
+                core.recordHop(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
+            }
+            if core.spinOut(until: wish.deadline_ns) { return .deadline }
             begun_ns = host.time.now_ns
         }
-    }
-
-    private func wait(
-        until deadline_ns: Int64,
-        _ tolerance_ns: Int64,
-        isEarly: Bool,
-        isolation: isolated (any Actor)? = #isolation
-    ) async throws {
-        try await withTaskCancellationHandler {
-            // Unsafe: that it resumes exactly once is what a Sleeper is for, and a second watchman costs an allocation.
-            try await withUnsafeThrowingContinuation { continuation in
-                start(deadline_ns, tolerance_ns, isEarly, continuation)
-            }
-        } onCancel: {
-            cancel()
-        }
-    }
-
-    private typealias Continuation = UnsafeContinuation<Void, any Error>
-
-    private enum State {
-        case idle
-        case sleeping(Continuation, TimerHost.Alarm?)
-        case ended
-    }
-
-    private let host: TimerHost
-    private let jobs: JobQueue?
-    private let state = Locked(State.idle)
-    /// When an early one was called. Written before the task is resumed, and read after.
-    private let firedAt_ns = Atomic<Int64>(0)
-    private var fired_ns: Int64 { firedAt_ns.load(ordering: .relaxed) }
-
-    private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
-        self.host = host
-        self.jobs = jobs
-    }
-
-    private func start(_ deadline_ns: Int64, _ tolerance_ns: Int64, _ isEarly: Bool, _ continuation: Continuation) {
-        let isCancelled = state.withLock { state in
-            if case .ended = state { return true }
-            state = .sleeping(continuation, nil)
-            return false
-        }
-        if isCancelled {
-            continuation.resume(throwing: CancellationError())
-            return
-        }
-        let lifeline = Lifeline(self)
-        let alarm = host.arm(deadline_ns, tolerance_ns: tolerance_ns, isEarly: isEarly) {
-            lifeline.sleeper.fire(isEarly)
-        }
-        let hasEnded = state.withLock { state in
-            guard case .sleeping(let continuation, _) = state else { return true }
-            state = .sleeping(continuation, alarm)
-            return false
-        }
-        // Cancelled before the alarm could be noted: the timer must not stay until its deadline.
-        if hasEnded { host.disarm(alarm) }
-    }
-
-    /// The host's thread.
-    private func fire(_ isEarly: Bool) {
-        if isEarly { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
-        if let jobs {
-            jobs.resuming { end(.success(())) }
-        } else {
-            end(.success(()))
-        }
-    }
-
-    private func cancel() {
-        if let alarm = end(.failure(CancellationError())) { host.disarm(alarm) }
-    }
-
-    /// The timer if it is known and still needed.
-    @discardableResult
-    private func end(_ result: Result<Void, CancellationError>) -> TimerHost.Alarm? {
-        let (continuation, alarm) = state.withLock { state -> (Continuation?, TimerHost.Alarm?) in
-            defer { state = .ended }
-            guard case .sleeping(let continuation, let alarm) = state else { return (nil, nil) }
-            return (continuation, alarm)
-        }
-        continuation?.resume(with: result.mapError { $0 })
-        return alarm
-    }
-
-    /// Held by the timer's handler alone: when the host drops the handler without having called it, the task must not
-    /// sleep for ever.
-    private final class Lifeline: Sendable {
-        let sleeper: Sleeper
-
-        init(_ sleeper: Sleeper) {
-            self.sleeper = sleeper
-        }
-
-        deinit {
-            sleeper.end(.failure(CancellationError()))
-        }
+        return .deadline
     }
 }

@@ -120,6 +120,8 @@ package final class EngineCore: Sendable {
         package var deadline_ns = Int64.max
         package var repetition = Repetition.once
         package var tolerance_ns: Int64 = 0
+        /// What counts as tolerance instead, if it is more, on an engine that coalesces and has `crowd` timers. Not on virtual time.
+        package var crowdTolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
         /// Stays until it is cancelled, however often it fires. Then it is as precise as its engine.

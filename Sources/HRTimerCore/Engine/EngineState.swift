@@ -74,10 +74,17 @@ extension EngineState {
         return token
     }
 
+    /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
+    private static var crowd: Int { 4096 }
+
     private func asked(_ request: EngineCore.Request) -> TimerSchedule.Asked {
         let precision = max(request.precision ?? .coalesced, schedule.precision)
+        var tolerance_ns = request.tolerance_ns
+        if request.crowdTolerance_ns > tolerance_ns, !isVirtual, schedule.count > Self.crowd {
+            tolerance_ns = request.crowdTolerance_ns
+        }
         return TimerSchedule.Asked(
-            tolerance_ns: precision == .coalesced ? request.repetition.tolerance_ns(asked: request.tolerance_ns) : 0,
+            tolerance_ns: precision == .coalesced ? request.repetition.tolerance_ns(asked: tolerance_ns) : 0,
             isPrecise: precision == .precise && schedule.precision != .precise
         )
     }

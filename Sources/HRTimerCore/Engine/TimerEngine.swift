@@ -233,4 +233,14 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     }
 }
 
+extension TimerEngine {
+    /// The engine for whoever needs no own, and one that spins for whoever asks for `.precise`.
+    package static func shared(_ precision: TimerPrecision) -> TimerEngine {
+        precision == .precise ? sharedPrecise.engine : shared
+    }
+}
+
+private let sharedPrecise = SharedEngine {
+    try TimerEngine(.init(name: "hrtimer-precise", precision: .precise))
+}
 private let sharedMonotonic = SharedEngine { try TimerEngine(.init(precision: .coalesced)) }

@@ -1,0 +1,28 @@
+public import HRTimerCore
+
+/// Which clock it is whose instants a `MonotonicClock`, `BootTimeClock` or `WallClock` has: those with equal ids read the same,
+/// whatever engine fires their sleeps. Nested deadlines of one id are one deadline; see `withDeadline(_:tolerance:clock:operation:)`.
+public struct TimerClockID: Hashable, Sendable {
+    /// Which of the clocks.
+    public let clock: TimerClock
+    /// Nil for the kernel's. Good as long as somebody holds that time, as every clock on it does.
+    private let virtual: ObjectIdentifier?
+
+    init(_ time: TimeBase) {
+        clock = time.clock
+        virtual = time.virtual.map { ObjectIdentifier($0) }
+    }
+
+    /// Whether it is virtual, a test's.
+    public var isVirtual: Bool { virtual != nil }
+}
+
+extension MonotonicClock: Identifiable {
+    /// Equal for all on the kernel's clock, and for all on one virtual time.
+    public var id: TimerClockID { TimerClockID(time) }
+}
+
+extension EngineClock: Identifiable {
+    /// Equal for all on the kernel's clock, and for all on one virtual time.
+    public var id: TimerClockID { TimerClockID(time) }
+}

@@ -1,0 +1,272 @@
+#if compiler(>=6.2)
+import HRTimerCore
+import Synchronization
+
+/// The operation of one `withDeadline`, in a child task of its own, which a timer cancels: once, and never after the operation
+/// has returned.
+class DeadlineScope: HostAlarm, @unchecked Sendable {
+    // Sendable: `task` is written before the phase says running, and `waiting` before it says awaited.
+
+    private enum Phase {
+        /// The child has not begun.
+        static let created = 0
+        /// The deadline came before it did.
+        static let expiredBefore = 1
+        static let running = 2
+        /// A thread is cancelling it.
+        static let cancelling = 3
+        /// The child would end, and waits until that thread has let go of it.
+        static let awaited = 4
+        static let cancelled = 5
+        /// Nobody touches the child from now on.
+        static let ended = 6
+    }
+
+    private let phase = Atomic(Phase.created)
+    private let expired = Atomic(false)
+    /// Good while the child lives, which it does up to `ended`.
+    private var task: UnsafeCurrentTask?
+    private var waiting: UnsafeContinuation<Void, Never>?
+    /// The scope that the task was in which made this one, and whether it was that scope's own task.
+    let outer: DeadlineScope?
+    private let isWithinOuter: Bool
+
+    fileprivate init(within outer: DeadlineScope?) {
+        self.outer = outer
+        isWithinOuter = outer?.isOfCurrentTask ?? false
+        super.init()
+    }
+
+    /// The child, first of all.
+    func begin() {
+        task = withUnsafeCurrentTask { $0 }
+        if advance(from: Phase.created, to: Phase.running) { return }
+        task?.cancel()
+        phase.store(Phase.cancelled, ordering: .releasing)
+    }
+
+    /// The child, when the operation has returned.
+    func end(isolation: isolated (any Actor)? = #isolation) async {
+        while true {
+            if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) { return }
+            await withUnsafeContinuation { continuation in
+                waiting = continuation
+                if !advance(from: Phase.cancelling, to: Phase.awaited) { continuation.resume() }
+            }
+        }
+    }
+
+    /// The deadline has come: runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
+    func expire() {
+        if advance(from: Phase.created, to: Phase.expiredBefore) { return expired.store(true, ordering: .releasing) }
+        guard advance(from: Phase.running, to: Phase.cancelling) else { return }
+        expired.store(true, ordering: .releasing)
+        task?.cancel()
+        if advance(from: Phase.cancelling, to: Phase.cancelled) { return }
+        let child = waiting
+        phase.store(Phase.cancelled, ordering: .releasing)
+        child?.resume()
+    }
+
+    private func advance(from: Int, to: Int) -> Bool {
+        phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    override final func ring() { expire() }
+
+    /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
+    override final func hostHasEnded() { expire() }
+
+    /// Whether the operation has returned.
+    final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
+    /// Whether the deadline came before that.
+    final var hasExpired: Bool { expired.load(ordering: .acquiring) }
+
+    /// The scope that the calling task is in, or was when it was made.
+    @TaskLocal static var innermost: DeadlineScope?
+
+    /// Whether the calling task runs the operation itself. A task made by `Task {}` has its maker's task-local values too, but
+    /// nobody cancels it.
+    private var isOfCurrentTask: Bool {
+        let phase = phase.load(ordering: .acquiring)
+        guard phase >= Phase.running, phase < Phase.ended else { return false }
+        return withUnsafeCurrentTask { $0 == task }
+    }
+
+    /// The earliest deadline on that clock of all scopes around, and whether it cancels the calling task for certain.
+    static func nearest<C: Clock & Identifiable>(_ clock: C) -> (deadline: C.Instant, cancelsCaller: Bool)? {
+        guard let innermost else { return nil }
+        var nearest: (deadline: C.Instant, cancelsCaller: Bool)?
+        var isWithin = innermost.isOfCurrentTask
+        var next: DeadlineScope? = innermost
+        while let scope = next {
+            if !scope.hasEnded, let same = scope as? ClockDeadlineScope<C>, same.clock.id == clock.id,
+                nearest.map({ same.deadline < $0.deadline }) ?? true
+            {
+                nearest = (same.deadline, isWithin)
+            }
+            isWithin = isWithin && scope.isWithinOuter
+            next = scope.outer
+        }
+        return nearest
+    }
+
+    /// Whether any scope is around that has not ended.
+    static var isAnyActive: Bool {
+        var next = innermost
+        while let scope = next {
+            if !scope.hasEnded { return true }
+            next = scope.outer
+        }
+        return false
+    }
+}
+
+/// A scope with its deadline.
+final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @unchecked Sendable {
+    // Sendable: what it has of its own is constant.
+
+    let clock: C
+    let deadline: C.Instant
+
+    init(_ clock: C, _ deadline: C.Instant) {
+        self.clock = clock
+        self.deadline = deadline
+        super.init(within: DeadlineScope.innermost)
+    }
+}
+
+/// What became of an operation, and whether its deadline came before it returned.
+struct BoundedResult<Return: ~Copyable, Failure: Error>: ~Copyable {
+    var result: Result<Return, Failure>
+    var hasExpired: Bool
+}
+
+/// An operation, and where its result belongs, both for one child task.
+///
+/// Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
+private struct BoundedWork<Return: ~Copyable, Failure: Error>: @unchecked Sendable {
+    let operation: nonisolated(nonsending) () async throws(Failure) -> Return
+    let result: UnsafeMutablePointer<Result<Return, Failure>>
+
+    nonisolated(nonsending) func perform() async {
+        do throws(Failure) {
+            result.initialize(to: .success(try await operation()))
+        } catch {
+            result.initialize(to: .failure(error))
+        }
+    }
+}
+
+/// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
+nonisolated(nonsending) func bounded<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
+    _ deadline: C.Instant,
+    _ tolerance: C.Instant.Duration?,
+    _ clock: C,
+    _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async -> BoundedResult<Return, Failure> {
+    if let nearest = DeadlineScope.nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
+        do throws(Failure) {
+            return BoundedResult(result: .success(try await operation()), hasExpired: false)
+        } catch {
+            return BoundedResult(result: .failure(error), hasExpired: false)
+        }
+    }
+    let scope = ClockDeadlineScope(clock, deadline)
+    if clock.now >= deadline { scope.expire() }
+    let result = UnsafeMutablePointer<Result<Return, Failure>>.allocate(capacity: 1)
+    defer { result.deallocate() }
+    await scope.run(operation, tolerance, into: result, isolation: #isolation)
+    return BoundedResult(result: result.move(), hasExpired: scope.hasExpired)
+}
+
+extension ClockDeadlineScope {
+    fileprivate func run<Return: ~Copyable, Failure: Error>(
+        _ operation: nonisolated(nonsending) () async throws(Failure) -> Return,
+        _ tolerance: C.Instant.Duration?,
+        into result: UnsafeMutablePointer<Result<Return, Failure>>,
+        isolation: isolated (any Actor)?
+    ) async {
+        // The child has ended before this returns.
+        await withoutActuallyEscaping(operation) { operation in
+            _ = isolation
+            await run(BoundedWork(operation: operation, result: result), tolerance, isolation: isolation)
+        }
+    }
+
+    /// The child starts on the calling thread, where its parent belongs too: an operation that does not suspend has returned
+    /// before anybody thinks of a timer.
+    private func run<Return: ~Copyable, Failure: Error>(
+        _ work: BoundedWork<Return, Failure>,
+        _ tolerance: C.Instant.Duration?,
+        isolation: isolated (any Actor)?
+    ) async {
+        await withTaskGroup(of: Void.self, isolation: isolation) { group in
+            group.addImmediateTask {
+                // Captured, the child is isolated as its parent is.
+                _ = isolation
+                await self.perform(work, isolation: isolation)
+            }
+            if hasEnded || hasExpired { return await group.waitForAll() }
+            if let timed = EngineTimed(clock, deadline, tolerance) {
+                let alarm = timed.request.map { arm($0, on: timed.host) }
+                await group.waitForAll()
+                if let alarm { timed.host.disarm(alarm) }
+                return
+            }
+            group.addTask { [self] in
+                try? await clock.sleep(until: deadline, tolerance: tolerance)
+                if !Task.isCancelled { expire() }
+            }
+            // One of the two, and the other is not awaited longer than needed.
+            while !hasEnded { await group.next() }
+            group.cancelAll()
+        }
+    }
+
+    private func perform<Return: ~Copyable, Failure: Error>(
+        _ work: BoundedWork<Return, Failure>,
+        isolation: isolated (any Actor)?
+    ) async {
+        begin()
+        await Self.$innermost.withValue(self) {
+            // As above.
+            _ = isolation
+            await work.perform()
+        }
+        await end()
+    }
+}
+
+/// What a timer of ours takes the place of a sleep for: the deadlines of our own clocks and of the standard library's two.
+private struct EngineTimed {
+    let host: TimerHost
+    /// Nil for a deadline that never comes.
+    let request: HostAlarm.Request?
+
+    init?<C: Clock>(_ clock: C, _ deadline: C.Instant, _ tolerance: C.Instant.Duration?) {
+        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
+        host = clock.host
+        request = wish.deadline_ns == .max ? nil : wish.request(from: host.time.now_ns)
+    }
+}
+
+/// A clock whose sleeps our hosts fire, or could.
+protocol EngineTimedClock {
+    var host: TimerHost { get }
+    /// Nil if the instant is not the clock's.
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish?
+}
+
+extension MonotonicClock: EngineTimedClock {
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+        (deadline as? MonotonicInstant).map { wish($0, tolerance as? Duration) }
+    }
+}
+
+extension EngineClock: EngineTimedClock {
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+        (deadline as? Instant).map { Sleeper.Wish(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
+    }
+}
+#endif

@@ -1,0 +1,67 @@
+import HRTimerCore
+
+/// What one timer of a host calls once: at its deadline, or because the host has ended and the deadline never comes.
+///
+/// On an engine the timer holds this object itself, so that arming allocates nothing.
+class HostAlarm: @unchecked Sendable, StagedHandler {
+    // Sendable: it has nothing; subclasses say why they are.
+
+    init() {}
+
+    /// The host's thread, with no lock held: the deadline has come.
+    func ring() {}
+
+    /// The host has ended, or ends, and lets go of the timer. Any thread, no lock held.
+    func hostHasEnded() {}
+
+    /// When to call, and how much later it may be.
+    struct Request {
+        var deadline_ns: Int64
+        var tolerance_ns: Int64 = 0
+        /// What counts as tolerance among thousands of timers.
+        var crowdTolerance_ns: Int64 = 0
+        /// To be called as soon as a precise engine is awake for it.
+        var isEarly = false
+    }
+
+    /// To be armed once. `hostHasEnded` may be called before this returns, and `ring` as well.
+    final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
+        guard case .engine(let core) = host, !request.isEarly else {
+            let lifeline = Lifeline(self)
+            return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns, isEarly: request.isEarly) {
+                lifeline.alarm.ring()
+            }
+        }
+        var asked = EngineCore.Request()
+        asked.deadline_ns = request.deadline_ns
+        asked.tolerance_ns = request.tolerance_ns
+        asked.crowdTolerance_ns = request.crowdTolerance_ns
+        let token = core.schedule(.staged(self), asked)
+        if token == .stale { hostHasEnded() }
+        return .engine(token)
+    }
+
+    /// Held by a handler alone: when the host drops it without a call, it has ended.
+    private final class Lifeline: Sendable {
+        let alarm: HostAlarm
+
+        init(_ alarm: HostAlarm) {
+            self.alarm = alarm
+        }
+
+        // After a call too: whoever has rung does not listen any more.
+        deinit { alarm.hostHasEnded() }
+    }
+
+    // What the engine calls, the first three with its lock held.
+
+    final func laterDeadline() -> Int64? { nil }
+
+    final func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+        StagedCall(Callback { [self] in ring() }, missedTicks: 0)
+    }
+
+    final func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
+
+    final func engineHasEnded() { hostHasEnded() }
+}

@@ -1,0 +1,44 @@
+#if compiler(>=6.2)
+/// An operation took longer than `withTimeout` gave it, and failed when it was cancelled.
+public struct TimedOut: Error, CustomStringConvertible {
+    /// The time that it had.
+    public let timeout: Duration
+    /// What the operation threw when it was cancelled; a `CancellationError` as a rule.
+    public let underlying: any Error
+
+    /// In words.
+    public var description: String { "not done within \(timeout): \(underlying)" }
+}
+
+/// Runs an operation that is cancelled once `timeout` has passed, and tells by its error that this was why.
+///
+///     let page = try await withTimeout(.seconds(5)) { try await fetch() }
+///
+/// As `withDeadline`, whose rules hold: structured, waits for the operation, leaves nothing behind, and arms no timer for what does not
+/// suspend. Throws `TimedOut` if the operation threw after its time had passed, with what it threw; anything else that it
+/// throws comes as it is. An operation that returns although its time has passed has its result returned.
+///
+/// Inside of a deadline of the same clock that is earlier, it is that one that cancels: the operation's own error comes then.
+/// A timeout of zero or less cancels the operation before it begins.
+///
+/// - Parameters:
+///   - timeout: how long the operation may take, counted from now.
+///   - tolerance: how much longer it may take for a wake-up to be shared, as with `MonotonicClock.sleep(until:tolerance:)`.
+///   - clock: whose engine keeps the time, in whose time.
+///   - operation: what is to be done.
+public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
+    _ timeout: Duration,
+    tolerance: Duration? = nil,
+    clock: MonotonicClock = MonotonicClock(),
+    operation: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+    let deadline = clock.now.advanced(by: timeout)
+    let bounded: BoundedResult<Return, any Error> = await bounded(deadline, tolerance, clock, operation)
+    let hasExpired = bounded.hasExpired
+    do {
+        return try bounded.result.get()
+    } catch {
+        throw hasExpired ? TimedOut(timeout: timeout, underlying: error) : error
+    }
+}
+#endif

@@ -1,0 +1,416 @@
+#if compiler(>=6.2)
+import HRTimer
+import HRTimerTesting
+import Testing
+
+/// `withDeadline` and `withTimeout` on frozen time.
+@Suite("Deadlines", .timeLimit(.minutes(1)))
+struct DeadlineTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let clock: MonotonicClock
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        clock = MonotonicClock(engine: engine)
+    }
+
+    struct Refusal: Error, Equatable {}
+
+    /// Suspends until the calling task is cancelled, and throws then.
+    private func untilCancelled() async throws(CancellationError) {
+        let stream = AsyncStream<Never> { _ in }
+        for await _ in stream {}
+        throw CancellationError()
+    }
+
+    private func timersAre(_ count: Int) async {
+        while engine.liveTimers != count { await Task.yield() }
+    }
+
+    /// Moves the clock once so many timers are armed.
+    private func move(by duration: Duration, timers: Int = 1) async {
+        await timersAre(timers)
+        time.advance(by: duration)
+    }
+
+    @Test("hand on what the operation returns, and what it throws, by its type")
+    func results() async {
+        #expect(await withDeadline(in: .seconds(1), clock: clock) { 5 } == 5)
+        do throws(Refusal) {
+            try await withDeadline(in: .seconds(1), clock: clock) { () async throws(Refusal) in throw Refusal() }
+            Issue.record("it must throw")
+        } catch {
+            #expect(error == Refusal())
+        }
+    }
+
+    @Test("return what cannot be copied")
+    func noncopyable() async {
+        struct Ticket: ~Copyable { let number: Int }
+        let ticket = await withDeadline(in: .seconds(1), clock: clock) {
+            await Task.yield()
+            return Ticket(number: 7)
+        }
+        #expect(ticket.number == 7)
+    }
+
+    @Test("cancel the operation when they have come, not a nanosecond before, and not the calling task")
+    func expires() async {
+        async let moved: Void = {
+            await timersAre(1)
+            time.advance(by: .seconds(5) - .nanoseconds(1))
+            #expect(engine.liveTimers == 1)
+            time.advance(by: .nanoseconds(1))
+        }()
+        await #expect(throws: CancellationError.self) {
+            try await withDeadline(in: .seconds(5), clock: clock) { try await untilCancelled() }
+        }
+        await moved
+        #expect(!Task.isCancelled)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("wait for an operation that does not heed them, and return its result")
+    func waits() async {
+        async let moved: Void = move(by: .seconds(5))
+        let value = await withDeadline(in: .seconds(1), clock: clock) {
+            try? await untilCancelled()
+            // Long after.
+            for _ in 0..<100 { await Task.yield() }
+            return clock.now
+        }
+        await moved
+        #expect(value == time.now)
+    }
+
+    @Test("that have passed cancel before the operation begins, which runs nevertheless", arguments: [0, -1] as [Int64])
+    func past(offset_ns: Int64) async {
+        let deadline = time.now.advanced(by: .nanoseconds(offset_ns))
+        let (wasCancelled, value) = await withDeadline(deadline, clock: clock) { (Task.isCancelled, 3) }
+        #expect(wasCancelled)
+        #expect(value == 3)
+        #expect(await withDeadline(.distantPast, clock: clock) { Task.isCancelled })
+    }
+
+    @Test("that never come arm no timer")
+    func never() async {
+        await withDeadline(.distantFuture, clock: clock) {
+            for _ in 0..<10 { await Task.yield() }
+            #expect(engine.liveTimers == 0)
+        }
+    }
+
+    /// How many timers were made in the engine since the one before.
+    private func timersMade(_ body: () async throws -> Void) async rethrows -> Int {
+        let before = engine.schedule(at: .distantFuture) { _ in }
+        engine.cancel(before)
+        try await body()
+        let after = engine.schedule(at: .distantFuture) { _ in }
+        engine.cancel(after)
+        // One place, taken again and again, each time as another generation.
+        #expect(before.slot == after.slot)
+        return Int(after.generation - before.generation) / generationsPerTimer() - 1
+    }
+
+    private func generationsPerTimer() -> Int {
+        let tokens = (0..<2).map { _ in
+            let token = engine.schedule(at: .distantFuture) { _ in }
+            engine.cancel(token)
+            return token
+        }
+        return Int(tokens[1].generation - tokens[0].generation)
+    }
+
+    @Test("of what does not suspend arm no timer")
+    func unsuspended() async throws {
+        let unsuspended = await Task.detached {
+            await timersMade {
+                for _ in 0..<10 { _ = await withDeadline(in: .seconds(1), clock: clock) { 1 } }
+                _ = try? await withTimeout(.seconds(1), clock: clock) { throw Refusal() }
+            }
+        }.value
+        #expect(unsuspended == 0)
+        let suspended = await timersMade {
+            await withDeadline(in: .seconds(1), clock: clock) { await timersAre(1) }
+        }
+        #expect(suspended == 1)
+    }
+
+    @Test("of what does not suspend arm no timer for an actor, the main actor included")
+    func unsuspendedOnActors() async throws {
+        let counter = Counter()
+        #expect(await timersMade { await counter.count(10, clock) } == 0)
+        #expect(await counter.value == 10)
+        let onMain = await timersMade {
+            await Task { @MainActor in
+                await withDeadline(in: .seconds(1), clock: clock) { MainActor.assertIsolated() }
+            }.value
+        }
+        #expect(onMain == 0)
+    }
+
+    private actor Counter {
+        var value = 0
+
+        func count(_ times: Int, _ clock: MonotonicClock) async {
+            for _ in 0..<times {
+                await withDeadline(in: .seconds(1), clock: clock) {
+                    assertIsolated()
+                    value += 1
+                }
+            }
+        }
+
+        /// Across a suspension too.
+        func countSlowly(_ clock: MonotonicClock) async {
+            await withDeadline(in: .seconds(1), clock: clock) {
+                await Task.yield()
+                assertIsolated()
+                value += 1
+            }
+            assertIsolated()
+        }
+    }
+
+    @Test("keep the operation on its caller's actor, also after it has suspended")
+    func isolation() async {
+        let counter = Counter()
+        await counter.countSlowly(clock)
+        #expect(await counter.value == 1)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("on one clock are one: a later one inside costs no timer, and the earlier one cancels")
+    func nestedLater() async {
+        async let moved: Void = move(by: .seconds(5))
+        await withDeadline(in: .seconds(5), clock: clock) {
+            await withDeadline(in: .seconds(10), clock: clock) {
+                try? await untilCancelled()
+                #expect(Task.isCancelled)
+            }
+            #expect(Task.isCancelled)
+        }
+        await moved
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("on one clock are one through a scope on another clock")
+    func nestedThroughAnother() async throws {
+        let boot = BootTimeClock(engine: try BootTimeTimerEngine(.init(time: time.base)))
+        let made = await timersMade {
+            await withDeadline(in: .seconds(5), clock: clock) {
+                await withDeadline(in: .seconds(7), clock: boot) {
+                    await withDeadline(in: .seconds(6), clock: clock) { await timersAre(1) }
+                }
+            }
+        }
+        #expect(made == 1)
+    }
+
+    @Test("inside that are earlier cancel what is inside alone")
+    func nestedEarlier() async {
+        async let moved: Void = move(by: .seconds(2), timers: 2)
+        let (inner, outer) = await withDeadline(in: .seconds(3), clock: clock) {
+            let inner = await withDeadline(in: .seconds(2), clock: clock) {
+                try? await untilCancelled()
+                return Task.isCancelled
+            }
+            return (inner, Task.isCancelled)
+        }
+        await moved
+        #expect(inner)
+        #expect(!outer)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("are on one clock whatever engine keeps them, and on two if their times are two")
+    func identities() async throws {
+        let sister = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
+        #expect(sister.id == clock.id)
+        #expect(MonotonicClock().id == MonotonicClock(precision: .precise).id)
+        #expect(MonotonicClock().id != clock.id)
+        #expect(BootTimeClock().id != MonotonicClock().id)
+        #expect(clock.id.isVirtual && !WallClock().id.isVirtual)
+        let made = await timersMade {
+            await withDeadline(in: .seconds(3), clock: sister) {
+                await withDeadline(in: .seconds(3), clock: clock) { for _ in 0..<10 { await Task.yield() } }
+            }
+        }
+        #expect(made == 0)
+        let foreign = ManualTime()
+        let stranger = MonotonicClock(engine: try TimerEngine(.init(time: foreign.base)))
+        await withDeadline(in: .seconds(3), clock: stranger) {
+            await withDeadline(in: .seconds(30), clock: clock) { await timersAre(1) }
+        }
+    }
+
+    @Test("do not count for a task that is no child: its own later deadline cancels it")
+    func unstructured() async {
+        let task = await withDeadline(in: .seconds(3600), clock: clock) {
+            let task = Task {
+                await withDeadline(in: .seconds(7200), clock: clock) { try? await untilCancelled() }
+            }
+            // Armed, although the scope it was made in has an earlier one.
+            await timersAre(2)
+            return task
+        }
+        await timersAre(1)
+        time.advance(by: .seconds(7200))
+        await task.value
+    }
+
+    @Test("in child tasks cancel each what it is for")
+    func children() async {
+        async let moved: Void = move(by: .seconds(3), timers: 2)
+        await withDeadline(in: .seconds(3), clock: clock) {
+            async let child: Void = withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
+            await child
+        }
+        await moved
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("leave the operation to be cancelled with the calling task")
+    func callerCancelled() async {
+        let task = Task {
+            try await withDeadline(in: .seconds(5), clock: clock) { try await untilCancelled() }
+        }
+        await timersAre(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("that nobody keeps any more, since the engine has ended, count as come")
+    func engineEnds() async {
+        async let ended: Void = {
+            await timersAre(1)
+            await engine.shutdown()
+        }()
+        await withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
+        await ended
+        #expect(engine.liveTimers == 0)
+        // And when it had ended before.
+        await withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
+    }
+
+    @Test("can be asked for inside, clock by clock")
+    func active() async throws {
+        let boot = BootTimeClock(engine: try BootTimeTimerEngine(.init(time: time.base)))
+        let (three, five) = (time.now + .seconds(3), time.now + .seconds(5))
+        #expect(!Task.hasActiveDeadline)
+        #expect(Task.activeDeadline(for: clock) == nil)
+        await withDeadline(five, clock: clock) {
+            #expect(Task.hasActiveDeadline)
+            #expect(Task.activeDeadline(for: clock) == five)
+            #expect(Task.activeDeadline(for: boot) == nil)
+            await withDeadline(three, clock: clock) { #expect(Task.activeDeadline(for: clock) == three) }
+            await withDeadline(in: .seconds(10), clock: boot) {
+                #expect(Task.activeDeadline(for: boot) == time.bootTimeNow + .seconds(10))
+                await withDeadline(in: .seconds(10), clock: clock) {
+                    #expect(Task.activeDeadline(for: clock) == five)
+                }
+            }
+            async let inChild = Task.activeDeadline(for: clock)
+            #expect(await inChild == five)
+        }
+        #expect(!Task.hasActiveDeadline)
+    }
+
+    @Test("on a clock of somebody else's are slept for, and the sleeper is cancelled when the operation is done")
+    func foreignClock() async {
+        let foreign = Foreign(base: clock)
+        async let moved: Void = move(by: .seconds(5))
+        await withDeadline(in: .seconds(5), clock: foreign) { try? await untilCancelled() }
+        await moved
+        await withDeadline(in: .seconds(5), clock: foreign) { await timersAre(1) }
+        #expect(engine.liveTimers == 0)
+        #expect(await withDeadline(in: .seconds(5), clock: foreign) { 1 } == 1)
+    }
+
+    private struct Foreign: Clock, Identifiable {
+        let base: MonotonicClock
+        let id = "foreign"
+        var now: MonotonicInstant { base.now }
+        var minimumResolution: Duration { base.minimumResolution }
+        func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
+            try await base.sleep(until: deadline, tolerance: tolerance)
+        }
+    }
+
+    @Test("on the standard library's clocks are spelled as in SE-0526")
+    func standardClocks() async throws {
+        #expect(await withDeadline(in: .seconds(3600)) { 1 } == 1)
+        let continuous = ContinuousClock.now.advanced(by: .seconds(3600))
+        await withDeadline(continuous, clock: ContinuousClock()) {
+            #expect(Task.activeDeadline(for: ContinuousClock()) == continuous)
+            #expect(Task.activeDeadline(for: SuspendingClock()) == nil)
+            #expect(!Task.isCancelled)
+        }
+        let suspending = SuspendingClock.now.advanced(by: .seconds(-1))
+        #expect(await withDeadline(suspending, clock: SuspendingClock()) { Task.isCancelled })
+        #expect(await withDeadline(in: .zero) { Task.isCancelled })
+        #expect(await withDeadline(in: .seconds(-1), clock: SuspendingClock()) { Task.isCancelled })
+    }
+}
+
+@Suite("Timeouts", .timeLimit(.minutes(1)))
+struct TimeoutTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let clock: MonotonicClock
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        clock = MonotonicClock(engine: engine)
+    }
+
+    private func moveWhenArmed(by duration: Duration) async {
+        while engine.liveTimers != 1 { await Task.yield() }
+        time.advance(by: duration)
+    }
+
+    @Test("say so by their error, with what the operation threw")
+    func timesOut() async {
+        async let moved: Void = moveWhenArmed(by: .seconds(5))
+        let error = await #expect(throws: TimedOut.self) {
+            try await withTimeout(.seconds(5), clock: clock) {
+                let stream = AsyncStream<Never> { _ in }
+                for await _ in stream {}
+                try Task.checkCancellation()
+            }
+        }
+        await moved
+        #expect(error?.timeout == .seconds(5))
+        #expect(error?.underlying is CancellationError)
+        #expect(error?.description.contains("5.0 seconds") == true)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("leave an error before their time as it is, and a result also after it")
+    func inTime() async throws {
+        await #expect(throws: DeadlineTests.Refusal.self) {
+            try await withTimeout(.seconds(5), clock: clock) { throw DeadlineTests.Refusal() }
+        }
+        async let moved: Void = moveWhenArmed(by: .seconds(5))
+        let late = try await withTimeout(.seconds(5), clock: clock) {
+            while !Task.isCancelled { await Task.yield() }
+            return "late"
+        }
+        await moved
+        #expect(late == "late")
+        await #expect(throws: TimedOut.self) { try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() } }
+    }
+
+    @Test("of a cancelled task do not pass for timeouts")
+    func callerCancelled() async {
+        let task = Task {
+            try await withTimeout(.seconds(5), clock: clock) { try await clock.sleep(until: .distantFuture) }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(engine.liveTimers == 0)
+    }
+}
+#endif

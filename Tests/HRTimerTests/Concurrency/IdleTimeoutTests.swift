@@ -1,0 +1,140 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// The idle timeout's contract on frozen time.
+@Suite("An idle timeout")
+struct IdleTimeoutTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let calls = Recorder<MonotonicInstant>()
+    let canaries = Canaries()
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+    }
+
+    private func idle(_ timeout: Duration) -> IdleTimeout {
+        IdleTimeout(timeout, engine: engine) { [time, calls, canary = canaries.make()] in
+            withExtendedLifetime(canary) { calls.append(time.now) }
+        }
+    }
+
+    @Test("runs out once, at its deadline, and can be begun once more")
+    func runsOut() {
+        let start = time.now
+        let idle = idle(.seconds(30))
+        #expect(idle.deadline == start + .seconds(30))
+        time.advance(by: .seconds(30) - .nanoseconds(1))
+        #expect(calls.count == 0)
+        time.advance(by: .seconds(3600))
+        #expect(calls.all == [start + .seconds(30)])
+        #expect(!idle.isRunning)
+        #expect(!idle.touch())
+        #expect(idle.start())
+        time.advance(by: .seconds(3600))
+        #expect(calls.count == 2)
+        #expect(canaries.count == 1)
+    }
+
+    @Test("begins anew with every touch")
+    func touch() {
+        let idle = idle(.seconds(30))
+        for _ in 0..<100 {
+            time.advance(by: .seconds(29))
+            #expect(idle.touch())
+        }
+        #expect(calls.count == 0)
+        #expect(time.nextDeadline == time.now + .seconds(30))
+        time.advance(by: .seconds(30))
+        #expect(calls.count == 1)
+    }
+
+    @Test("does not run out while it is paused, nor wake anybody")
+    func pause() {
+        let idle = idle(.seconds(30))
+        #expect(idle.pause())
+        #expect(!idle.pause())
+        #expect(!idle.touch())
+        #expect(idle.deadline == nil)
+        #expect(time.nextDeadline == .distantFuture)
+        time.advance(by: .seconds(3600))
+        #expect(idle.start())
+        time.advance(by: .seconds(29))
+        #expect(calls.count == 0)
+        time.advance(by: .seconds(1))
+        #expect(calls.count == 1)
+    }
+
+    @Test("is not called after a cancel, which says whether it has come before, and frees the handler")
+    func cancel() {
+        let idle = idle(.seconds(30))
+        #expect(idle.cancel())
+        #expect(!idle.cancel())
+        #expect(!idle.touch() && !idle.start() && !idle.pause())
+        time.advance(by: .seconds(3600))
+        #expect(calls.count == 0)
+        #expect(canaries.count == 0)
+        #expect(engine.liveTimers == 0)
+        let other = self.idle(.seconds(1))
+        time.advance(by: .seconds(1))
+        #expect(!other.cancel())
+        #expect(canaries.count == 0)
+    }
+
+    @Test("stops when the last reference goes")
+    func drop() {
+        do { _ = idle(.seconds(1)) }
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 0)
+        #expect(canaries.count == 0)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("counts a new length from the next touch on, also a shorter one")
+    func length() {
+        let idle = idle(.seconds(30))
+        idle.timeout = .seconds(10)
+        #expect(idle.timeout == .seconds(10))
+        #expect(idle.deadline == time.now + .seconds(30))
+        idle.touch()
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 1)
+    }
+
+    @Test("of any length is safe", arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min)] as [Duration])
+    func anyLength(length: Duration) {
+        let idle = idle(length)
+        time.advance(by: .zero)
+        #expect(calls.count == (length > .zero ? 0 : 1))
+        #expect(idle.isRunning == (length > .zero))
+        idle.start()
+        #expect(idle.cancel())
+    }
+
+    @Test("can be begun, paused and cancelled in its handler")
+    func inHandler() {
+        let box = Recorder<IdleTimeout>()
+        let idle = IdleTimeout(.seconds(1), engine: engine) { [time, calls] in
+            calls.append(time.now)
+            if calls.count < 3 { #expect(box.all[0].start()) } else { #expect(!box.all[0].cancel()) }
+        }
+        box.append(idle)
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 3)
+        #expect(engine.liveTimers == 0)
+        box.removeAll()
+    }
+
+    @Test("of an engine that has ended does not run")
+    func engineEnds() async {
+        let idle = idle(.seconds(1))
+        await engine.shutdown()
+        #expect(!idle.isRunning && !idle.touch() && !idle.start())
+        #expect(canaries.count == 0)
+        let late = self.idle(.seconds(1))
+        #expect(!late.isRunning)
+        #expect(canaries.count == 0)
+    }
+}

@@ -1,0 +1,300 @@
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Ticks on frozen time.
+@Suite("Ticks", .timeLimit(.minutes(1)))
+struct TimerTicksTests {
+    typealias Ticks = TimerTicks<MonotonicInstant>
+
+    let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
+    let engine: TimerEngine
+    let clock: MonotonicClock
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        clock = MonotonicClock(engine: engine)
+    }
+
+    private func sleepersAre(_ count: Int) async {
+        while engine.liveTimers != count { await Task.yield() }
+    }
+
+    /// The next tick, after the clock was moved for whoever sleeps.
+    private func next(_ iterator: inout Ticks.Iterator, moving duration: Duration) async -> TimerTick<MonotonicInstant>? {
+        async let moved: Void = {
+            await sleepersAre(1)
+            time.advance(by: duration)
+        }()
+        let tick = await iterator.next()
+        await moved
+        return tick
+    }
+
+    private func ms(_ instant: MonotonicInstant?) -> Int64? { instant.map { $0.nanoseconds / 1_000_000 } }
+
+    @Test("form a grid, which begins one interval after the first wait")
+    func grid() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        time.advance(by: .milliseconds(3))
+        var iterator = ticks.makeAsyncIterator()
+        for deadline in [13, 23, 33] as [Int64] {
+            let tick = await next(&iterator, moving: .milliseconds(10))
+            #expect(ms(tick?.deadline) == deadline)
+            #expect(tick?.lateness == .zero)
+            #expect(tick?.missedTicks == 0)
+        }
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("begin at an instant, and count from a past one")
+    func first() async {
+        time.advance(by: .milliseconds(100))
+        var ahead = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 107_000_000)).makeAsyncIterator()
+        #expect(ms(await next(&ahead, moving: .milliseconds(7))?.deadline) == 107)
+        #expect(ms(await next(&ahead, moving: .milliseconds(10))?.deadline) == 117)
+        var past = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 82_000_000)).makeAsyncIterator()
+        let tick = await past.next()
+        #expect(ms(tick?.deadline) == 82)
+        #expect(tick?.lateness == .milliseconds(35))
+        #expect(tick?.missedTicks == 3)
+    }
+
+    /// What comes of a consumer that takes from 10 to 37 for its first tick, every 10 ms.
+    private func overrun(_ policy: MissedTickPolicy) async -> [String] {
+        var iterator = clock.ticks(every: .milliseconds(10), policy: policy).makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(10))
+        time.advance(by: .milliseconds(27))
+        var seen: [String] = []
+        while time.now.nanoseconds < 60_000_000 {
+            let ticked = Recorder<Bool>()
+            async let moved: Void = {
+                while ticked.count == 0 {
+                    if engine.liveTimers == 1 { time.advance(to: time.nextDeadline) }
+                    await Task.yield()
+                }
+            }()
+            let tick = await iterator.next()
+            ticked.append(true)
+            await moved
+            seen.append("\(ms(tick?.deadline) ?? -1)@\(ms(tick?.firedAt) ?? -1)+\(tick?.missedTicks ?? -1)")
+        }
+        return seen
+    }
+
+    @Test(
+        "that were missed are merged, made up for, left out or put off, as the policy has it (case 31)",
+        arguments: [
+            (.merge, ["20@37+1", "40@40+0", "50@50+0", "60@60+0"]),
+            (.mergeToGrid, ["40@40+2", "50@50+0", "60@60+0"]),
+            (.burst, ["20@37+0", "30@37+0", "40@40+0", "50@50+0", "60@60+0"]),
+            (.skip, ["40@40+2", "50@50+0", "60@60+0"]),
+            (.delay, ["47@47+0", "57@57+0"]),
+        ] as [(MissedTickPolicy, [String])]
+    )
+    func policies(policy: MissedTickPolicy, expected: [String]) async {
+        let seen = await overrun(policy)
+        #expect(Array(seen.prefix(expected.count)) == expected)
+    }
+
+    @Test("swift-async-algorithms' tick2_event_skew3: under burst a slow consumer has its ticks at 5 and 8")
+    func skew() async {
+        var iterator = clock.ticks(every: .seconds(2), policy: .burst).makeAsyncIterator()
+        var seen: [MonotonicInstant] = []
+        if let tick = await next(&iterator, moving: .seconds(2)) { seen.append(tick.firedAt) }
+        for _ in 0..<2 {
+            // The consumer takes three seconds for each.
+            time.advance(by: .seconds(3))
+            if let tick = await iterator.next() { seen.append(tick.firedAt) }
+        }
+        #expect(seen.map { $0.nanoseconds / 1_000_000_000 } == [2, 5, 8])
+    }
+
+    @Test("keep their phase when the interval changes, before a tick and after it")
+    func tempo() async {
+        let ticks = clock.ticks(every: .milliseconds(100))
+        var iterator = ticks.makeAsyncIterator()
+        #expect(ms(await next(&iterator, moving: .milliseconds(100))?.deadline) == 100)
+        // A quarter of the interval has gone: three quarters of the new one are left.
+        time.advance(by: .milliseconds(25))
+        ticks.interval = .milliseconds(200)
+        #expect(ticks.interval == .milliseconds(200))
+        #expect(ms(await next(&iterator, moving: .milliseconds(150))?.deadline) == 275)
+        #expect(ms(await next(&iterator, moving: .milliseconds(200))?.deadline) == 475)
+        // And while somebody sleeps, who is woken for it.
+        async let moved: Void = {
+            await sleepersAre(1)
+            time.advance(by: .milliseconds(150))
+            ticks.interval = .milliseconds(100)
+            await sleepersAre(1)
+            while time.nextDeadline != MonotonicInstant(nanoseconds: 650_000_000) { await Task.yield() }
+            time.advance(by: .milliseconds(25))
+        }()
+        let tick = await iterator.next()
+        await moved
+        #expect(ms(tick?.deadline) == 650)
+        #expect(tick?.missedTicks == 0)
+        #expect(tick?.lateness == .zero)
+    }
+
+    @Test("missed before a change of tempo are counted in the next one", arguments: [.merge, .burst, .skip] as [MissedTickPolicy])
+    func missedBeforeTempo(policy: MissedTickPolicy) async {
+        let ticks = clock.ticks(every: .milliseconds(100), policy: policy)
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(100))
+        // 200 and 300 pass; 400 would be next, half an interval away.
+        time.advance(by: .milliseconds(250))
+        ticks.interval = .milliseconds(20)
+        ticks.interval = .milliseconds(40)
+        let tick = await next(&iterator, moving: .milliseconds(20))
+        #expect(ms(tick?.deadline) == 370)
+        #expect(tick?.missedTicks == 2)
+    }
+
+    @Test("of a fixed delay keep the phase too")
+    func delayTempo() async {
+        let ticks = clock.ticks(every: .milliseconds(100), policy: .delay)
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(100))
+        time.advance(by: .milliseconds(30))
+        async let moved: Void = {
+            await sleepersAre(1)
+            time.advance(by: .milliseconds(50))
+            ticks.interval = .milliseconds(10)
+            while time.nextDeadline != MonotonicInstant(nanoseconds: 185_000_000) { await Task.yield() }
+            time.advance(by: .milliseconds(5))
+        }()
+        #expect(ms(await iterator.next()?.deadline) == 185)
+        await moved
+    }
+
+    @Test("of a new schedule are the only ones that come from then on")
+    func schedule() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .milliseconds(10))
+        time.advance(by: .milliseconds(95))
+        ticks.schedule(first: MonotonicInstant(nanoseconds: 200_000_000), every: .milliseconds(50))
+        let tick = await next(&iterator, moving: .milliseconds(95))
+        #expect(ms(tick?.deadline) == 200)
+        #expect(tick?.missedTicks == 0)
+        ticks.schedule(every: .milliseconds(7))
+        #expect(ms(await next(&iterator, moving: .milliseconds(7))?.deadline) == 207)
+    }
+
+    @Test("end for all with cancel, at once and for good, also those that are due")
+    func cancel() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        var due = ticks.makeAsyncIterator()
+        _ = await next(&due, moving: .milliseconds(10))
+        let sleeping = Task {
+            var iterator = ticks.makeAsyncIterator()
+            return await iterator.next()
+        }
+        await sleepersAre(1)
+        ticks.cancel()
+        #expect(ticks.isCancelled)
+        #expect(await sleeping.value == nil)
+        #expect(engine.liveTimers == 0)
+        time.advance(by: .seconds(1))
+        #expect(await due.next() == nil)
+        #expect(await due.next() == nil)
+        var late = ticks.makeAsyncIterator()
+        #expect(await late.next() == nil)
+    }
+
+    @Test("end for a cancelled task, at once and for good, also those that are due")
+    func cancelledTask() async {
+        let ticks = clock.ticks(every: .milliseconds(10), first: time.now)
+        let sleeping = Task {
+            var seen = 0
+            for await _ in ticks { seen += 1 }
+            return seen
+        }
+        await sleepersAre(1)
+        sleeping.cancel()
+        #expect(await sleeping.value == 1)
+        #expect(engine.liveTimers == 0)
+        let due = Task {
+            while !Task.isCancelled { await Task.yield() }
+            var iterator = ticks.makeAsyncIterator()
+            return [await iterator.next(), await iterator.next()]
+        }
+        time.advance(by: .seconds(1))
+        due.cancel()
+        #expect(await due.value == [nil, nil])
+    }
+
+    @Test("end with their engine")
+    func engineEnds() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        let task = Task {
+            for await _ in ticks {}
+        }
+        await sleepersAre(1)
+        await engine.shutdown()
+        await task.value
+    }
+
+    @Test("are the same for all who iterate, each in its own time")
+    func several() async {
+        let ticks = clock.ticks(every: .milliseconds(10))
+        var one = ticks.makeAsyncIterator()
+        var other = ticks.makeAsyncIterator()
+        #expect(ms(await next(&one, moving: .milliseconds(10))?.deadline) == 10)
+        time.advance(by: .milliseconds(25))
+        // Others begin with the next.
+        #expect(ms(await next(&other, moving: .milliseconds(5))?.deadline) == 40)
+        let tick = await one.next()
+        #expect(ms(tick?.deadline) == 20)
+        #expect(tick?.missedTicks == 2)
+    }
+
+    @Test("cost no timer while nobody waits for them, and never more than one each")
+    func noBuffer() async {
+        let ticks = clock.ticks(every: .nanoseconds(1), policy: .burst)
+        var iterator = ticks.makeAsyncIterator()
+        _ = await next(&iterator, moving: .nanoseconds(1))
+        time.advance(by: .seconds(3600))
+        #expect(engine.statistics.fires == 1)
+        #expect(engine.liveTimers == 0)
+        #expect(await iterator.next()?.deadline.nanoseconds == 2)
+        #expect(await iterator.next()?.deadline.nanoseconds == 3)
+    }
+
+    @Test("of any interval are safe", arguments: [.zero, .seconds(-1), .seconds(Int64.max)] as [Duration])
+    func anyInterval(interval: Duration) async {
+        let ticks = clock.ticks(every: interval)
+        #expect(ticks.interval == (interval > .zero ? .nanoseconds(Int64.max) : .microseconds(100)))
+        if interval <= .zero {
+            var iterator = ticks.makeAsyncIterator()
+            #expect(await next(&iterator, moving: .microseconds(100))?.deadline == time.now)
+        }
+        ticks.interval = .milliseconds(1)
+        ticks.schedule(first: .distantFuture, every: interval)
+        ticks.interval = .milliseconds(1)
+        ticks.schedule(first: .distantPast, every: interval)
+        ticks.interval = .milliseconds(1)
+        var iterator = ticks.makeAsyncIterator()
+        let tick = await next(&iterator, moving: .milliseconds(2))
+        #expect(tick.map { $0.deadline <= time.now } == true)
+        ticks.cancel()
+    }
+
+    @Test("of the wall clock follow its steps")
+    func wall() async throws {
+        let engine = try WallTimerEngine(.init(time: time.base))
+        let start = time.wallNow
+        let ticks = WallClock(engine: engine).ticks(every: .seconds(10))
+        async let moved: Void = {
+            while engine.liveTimers != 1 { await Task.yield() }
+            time.setWall(to: start + .seconds(35))
+        }()
+        var iterator = ticks.makeAsyncIterator()
+        let tick = await iterator.next()
+        await moved
+        #expect(tick?.deadline == start + .seconds(10))
+        #expect(tick?.missedTicks == 2)
+    }
+}
