@@ -1,6 +1,8 @@
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -34,6 +36,17 @@ cbench_usage cbench_usage_now(void) {
         .voluntary_switches = used.ru_nvcsw,
         .involuntary_switches = used.ru_nivcsw,
     };
+}
+
+int64_t cbench_resident_bytes(void) {
+    malloc_trim(0);
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm != NULL) {
+        if (fscanf(statm, "%*d %ld", &pages) != 1) pages = 0;
+        fclose(statm);
+    }
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
 void cbench_block_begin(cbench_block *block, int64_t first_deadline_ns, int64_t interval_ns) {

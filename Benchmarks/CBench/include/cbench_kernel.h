@@ -43,6 +43,9 @@ typedef struct {
 // clock_gettime(2).
 cbench_usage cbench_usage_now(void);
 
+// Resident bytes of the process, after malloc(3) has given back what it can. proc_pid_statm(5).
+int64_t cbench_resident_bytes(void);
+
 static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }
 
 // CLOCK_REALTIME, for subjects that take their deadlines as dates.
