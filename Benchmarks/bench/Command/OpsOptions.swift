@@ -88,13 +88,16 @@ struct OpsOptions: ParsableArguments {
 
     /// `ownTimers`: the size asked for on the command line, if one was.
     private static func comparisons(sizes: [Int], ownTimers: Int?) -> [OperationComparison] {
-        QueueOperations.workloads.flatMap { workload in
+        let queues = QueueOperations.workloads.flatMap { workload in
             sizes.map { QueueOperations.comparison(workload, timers: $0) }
         }
+        let sources = SourceOperations.comparisons(ownTimers: ownTimers)
+        return queues
             + sizes.filter { $0 <= mostTimersOfPublicAPIs }.flatMap(PublicOperations.comparisons)
             + sizes.prefix(1).flatMap {
                 [FireOperations.comparison(timers: $0)] + ContendedOperations.comparisons(timers: $0)
             }
+            + sources
             + CoalesceOperations.comparisons(ownTimers: ownTimers)
             + TaskOperations.comparisons(ownTimers: ownTimers)
             + [StatisticsOperations.comparison, MainQueueOperations.comparison]
