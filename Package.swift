@@ -18,13 +18,15 @@ let package = Package(
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
-        .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench")
+        .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
+        .trait(name: "AsyncAlgorithms", description: "AsyncTimerSequence among the rivals of the bench"),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        // Not even fetched without the trait.
+        // Not even fetched without their traits.
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
     ],
     targets: [
         .systemLibrary(
@@ -66,6 +68,11 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(
+                    name: "AsyncAlgorithms",
+                    package: "swift-async-algorithms",
+                    condition: .when(traits: ["AsyncAlgorithms"])
+                ),
             ],
             path: "Benchmarks/bench",
             swiftSettings: strict
