@@ -21,6 +21,7 @@ let package = Package(
         .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
         .trait(name: "ServiceLifecycle", description: "An engine as a service of swift-service-lifecycle"),
         .trait(name: "Metrics", description: "An engine's lateness and counts by way of swift-metrics"),
+        .trait(name: "AsyncAlgorithms", description: "AsyncTimerSequence among the rivals of the bench"),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
@@ -29,6 +30,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
     ],
     targets: [
         .systemLibrary(
@@ -82,6 +84,11 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
+                .product(
+                    name: "AsyncAlgorithms",
+                    package: "swift-async-algorithms",
+                    condition: .when(traits: ["AsyncAlgorithms"])
+                ),
             ],
             path: "Benchmarks/bench",
             swiftSettings: strict

@@ -1,11 +1,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "cbench_kernel.h"
+#include "kernel_wait.h"
 
 static atomic_bool stop_requested;
 
@@ -25,16 +26,32 @@ bool cbench_stop_requested(void) {
     return atomic_load_explicit(&stop_requested, memory_order_relaxed);
 }
 
-cbench_usage cbench_usage_now(void) {
+static int64_t ns_of(struct timeval time) {
+    return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
+}
+
+cbench_usage cbench_usage_with(cbench_counters counters) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);  // cannot fail with these arguments
     return (cbench_usage){
         .process_cpu_ns = hrt_clock_process_cpu_ns(),
+        .user_cpu_ns = ns_of(used.ru_utime),
+        .system_cpu_ns = ns_of(used.ru_stime),
         .thread_cpu_ns = hrt_clock_thread_cpu_ns(),
         .thread_id = gettid(),
         .voluntary_switches = used.ru_nvcsw,
         .involuntary_switches = used.ru_nivcsw,
+        .page_faults = used.ru_minflt + used.ru_majflt,
+        .instructions = cbench_counter_value(counters.instructions_fd),
+        .cycles = cbench_counter_value(counters.cycles_fd),
+        .cache_misses = cbench_counter_value(counters.cache_misses_fd),
     };
+}
+
+cbench_usage cbench_usage_now(void) { return cbench_usage_with(cbench_no_counters()); }
+
+void cbench_block_order(cbench_block *block) {
+    __atomic_fetch_add(&block->turns, 1, __ATOMIC_ACQ_REL);
 }
 
 void cbench_block_begin(cbench_block *block, int64_t first_deadline_ns, int64_t interval_ns) {
@@ -42,28 +59,56 @@ void cbench_block_begin(cbench_block *block, int64_t first_deadline_ns, int64_t 
     block->first_deadline_ns = first_deadline_ns;
     block->interval_ns = interval_ns;
     block->next_deadline_ns = first_deadline_ns;
+    cbench_block_order(block);
 }
 
 bool cbench_block_fire(cbench_block *block, int64_t woke_ns) {
+    cbench_block_order(block);
     int64_t late_ns = woke_ns - block->next_deadline_ns;
     int64_t missed = late_ns > 0 ? late_ns / block->interval_ns : 0;
     return cbench_block_fire_for(block, woke_ns, 1 + missed);
 }
 
-bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
+int cbench_event_file(void) {
+    int descriptor = eventfd(0, EFD_CLOEXEC);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+// True if the block is to end with it.
+static bool tell_spike(cbench_block *block) {
+    block->spikes++;
+    if (block->spike_fd < 0) return true;
+    // The number of the fire: who reads it looks the fire up.
+    uint64_t spike = 1;
+    ssize_t ignored = write(block->spike_fd, &spike, sizeof spike);
+    (void)ignored;
+    return false;
+}
+
+static bool take(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     if (block->count == block->capacity) return false;
+    int64_t deadline_ns = block->next_deadline_ns;
+    block->next_deadline_ns += deadlines * block->interval_ns;
     if (block->settling > 0) {
         block->settling--;
-        block->next_deadline_ns += deadlines * block->interval_ns;
         return true;
     }
-    block->fires[block->count] =
-        (cbench_fire){.deadline_ns = block->next_deadline_ns, .woke_ns = woke_ns};
-    block->next_deadline_ns += deadlines * block->interval_ns;
+    block->fires[block->count] = (cbench_fire){.deadline_ns = deadline_ns, .woke_ns = woke_ns};
     block->count += 1;
-    if (cbench_stop_requested()) block->capacity = block->count;
-    if (block->count == 1) block->at_first = cbench_usage_now();
+    bool is_end = cbench_stop_requested() || (block->end_ns != 0 && woke_ns >= block->end_ns);
+    if (block->spike_bound_ns != 0 && woke_ns - deadline_ns > block->spike_bound_ns) {
+        is_end |= tell_spike(block);
+    }
+    if (is_end) block->capacity = block->count;
+    if (block->count == 1) block->at_first = cbench_usage_with(block->counters);
     if (block->count < block->capacity) return true;
-    block->at_last = cbench_usage_now();
+    block->at_last = cbench_usage_with(block->counters);
     return false;
+}
+
+bool cbench_block_fire_for(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
+    cbench_block_order(block);
+    bool has_more = take(block, woke_ns, deadlines);
+    cbench_block_order(block);
+    return has_more;
 }

@@ -1,18 +1,24 @@
 // Load for the machine, in processes of its own, so that their processor time is not counted as the
 // bench's.
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cbench_kernel.h"
+#include "cbench_load.h"
 
-// Only async-signal-safe calls: the parent has other threads (fork(2)).
-static _Noreturn void hog(pid_t parent) {
+// Only async-signal-safe calls in the child: the parent has other threads (fork(2)).
+static bool ends_with(pid_t parent) {
     signal(SIGINT, SIG_DFL);
     // Ends with the thread that started it, however that ends; unless it is gone already.
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+static _Noreturn void hog(pid_t parent) {
+    if (!ends_with(parent)) _exit(1);
     for (;;) __asm__ volatile("");
 }
 
@@ -25,7 +31,48 @@ int cbench_load_start(int32_t *out_process) {
     return 0;
 }
 
+// Ends with the errno in the pipe where something fails; the pipe closes with a successful exec.
+static _Noreturn void execute(const char *const *arguments, pid_t parent, int report_fd) {
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t none;
+    sigemptyset(&none);
+    if (ends_with(parent) && setpgid(0, 0) == 0 && null_fd >= 0 && dup2(null_fd, 0) == 0 &&
+        dup2(null_fd, 1) == 1 && sigprocmask(SIG_SETMASK, &none, NULL) == 0) {
+        execv(arguments[0], (char *const *)arguments);
+    }
+    int error = errno;
+    ssize_t ignored = write(report_fd, &error, sizeof error);
+    (void)ignored;
+    _exit(1);
+}
+
+int cbench_load_execute(const char *const *arguments, int32_t *out_process) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return -errno;
+    pid_t parent = getpid();
+    pid_t child = fork();
+    int error = child < 0 ? errno : 0;
+    if (child == 0) execute(arguments, parent, report[1]);
+    close(report[1]);
+    if (child > 0) {
+        ssize_t size;
+        do {
+            size = read(report[0], &error, sizeof error);
+        } while (size < 0 && errno == EINTR);
+        if (size == (ssize_t)sizeof error) cbench_load_stop(child);
+        if (size == 0) error = 0;
+    }
+    close(report[0]);
+    *out_process = child;
+    return -error;
+}
+
 void cbench_load_stop(int32_t process) {
+    if (getpgid(process) == process) kill(-process, SIGKILL);
     kill(process, SIGKILL);
     while (waitpid(process, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+int cbench_load_has_ended(int32_t process, int *out_status) {
+    return waitpid(process, out_status, WNOHANG) == process;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cbench_kernel.h"
+#include "cbench_waits.h"
 
 static int arm(int timer_fd, int64_t deadline_ns) {
     struct itimerspec spec = {.it_value = hrt_timespec_from_ns(deadline_ns)};
@@ -55,15 +56,61 @@ int cbench_timerfd_read(cbench_block *block) {
     return status;
 }
 
-int cbench_timerfd_epoll(cbench_block *block) {
+// Edge-triggered: arming it anew is all that the next wait needs.
+static int epoll_edge(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
+    (void)timer_fd;
+    struct epoll_event event;
+    int ready;
+    do {
+        ready = epoll_wait(epoll_fd, &event, 1, -1);
+        *out_woke_ns = cbench_now_ns();
+    } while (ready < 0 && errno == EINTR);
+    return ready < 0 ? -errno : 0;
+}
+
+static int with_epoll(cbench_block *block, uint32_t events, wait_for_expiry *wait) {
     int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (timer_fd < 0) return -errno;
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int status = epoll_fd < 0 ? -errno : 0;
-    struct epoll_event event = {.events = EPOLLIN};
+    struct epoll_event event = {.events = events};
     if (status == 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) != 0) status = -errno;
-    if (status == 0) status = fill(block, timer_fd, epoll_fd, epoll_expiry);
+    if (status == 0) status = fill(block, timer_fd, epoll_fd, wait);
     if (epoll_fd >= 0) close(epoll_fd);
+    close(timer_fd);
+    return status;
+}
+
+int cbench_timerfd_epoll(cbench_block *block) { return with_epoll(block, EPOLLIN, epoll_expiry); }
+
+int cbench_timerfd_epoll_et(cbench_block *block) {
+    return with_epoll(block, EPOLLIN | EPOLLET, epoll_edge);
+}
+
+// Armed once for all deadlines: the kernel counts those that pass while nobody reads.
+static int fill_periodically(cbench_block *block, int timer_fd) {
+    struct itimerspec spec = {
+        .it_value = hrt_timespec_from_ns(block->first_deadline_ns),
+        .it_interval = hrt_timespec_from_ns(block->interval_ns),
+    };
+    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) return -errno;
+    int64_t woke_ns;
+    uint64_t expirations;
+    do {
+        ssize_t size;
+        do {
+            size = read(timer_fd, &expirations, sizeof expirations);
+            woke_ns = cbench_now_ns();
+        } while (size < 0 && errno == EINTR);
+        if (size < 0) return -errno;
+    } while (cbench_block_fire_for(block, woke_ns, (int64_t)expirations));
+    return 0;
+}
+
+int cbench_timerfd_periodic(cbench_block *block) {
+    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (timer_fd < 0) return -errno;
+    int status = fill_periodically(block, timer_fd);
     close(timer_fd);
     return status;
 }

@@ -5,12 +5,13 @@ import Testing
 
 @Suite("The command line")
 struct RunOptionsTests {
-    @Test("without arguments asks for all subjects at 1 ms, as text")
+    @Test("without arguments asks for the subjects of a first look at 1 ms, as text")
     func hasDefaults() throws {
         let options = try RunOptions.parse([])
         #expect(options.preset == .quick)
         #expect(options.interval == .milliseconds(1))
-        #expect(options.subjects.map(\.id) == Subject.all.map(\.id))
+        #expect(options.subjects.map(\.id) == Subject.all.filter(\.isDefault).map(\.id))
+        #expect(!options.subjects.contains { $0.id == "kernel.ppoll" })
         #expect(options.report.shape.formats == [.text])
     }
 
@@ -18,6 +19,23 @@ struct RunOptionsTests {
     func quickIsEnough() {
         let plan = plan(preset: .quick)
         #expect(plan.firesPerBlock * plan.schedule.rounds >= 1000)
+    }
+
+    @Test("asks for all subjects in the long presets, and for those chosen whether they are for a first look or not")
+    func longPresetsHaveAll() throws {
+        #expect(try RunOptions.parse(["--preset", "standard"]).subjects.count == Subject.all.count)
+        #expect(try RunOptions.parse(["--only", "kernel.ppoll"]).subjects.map(\.id) == ["kernel.ppoll"])
+    }
+
+    @Test("has a minute at most by default, and as long as it takes for whoever asks for more")
+    func hasATimeLimit() throws {
+        let plan = try #require(try RunOptions.parse([]).plans.first)
+        // What has begun is measured to its end: one round more, in which every block takes twice as long.
+        let round_ns = Int64(plan.subjects.count + 1) * (Int64(plan.firesPerBlock) * plan.interval_ns + plan.patience_ns)
+        #expect(try #require(plan.limit_ns) + round_ns <= 60_000_000_000)
+        #expect(plan.expected < .seconds(50))
+        #expect(try RunOptions.parse(["--blocks", "9"]).plans.first?.limit_ns == nil)
+        #expect(Preset.standard.limit_ns == nil)
     }
 
     @Test("runs when no subcommand is named")
@@ -74,6 +92,7 @@ struct RunOptionsTests {
             ["--settle", "-1"], ["--settle", "1001"], ["--settle", "x"],
             ["--blocks", "many"], ["--seed", "-1"], ["--preset", "eternal"], ["--format", "yaml"], ["--color", "blue"],
             ["--cpu", ""], ["--cpu", "64"], ["--cpu", "1-0"], ["--cpu", "0,,1"], ["--cpu", "-1"], ["--load", "heavy"],
+            ["--load", "timers:0"], ["--on-spike", "stop"],
         ]
     )
     func refusesBadValues(arguments: [String]) throws {

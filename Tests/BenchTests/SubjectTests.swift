@@ -1,5 +1,6 @@
 import CBench
 import Dispatch
+import HRTimerCore
 import Testing
 
 @testable import bench
@@ -7,7 +8,9 @@ import Testing
 // One after another: subjects share the processors with everything that runs beside them.
 @Suite("Every subject", .serialized, .timeLimit(.minutes(1)))
 struct SubjectTests {
-    private static let built = Subject.all.map(\.id).filter { Subject.hasNIO || !$0.hasPrefix("nio.") }
+    private static let built = Subject.all.map(\.id).filter { id in
+        (Subject.hasNIO || !id.hasPrefix("nio.")) && (Subject.hasAsyncAlgorithms || id != "swift.async-timer-sequence")
+    }
 
     @Test("fills a block", arguments: built)
     func fillsABlock(id: String) async throws {
@@ -39,6 +42,15 @@ struct SubjectTests {
             }
             #expect(error?.description.contains("--traits NIO") == true)
         }
+    }
+
+    @Test("of swift-async-algorithms says how to build it in, where it is not", .enabled(if: !Subject.hasAsyncAlgorithms))
+    func saysHowToBuildAsyncAlgorithms() throws {
+        let sequence = try #require(Subject.all.first { $0.id == "swift.async-timer-sequence" })
+        let error = #expect(throws: BenchError.self) {
+            try sequence.measure(BlockRecorder(fires: 1, interval_ns: 1_000_000, phase_ns: 0))
+        }
+        #expect(error?.description.contains("--traits AsyncAlgorithms") == true)
     }
 
     @Test("has an id of its own that says its group")
@@ -108,6 +120,61 @@ struct BlockTests {
         try recorder.waitUntilFull()
     }
 
+    @Test("counts what its last fire passed as missed too")
+    func countsMissedAtTheEnd() {
+        let recorder = BlockRecorder(fires: 2, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        recorder.fire(first + 5)
+        recorder.fire(first + 330)
+        let block = result(of: recorder)
+        #expect(block.missed == 2)
+        // Deadlines 200 and 300, met by the fire for 100.
+        #expect(block.missedLatenesses_ns == [130, 30])
+    }
+
+    @Test("holds each deadline without a fire against the fire that it was left to")
+    func hasIntendedTimes() {
+        let recorder = BlockRecorder(fires: 3, interval_ns: 100, phase_ns: 0)
+        let first = recorder.begin()
+        recorder.fire(first)
+        recorder.fire(first + 350)
+        recorder.fire(first + 400)
+        let subject = Subject("kernel.test", "nothing") { _ in }
+        let total = SubjectResult(subject, interval_ns: 100)
+        total.add(result(of: recorder), fires: recorder.fires)
+        #expect(total.lateness.count == 3)
+        #expect(total.intended.count == 5)
+        #expect(total.lateness.max_ns == 250)
+        // 0, 0, and what waited for the fire at 350: 250, 150, 50. The middle is later than that of the fires.
+        #expect(total.intended.buckets_ns.map(\.low_ns) == [0, 50, 150, 250])
+    }
+
+    @Test("is full with what it has when it takes longer than it may")
+    func endsInTime() throws {
+        let recorder = BlockRecorder(fires: 10, interval_ns: 100, phase_ns: 0, patience_ns: 500)
+        let first = recorder.begin()
+        #expect(recorder.fire(first))
+        #expect(recorder.fire(first + 1499))
+        #expect(!recorder.fire(first + 1500))
+        #expect(recorder.fires.count == 3)
+        try recorder.waitUntilFull()
+    }
+
+    @Test("ends with a fire that is later than the bound, and not with one at the bound")
+    func endsWithASpike() throws {
+        let recorder = BlockRecorder(
+            fires: 10,
+            interval_ns: 100,
+            phase_ns: 0,
+            spike: SpikeBound(bound_ns: 50, descriptor: -1)
+        )
+        let first = recorder.begin()
+        #expect(recorder.fire(first + 50))
+        #expect(!recorder.fire(first + 151))
+        #expect(recorder.spikes == 1)
+        try recorder.waitUntilFull()
+    }
+
     @Test("takes no fire once it is full")
     func takesNoMoreThanItsRoom() throws {
         let recorder = BlockRecorder(fires: 1, interval_ns: 100, phase_ns: 0)
@@ -133,6 +200,7 @@ struct BlockTests {
             round: 0,
             fires: recorder.fires,
             interval_ns: recorder.interval_ns,
+            next_ns: recorder.nextDeadline_ns,
             usage: recorder.usage,
             disturbance: Disturbance()
         )

@@ -1,3 +1,4 @@
+import CBench
 import CHRTimer
 import Glibc
 import Testing
@@ -40,5 +41,40 @@ struct TuningTests {
         load.stop()
         #expect(load.processes.isEmpty)
         for process in processes { #expect(kill(process, 0) == -1) }
+    }
+
+    @Test("run a command as load, in a process group that ends with it")
+    func runsCommands() throws {
+        let load = try Load(.command("sleep 600 & sleep 600"))
+        let process = try #require(load.processes.first)
+        #expect(getpgid(process) == process)
+        #expect(!load.hasEnded())
+        load.stop()
+        // The shell was waited for; what it started is not ours to wait for, and was killed with the group.
+        #expect(kill(process, 0) == -1)
+    }
+
+    @Test("notice a load that ends by itself")
+    func noticesTheEnd() throws {
+        let load = try Load(.command("exit 3"))
+        while !load.hasEnded() { usleep(1000) }
+        #expect(load.processes.isEmpty)
+    }
+
+    @Test("say that a program for load cannot be started")
+    func saysWhatCannotBeStarted() {
+        var process: Int32 = 0
+        let path = strdup("/no/such/program")
+        defer { free(path) }
+        var arguments: [UnsafePointer<CChar>?] = [UnsafePointer(path), nil]
+        #expect(cbench_load_execute(&arguments, &process) == -ENOENT)
+    }
+
+    @Test("read loads as they are written")
+    func readsLoads() throws {
+        for load in [LoadKind.none, .cpu, .timers(7), .command("a b")] { #expect(try parseLoad(load.text) == load) }
+        for text in ["", "timers:", "timers:x", "timers:1000001", "cmd:", "CPU"] {
+            #expect(throws: (any Error).self) { try parseLoad(text) }
+        }
     }
 }

@@ -14,11 +14,32 @@
 // switches.
 typedef struct {
     int64_t process_cpu_ns;
+    // The same in two parts. The kernel knows the sum exactly, and shares it out by what its ticks
+    // saw (proc(5), utime and stime): of little worth below some tens of ticks.
+    int64_t user_cpu_ns;
+    int64_t system_cpu_ns;
     int64_t thread_cpu_ns;  // of the calling thread, which is
     int64_t thread_id;      // this one, gettid(2)
     int64_t voluntary_switches;
     int64_t involuntary_switches;
+    int64_t page_faults;
+    // Of the thread that opened the counters and of those it started since; -1 without counters.
+    int64_t instructions;
+    int64_t cycles;
+    int64_t cache_misses;
 } cbench_usage;
+
+// The processor's counters, as perf_event_open(2) gives them; -1 where it does not.
+typedef struct {
+    int instructions_fd;
+    int cycles_fd;
+    int cache_misses_fd;
+} cbench_counters;
+
+// Counts the calling thread and all threads that it starts from now on. Where the kernel does not
+// let the kernel's own part be counted, the user's alone is.
+cbench_counters cbench_counters_open(void);
+void cbench_counters_close(cbench_counters counters);
 
 typedef struct {
     int64_t deadline_ns;
@@ -33,6 +54,15 @@ typedef struct {
     int64_t interval_ns;
     int64_t next_deadline_ns;
     size_t settling;  // so many fires more are left out: what fires is still learning
+    int64_t end_ns;   // the block is full with the first fire from then on; 0 for never
+    // A fire later than this is told to the event file, eventfd(2); ends the block if it is -1.
+    int64_t spike_bound_ns;  // 0 for none
+    int spike_fd;
+    size_t spikes;
+    cbench_counters counters;
+    // Each fire takes over from the one before, on whatever thread that was. What calls handlers
+    // has them in order; Thread Sanitizer sees that order here.
+    uint64_t turns;
     // Taken right after the first and the last stamp: what is between them is the steady state,
     // without setting up.
     cbench_usage at_first;
@@ -42,6 +72,8 @@ typedef struct {
 // The calling thread's own time, and everything else of the whole process. getrusage(2),
 // clock_gettime(2).
 cbench_usage cbench_usage_now(void);
+// The same with what the counters say.
+cbench_usage cbench_usage_with(cbench_counters counters);
 
 // Bytes of the process that are in memory, proc_pid_statm(5), and what malloc_trim(3) gives back of them.
 int64_t cbench_resident_bytes(void);
@@ -56,6 +88,9 @@ static inline int64_t cbench_wall_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_W
 void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns,
                         int64_t interval_ns);
 
+// Where no counters are and no spikes are told of.
+static inline cbench_counters cbench_no_counters(void) { return (cbench_counters){-1, -1, -1}; }
+
 // One fire, for the earliest deadline not met so far. Those that have passed besides are missed:
 // the next fire is held against the first deadline after woke_ns. False if this was the last fire,
 // or if none was left. One thread at a time.
@@ -63,6 +98,12 @@ bool cbench_block_fire(cbench_block *_Nonnull block, int64_t woke_ns);
 
 // The same for a timer that itself tells how many deadlines this fire stands for, 1 or more.
 bool cbench_block_fire_for(cbench_block *_Nonnull block, int64_t woke_ns, int64_t deadlines);
+
+// What was written before the block is seen by its fires, and those by who calls this afterwards.
+void cbench_block_order(cbench_block *_Nonnull block);
+
+// An event file for spikes, eventfd(2); a negative errno without one.
+int cbench_event_file(void);
 
 // After SIGINT, blocks end with the fire going on. A second SIGINT ends the process, as without the
 // handler. Async-signal-safe: one flag. 0 or a negative errno.
@@ -84,11 +125,6 @@ int cbench_hybrid(cbench_block *_Nonnull block);
 int cbench_libevent_default(cbench_block *_Nonnull block);
 int cbench_libevent_precise(cbench_block *_Nonnull block);
 int cbench_libevent_timerfd(cbench_block *_Nonnull block);
-
-// Starts a process that keeps a processor busy, and ends it. It also ends with the thread that
-// started it, however that ends. 0 or a negative errno.
-int cbench_load_start(int32_t *_Nonnull out_process);
-void cbench_load_stop(int32_t process);
 
 // A binary heap of timers behind one mutex, and what each timer calls; any thread. Timers are
 // numbers below the `timers` of create, each added once before it is replaced, and each used by one

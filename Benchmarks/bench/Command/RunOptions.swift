@@ -14,18 +14,37 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
+    /// Whether what is not for a first look is measured too.
+    var hasAllSubjects: Bool { self == .standard || self == .thorough }
+
+    /// When no further round begins: a default run has a minute, on a busy machine too.
+    var limit_ns: Int64? {
+        switch self {
+        case .smoke, .quick: 47_000_000_000
+        case .standard, .thorough: nil
+        }
+    }
+
     /// How long one turn takes. Quick gives p99, standard p99.9, thorough p99.99 at an interval of 1 ms.
     var blockNanoseconds: Int64 {
         switch self {
         case .smoke: 40_000_000
-        case .quick: 225_000_000
+        case .quick: 112_000_000
         case .standard: 1_200_000_000
         case .thorough: 5_500_000_000
         }
     }
 }
 
-extension LoadKind: ExpressibleByArgument {}
+extension LoadKind {
+    static let usage = ValidationError(
+        "it takes none, cpu, timers:N with N from 1 to 1000000, or cmd:COMMAND"
+    )
+}
+
+extension SpikeRequest {
+    static let usage = ValidationError("it takes a time and what to do, such as 500us=stop or 2ms='dmesg > late.txt'")
+}
 
 /// The options of `bench run`.
 struct RunOptions: ParsableArguments {
@@ -71,8 +90,24 @@ struct RunOptions: ParsableArguments {
     )
     var cpu: UInt64?
 
-    @Option(help: "What else the machine has to do: none, or cpu for one busy process per processor.")
+    @Option(
+        help: ArgumentHelp(
+            "What else the machine has to do, in processes of its own: none; cpu, a busy one for each processor; timers:N, "
+                + "one with N timers at \(LoadKind.loadRate_hz) Hz; or cmd:COMMAND.",
+            valueName: "load"
+        ),
+        transform: parseLoad
+    )
     var load: LoadKind = .none
+
+    @Option(
+        help: ArgumentHelp(
+            "When a fire is later than a bound, as in 500us=stop: stop there, or run a command of the shell at once.",
+            valueName: "bound=command"
+        ),
+        transform: parseSpike
+    )
+    var onSpike: SpikeRequest?
 
     @Flag(help: "Exit with 1 if a kernel or hrtimer subject fired early, or left timers or descriptors behind.")
     var gate = false
@@ -97,10 +132,14 @@ struct RunOptions: ParsableArguments {
                 block_ns: preset.blockNanoseconds,
                 seed: seed,
                 leastFires: sweep ? 2 : 8,
-                settling: settle
+                settling: settle,
+                limit_ns: hasDefaultLength ? preset.limit_ns : nil
             )
         }
     }
+
+    /// Whoever asks for more asks for more time.
+    private var hasDefaultLength: Bool { !sweep && blocks == nil && interval <= .milliseconds(1) }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 
@@ -117,10 +156,10 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// The subjects chosen, in the order of the list.
+    /// The subjects chosen, in the order of the list; without a choice those of the preset.
     var subjects: [Subject] {
         Subject.all.filter { subject in
-            (only.isEmpty || only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
+            (only.isEmpty ? subject.isDefault || preset.hasAllSubjects : only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
         }
     }
 }
@@ -128,17 +167,23 @@ struct RunOptions: ParsableArguments {
 /// What `--interval` takes: a decimal number and its unit.
 @Sendable
 func parseInterval(_ text: String) throws -> Duration {
+    guard let interval_ns = nanoseconds(text), (10_000...1_000_000_000).contains(interval_ns) else {
+        throw ValidationError("it takes a time from 10us to 1s, such as 250us, 1ms or 16.667ms")
+    }
+    return .nanoseconds(interval_ns)
+}
+
+/// A decimal number and its unit, as 250us, 1.5ms, 10s, 5m or 2h. Nil for anything else, and for more than a century.
+func nanoseconds(_ text: some StringProtocol) -> Int64? {
     let units: [(suffix: String, nanoseconds: Double)] = [
-        ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9),
+        ("ns", 1), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9),
     ]
     guard
         let unit = units.first(where: { text.hasSuffix($0.suffix) }),
-        let number = Double(text.dropLast(unit.suffix.count)),
-        (10_000...1_000_000_000).contains((number * unit.nanoseconds).rounded())
-    else {
-        throw ValidationError("it takes a time from 10us to 1s, such as 250us, 1ms or 16.667ms")
-    }
-    return .nanoseconds(Int64((number * unit.nanoseconds).rounded()))
+        let number = Double(String(text.dropLast(unit.suffix.count)))
+    else { return nil }
+    let value_ns = (number * unit.nanoseconds).rounded()
+    return (0...3e18).contains(value_ns) ? Int64(value_ns) : nil
 }
 
 /// What `--blocks` takes.

@@ -12,6 +12,7 @@ struct TaskSleepBlockCommand: ParsableCommand {
     @Option var interval: Int64
     @Option var phase: Int64
     @Option var settling: Int
+    @Option var patience: Int64?
 
     func run() throws {
         #if compiler(>=6.3)
@@ -19,7 +20,13 @@ struct TaskSleepBlockCommand: ParsableCommand {
         signal(SIGINT, SIG_IGN)
         // Before the first task. The main thread waits for the block: nothing here is the main actor's.
         TimerExecutors.install(precision: precision == "precise" ? .precise : .normal)
-        let recorder = BlockRecorder(fires: fires, interval_ns: interval, phase_ns: phase, settling: settling)
+        let recorder = BlockRecorder(
+            fires: fires,
+            interval_ns: interval,
+            phase_ns: phase,
+            settling: settling,
+            patience_ns: patience
+        )
         let sleeper = Task.detached { try await Subject.sleepOnAndOn(recorder, nil) }
         defer { sleeper.cancel() }
         try recorder.waitUntilFull()

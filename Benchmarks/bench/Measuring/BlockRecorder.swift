@@ -9,7 +9,8 @@ typealias Fire = cbench_fire
 /// Takes the fires of one block. All memory is there before the first deadline, and nothing is written out meanwhile.
 ///
 /// Unchecked, because the block is a C structure behind a pointer: only the subject's firing thread touches it between
-/// `begin()` and the last fire, and the reader comes after `waitUntilFull()` or after the firing thread was joined.
+/// `begin()` and the last fire, and the reader comes after `waitUntilFull()` or after the firing thread was joined. Where
+/// fires come on several threads, one after the other, the block itself keeps their order (`turns`).
 /// A subject that stalls keeps its recorder to itself: nobody reads that block.
 final class BlockRecorder: @unchecked Sendable {
     let interval_ns: Int64
@@ -25,12 +26,23 @@ final class BlockRecorder: @unchecked Sendable {
     /// Time to arm the first deadline in, so that it is not late by setting up.
     private static let lead_ns: Int64 = 2_000_000
 
+    /// How much longer than planned the block may take, before it is full with what it has. Nil for any time.
+    private let patience_ns: Int64?
+
     /// Room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than it could. `settling` fires more come
-    /// before them, and are left out.
-    init(fires: Int, interval_ns: Int64, phase_ns: Int64, settling: Int = 0) {
+    /// before them, and are left out. A fire later than `spike` is told where that says.
+    init(
+        fires: Int,
+        interval_ns: Int64,
+        phase_ns: Int64,
+        settling: Int = 0,
+        patience_ns: Int64? = nil,
+        spike: SpikeBound? = nil
+    ) {
         self.interval_ns = interval_ns
         self.phase_ns = phase_ns
         self.settling = settling
+        self.patience_ns = patience_ns
         room = .allocate(capacity: fires)
         // Written, not just allocated: a page that comes in at the first touch would be lateness of ours.
         room.initialize(repeating: cbench_fire(), count: fires)
@@ -44,6 +56,12 @@ final class BlockRecorder: @unchecked Sendable {
                 interval_ns: interval_ns,
                 next_deadline_ns: 0,
                 settling: settling,
+                end_ns: 0,
+                spike_bound_ns: spike?.bound_ns ?? 0,
+                spike_fd: spike?.descriptor ?? -1,
+                spikes: 0,
+                counters: cbench_no_counters(),
+                turns: 0,
                 at_first: cbench_usage(),
                 at_last: cbench_usage()
             )
@@ -57,7 +75,13 @@ final class BlockRecorder: @unchecked Sendable {
 
     /// Sets the grid, and returns its first deadline.
     func begin() -> Int64 {
-        let first_ns = cbench_now_ns() + Self.lead_ns + phase_ns
+        begin(at: cbench_now_ns() + Self.lead_ns + phase_ns)
+    }
+
+    /// Sets a grid that is not ours to choose, and returns its first deadline.
+    @discardableResult
+    func begin(at first_ns: Int64) -> Int64 {
+        if let patience_ns { block.pointee.end_ns = first_ns + planned_ns + patience_ns }
         cbench_block_begin(block, first_ns, interval_ns)
         return first_ns
     }
@@ -91,24 +115,44 @@ final class BlockRecorder: @unchecked Sendable {
 
     /// A measuring loop in C. `orSay` tells what the machine lacks if it is not supported.
     func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: String? = nil) throws {
+        try fill(loop, orSay: missing.map { [ENOTSUP: $0] } ?? [:])
+    }
+
+    /// The same, with a reason for each errno that is nobody's fault.
+    func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: [CInt: String]) throws {
         _ = begin()
         let status = loop(block)
-        if status == -ENOTSUP, let missing { throw MissingHardware(description: missing) }
+        if let reason = missing[-status] { throw MissingHardware(description: reason) }
         if status != 0 { throw BenchError(String(cString: strerror(-status))) }
         full.signal()
     }
 
+    private var planned_ns: Int64 { Int64(block.pointee.capacity + settling) * interval_ns }
+
+    /// Runs `body` with the processor's counters on, for the calling thread and those that it starts, where there are any.
+    func counting<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let counters = cbench_counters_open()
+        block.pointee.counters = counters
+        defer { cbench_counters_close(counters) }
+        return try body()
+    }
+
     /// Blocks until the last fire. Throws if the subject takes far longer than its deadlines allow for.
     func waitUntilFull() throws {
-        let planned_ns = Int64(block.pointee.capacity + settling) * interval_ns
         let limit: DispatchTime = .now() + .nanoseconds(Int(planned_ns * 10 + 10_000_000_000))
         if full.wait(timeout: limit) == .timedOut {
             throw BenchError("stalled: \(block.pointee.count) of \(block.pointee.capacity) fires came")
         }
     }
 
+    /// Fires later than the bound.
+    var spikes: Int { block.pointee.spikes }
+
     /// The fires so far, in order: a copy, because the recorder may go right after its last use.
-    var fires: [Fire] { Array(UnsafeBufferPointer(start: room, count: block.pointee.count)) }
+    var fires: [Fire] {
+        cbench_block_order(block)
+        return Array(UnsafeBufferPointer(start: room, count: block.pointee.count))
+    }
 
     /// What was spent between the first fire and the last.
     var usage: Usage {
@@ -117,10 +161,21 @@ final class BlockRecorder: @unchecked Sendable {
         return Usage(
             fires: max(0, block.pointee.count - 1),
             processCPU_ns: to.process_cpu_ns - from.process_cpu_ns,
+            userCPU_ns: to.user_cpu_ns - from.user_cpu_ns,
+            systemCPU_ns: to.system_cpu_ns - from.system_cpu_ns,
             threadCPU_ns: to.thread_id == from.thread_id ? to.thread_cpu_ns - from.thread_cpu_ns : nil,
             voluntarySwitches: Int(to.voluntary_switches - from.voluntary_switches),
-            involuntarySwitches: Int(to.involuntary_switches - from.involuntary_switches)
+            involuntarySwitches: Int(to.involuntary_switches - from.involuntary_switches),
+            pageFaults: Int(to.page_faults - from.page_faults),
+            instructions: Self.counted(from.instructions, to.instructions),
+            cycles: Self.counted(from.cycles, to.cycles),
+            cacheMisses: Self.counted(from.cache_misses, to.cache_misses)
         )
+    }
+
+    /// Nil without the counter.
+    private static func counted(_ from: Int64, _ to: Int64) -> Int64? {
+        from < 0 || to < 0 ? nil : to - from
     }
 }
 
@@ -128,10 +183,11 @@ final class BlockRecorder: @unchecked Sendable {
 extension BlockRecorder {
     /// The options of the child that is to fill a block like this one.
     var plan: [String] {
-        let options: [(String, Int64)] = [
+        var options: [(String, Int64)] = [
             ("--fires", Int64(block.pointee.capacity)), ("--interval", interval_ns), ("--phase", phase_ns),
             ("--settling", Int64(settling)),
         ]
+        if let patience_ns { options.append(("--patience", patience_ns)) }
         return options.flatMap { [$0, "\($1)"] }
     }
 
@@ -144,16 +200,19 @@ extension BlockRecorder {
         return data
     }
 
-    /// Takes over the block that a child has filled. False if it is not a full one.
+    /// Takes over the block that a child has filled, or ended before it was full. False if it is neither.
     func fill(from data: Data) -> Bool {
         let head = 2 * MemoryLayout<cbench_usage>.size
-        guard data.count == head + block.pointee.capacity * MemoryLayout<cbench_fire>.stride else { return false }
+        let size = MemoryLayout<cbench_fire>.stride
+        let fires = (data.count - head) / size
+        guard (1...block.pointee.capacity).contains(fires), data.count == head + fires * size else { return false }
         data.withUnsafeBytes { bytes in
             block.pointee.at_first = bytes.loadUnaligned(as: cbench_usage.self)
             block.pointee.at_last = bytes.loadUnaligned(fromByteOffset: head / 2, as: cbench_usage.self)
             UnsafeMutableRawPointer(room).copyMemory(from: bytes.baseAddress! + head, byteCount: data.count - head)
         }
-        block.pointee.count = block.pointee.capacity
+        block.pointee.count = fires
+        block.pointee.next_deadline_ns = room[fires - 1].deadline_ns + interval_ns
         return true
     }
 }

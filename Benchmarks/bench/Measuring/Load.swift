@@ -2,25 +2,43 @@ import CBench
 import Glibc
 
 /// What else the machine has to do meanwhile.
-enum LoadKind: String, CaseIterable, Sendable {
-    case none, cpu
+enum LoadKind: Sendable, Equatable {
+    case none
+    /// A process for each processor that computes without end.
+    case cpu
+    /// A process with so many timers, each at `loadRate_hz`.
+    case timers(Int)
+    /// A command of the shell.
+    case command(String)
+
+    /// As it was asked for.
+    var text: String {
+        switch self {
+        case .none: "none"
+        case .cpu: "cpu"
+        case .timers(let timers): "timers:\(timers)"
+        case .command(let command): "cmd:\(command)"
+        }
+    }
+
+    static let loadRate_hz = 10
 }
 
-/// Processes that keep the processors busy. They end with `stop()`, with this object, or with the bench, however it ends.
+/// Processes that keep the machine busy, whose own time is not counted as the bench's. They end with `stop()`, with this
+/// object, or with the bench, however it ends.
 final class Load {
     private(set) var processes: [Int32] = []
+    private let kind: LoadKind
 
-    /// One hog for each processor that the process may run on.
     init(_ kind: LoadKind) throws {
-        guard kind == .cpu else { return }
-        for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
-            var process: Int32 = 0
-            let status = cbench_load_start(&process)
-            guard status == 0 else {
-                stop()
-                throw BenchError("--load cpu cannot start a process: \(String(cString: strerror(-status)))")
-            }
-            processes.append(process)
+        self.kind = kind
+        switch kind {
+        case .none: break
+        case .cpu:
+            // One hog for each processor that the process may run on.
+            for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) { try start { cbench_load_start(&$0) } }
+        case .timers(let timers): try execute([try benchPath(), "load-timers", "\(timers)"])
+        case .command(let command): try execute(["/bin/sh", "-c", command])
         }
     }
 
@@ -32,4 +50,51 @@ final class Load {
         for process in processes { cbench_load_stop(process) }
         processes = []
     }
+
+    /// Whether a load has ended by itself: what was measured since then was measured without it.
+    func hasEnded() -> Bool {
+        var status: CInt = 0
+        let ended = processes.filter { cbench_load_has_ended($0, &status) != 0 }
+        processes.removeAll { ended.contains($0) }
+        return !ended.isEmpty
+    }
+
+    private func start(_ start: (inout Int32) -> CInt) throws {
+        var process: Int32 = 0
+        let status = start(&process)
+        guard status == 0 else {
+            stop()
+            throw BenchError("--load \(kind.text) cannot be started: \(String(cString: strerror(-status)))")
+        }
+        processes.append(process)
+    }
+
+    private func execute(_ arguments: [String]) throws {
+        let copies = arguments.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        // Safe: the call returns when the program has been started, or not.
+        var pointers = copies.map { UnsafePointer<CChar>($0) }
+        pointers.append(nil)
+        try start { cbench_load_execute(&pointers, &$0) }
+    }
+}
+
+/// This program, also where tests call it: it is beside theirs.
+func benchPath() throws -> String {
+    guard let path = realpath("/proc/self/exe", nil) else { throw BenchError("no path to this program") }
+    defer { free(path) }
+    let directory = String(cString: path).split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    return (directory + ["bench"]).joined(separator: "/")
+}
+
+/// What `--load` takes.
+@Sendable
+func parseLoad(_ text: String) throws -> LoadKind {
+    if text == "none" { return .none }
+    if text == "cpu" { return .cpu }
+    if text.hasPrefix("timers:"), let timers = Int(text.dropFirst(7)), (1...1_000_000).contains(timers) {
+        return .timers(timers)
+    }
+    if text.hasPrefix("cmd:"), text.count > 4 { return .command(String(text.dropFirst(4))) }
+    throw LoadKind.usage
 }

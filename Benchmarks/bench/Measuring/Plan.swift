@@ -7,6 +7,12 @@ struct Plan: Sendable {
     let settling: Int
     let seed: UInt64
     let schedule: Schedule
+    /// From when on no further round begins; nil for never.
+    let limit_ns: Int64?
+
+    /// How much longer than planned a block may take: as long again. What is later than that, or waits in whole
+    /// milliseconds, has fewer fires and does not hold up the others.
+    var patience_ns: Int64 { Int64(firesPerBlock + settling) * interval_ns + 50_000_000 }
 
     /// What is measured twice: the reference, or the first subject where that was not chosen.
     let controlled: Subject
@@ -18,12 +24,14 @@ struct Plan: Sendable {
         block_ns: Int64,
         seed: UInt64,
         leastFires: Int64 = 8,
-        settling: Int = 0
+        settling: Int = 0,
+        limit_ns: Int64? = nil
     ) {
         precondition(!subjects.isEmpty, "a plan needs a subject")
         self.subjects = subjects
         self.seed = seed
         self.settling = settling
+        self.limit_ns = limit_ns
         interval_ns = Int64(interval / .nanoseconds(1))
         // Never so few that a block says nothing, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))

@@ -12,6 +12,12 @@ final class Session {
     /// The reference once more, as if it were another subject.
     let control: SubjectResult
     private(set) var wasInterrupted = false
+    /// A fire was later than the bound of `--on-spike BOUND=stop`.
+    private(set) var wasStoppedBySpike = false
+    /// Rounds that were begun; fewer than planned where the time was over.
+    private(set) var rounds = 0
+    /// Both clocks at the beginning, ns.
+    private(set) var start: (monotonic_ns: Int64, wall_ns: Int64) = (0, 0)
     /// What gated subjects had not cleaned up, added over their blocks.
     private(set) var leftBehind = LeftBehind()
 
@@ -20,17 +26,23 @@ final class Session {
         var descriptors = 0
     }
 
-    private let tuning: Tuning
+    /// What was planned after it is not measured.
+    var hasEndedEarly: Bool { wasInterrupted || wasStoppedBySpike }
 
-    init(_ plan: Plan, _ tuning: Tuning = Tuning()) {
+    private let tuning: Tuning
+    let spikes: SpikeWatch?
+
+    init(_ plan: Plan, _ tuning: Tuning = Tuning(), spikes: SpikeWatch? = nil) {
         self.plan = plan
+        self.spikes = spikes
         self.tuning = tuning
         results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns, settling: plan.settling) }
         control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns, settling: plan.settling)
     }
 
-    /// Measures until all is done, or until SIGINT.
-    func run(_ progress: Progress) {
+    /// Measures until all is done, or until SIGINT. After each round `live` shows what there is so far.
+    func run(_ progress: Progress, _ live: LiveTable? = nil) {
+        start = (cbench_now_ns(), cbench_wall_ns())
         wakeDispatch()
         if results.contains(where: { $0.subject.id.hasPrefix("hrtimer.executors.") }) { wakeProcess() }
         for (done, turn) in plan.schedule.turns.enumerated() {
@@ -38,10 +50,17 @@ final class Session {
                 wasInterrupted = true
                 break
             }
+            if turn.round == rounds {
+                if let limit_ns = plan.limit_ns, cbench_now_ns() - start.monotonic_ns > limit_ns { break }
+                if rounds > 0 { live?.show(results, round: rounds, of: plan.schedule.rounds) }
+                rounds += 1
+            }
             let result = turn.subject < results.count ? results[turn.subject] : control
             progress.show(done: done, of: plan.schedule.turns.count, result.subject.id)
             measure(result, turn)
+            if wasStoppedBySpike { break }
         }
+        live?.clear()
         wasInterrupted = wasInterrupted || cbench_stop_requested()
         progress.finish()
     }
@@ -52,14 +71,16 @@ final class Session {
             fires: plan.firesPerBlock,
             interval_ns: plan.interval_ns,
             phase_ns: turn.phase_ns,
-            settling: plan.settling
+            settling: plan.settling,
+            patience_ns: plan.patience_ns,
+            spike: spikes?.bound
         )
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {
             try onFreshThread { [subject = result.subject, tuning] in
                 tuning.applyToThread()
-                try subject.measure(recorder)
+                try recorder.counting { try subject.measure(recorder) }
             }
         } catch {
             result.skippedBecause = "\(error)"
@@ -71,10 +92,13 @@ final class Session {
             round: turn.round,
             fires: fires,
             interval_ns: plan.interval_ns,
+            next_ns: recorder.nextDeadline_ns,
             usage: recorder.usage,
             disturbance: MachineLoad.now().since(loadBefore)
         )
         result.add(block, fires: fires)
+        result.spikes += recorder.spikes
+        if recorder.spikes > 0, let spikes, spikes.request.command == nil { wasStoppedBySpike = true }
         if result.subject.isGated {
             leftBehind.timers += recorder.timersLeftBehind
             leftBehind.descriptors += openDescriptors() - descriptorsBefore

@@ -9,21 +9,36 @@ struct Subject: Sendable {
     /// Fills a block, on the calling thread, which is a fresh one. Calls `begin()` when all is set up but the first
     /// deadline. Throws if it cannot run here.
     let measure: @Sendable (BlockRecorder) throws -> Void
+    /// Whether it is measured where nobody chose: a default run has a minute, and one screen.
+    let isDefault: Bool
+    /// Whether its deadlines are on our clock. What is armed on the wall clock fires early when that is slowed down, and the
+    /// scheduler's own periods are on the scheduler's clock: neither closes the gate.
+    let isOnOurClock: Bool
 
-    init(_ id: String, _ explanation: String, measure: @escaping @Sendable (BlockRecorder) throws -> Void) {
+    init(
+        _ id: String,
+        _ explanation: String,
+        isDefault: Bool = true,
+        isOnOurClock: Bool = true,
+        measure: @escaping @Sendable (BlockRecorder) throws -> Void
+    ) {
         self.id = id
         self.explanation = explanation
+        self.isDefault = isDefault
+        self.isOnOurClock = isOnOurClock
         self.measure = measure
     }
 
     /// All subjects, in the order in which they are shown.
-    static let all: [Subject] = kernel + libevent + foundation + dispatch + swiftConcurrency + nio + hrtimer + executors
+    static let all: [Subject] =
+        kernel + kernelWaits + kernelTimers + libevent + foundation + dispatch + swiftConcurrency
+        + asyncAlgorithms + nio + hrtimer + executors
 
     /// What all others are held against, and what is measured twice for the noise floor.
     static let referenceID = "kernel.clock-nanosleep-abs"
 
     /// Whether firing early, or leaving something behind, closes the gate.
-    var isGated: Bool { id.hasPrefix("kernel.") || id.hasPrefix("hrtimer.") }
+    var isGated: Bool { isOnOurClock && (id.hasPrefix("kernel.") || id.hasPrefix("hrtimer.")) }
 
     /// Whether the id matches a shell pattern, fnmatch(3).
     func matches(_ pattern: String) -> Bool {

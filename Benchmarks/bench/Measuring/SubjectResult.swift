@@ -7,7 +7,13 @@ final class SubjectResult {
     let interval_ns: Int64
     /// Three digits, one more than an engine keeps.
     let lateness = LatencyHistogram(significantDigits: 3)
+    /// The same with each deadline that had no fire of its own, held against the fire that it was left to. Subjects that
+    /// leave deadlines out are no better here for it (coordinated omission).
+    let intended = LatencyHistogram(significantDigits: 3)
+    private(set) var worst = WorstFires()
     private(set) var missed = 0
+    /// Fires later than the bound of --on-spike.
+    var spikes = 0
     private(set) var usage = Usage()
     private(set) var blocks: [BlockResult] = []
     /// Why there are no fires, or none any more.
@@ -28,11 +34,19 @@ final class SubjectResult {
     func add(_ block: BlockResult, fires: [Fire]) {
         for fire in fires {
             lateness.record(fire.lateness_ns)
+            intended.record(fire.lateness_ns)
+            worst.add(fire, round: block.round)
             squares.add(Double(fire.lateness_ns))
         }
+        for lateness_ns in block.missedLatenesses_ns { intended.record(lateness_ns) }
         missed += block.missed
         usage = usage + block.usage
         blocks.append(block)
+    }
+
+    /// How sure the figures are, from how the blocks differ.
+    func confidence(seed: UInt64) -> Confidence? {
+        Confidence(blocks: blocks.map(\.latenesses_ns), seed: seed)
     }
 
     var standardDeviation_ns: Double? { squares.standardDeviation }
@@ -55,30 +69,47 @@ struct BlockResult: Sendable {
     let round: Int
     let fires: Int
     let early: Int
-    let missed: Int
+    /// In rising order.
+    let latenesses_ns: [Int64]
+    /// Of the deadlines without a fire of their own: how late the fire was that they were left to.
+    let missedLatenesses_ns: [Int64]
+    var missed: Int { missedLatenesses_ns.count }
     let median_ns: Int64?
     let max_ns: Int64?
     let drift_ppm: Double?
     let usage: Usage
     let disturbance: Disturbance
 
-    init(round: Int, fires: [Fire], interval_ns: Int64, usage: Usage, disturbance: Disturbance) {
+    /// `next_ns` is the deadline that would have come next, if that is known: what the last fire passed is missed too.
+    init(
+        round: Int,
+        fires: [Fire],
+        interval_ns: Int64,
+        next_ns: Int64? = nil,
+        usage: Usage,
+        disturbance: Disturbance
+    ) {
         let sorted = fires.map(\.lateness_ns).sorted()
         self.round = round
         self.fires = sorted.count
         self.usage = usage
         self.disturbance = disturbance
         early = sorted.prefix { $0 < 0 }.count
-        missed = Self.missed(in: fires, interval_ns: interval_ns)
+        latenesses_ns = sorted
+        missedLatenesses_ns = Self.missed(in: fires, next_ns: next_ns, interval_ns: interval_ns)
         median_ns = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
         max_ns = sorted.last
         drift_ppm = slope(of: fires.map { (x: Double($0.deadline_ns), y: Double($0.lateness_ns)) }).map { $0 * 1e6 }
     }
 
-    /// Deadlines of the grid up to the last one fired for, without a fire of their own.
-    private static func missed(in fires: [Fire], interval_ns: Int64) -> Int {
-        guard let first = fires.first else { return 0 }
-        let last_ns = fires.reduce(first.deadline_ns) { max($0, $1.deadline_ns) }
-        return Int((last_ns - first.deadline_ns) / interval_ns) + 1 - fires.count
+    /// The lateness that each deadline between two fires had, when the first of them came at last.
+    private static func missed(in fires: [Fire], next_ns: Int64?, interval_ns: Int64) -> [Int64] {
+        fires.indices.flatMap { index in
+            let fire = fires[index]
+            let following_ns = index + 1 < fires.count ? fires[index + 1].deadline_ns : next_ns
+            // Rounded: some grids are not in whole ns.
+            let steps = ((following_ns ?? fire.deadline_ns) - fire.deadline_ns + interval_ns / 2) / interval_ns
+            return steps < 2 ? [] : (1..<steps).map { fire.lateness_ns - $0 * interval_ns }
+        }
     }
 }

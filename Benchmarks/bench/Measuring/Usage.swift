@@ -3,24 +3,40 @@ struct Usage: Sendable {
     var fires = 0
     /// Of all threads: what Dispatch and the concurrency runtime do for a timer, they do on threads of their own.
     var processCPU_ns: Int64 = 0
+    /// The same in two parts, shared out by the kernel's ticks.
+    var userCPU_ns: Int64 = 0
+    var systemCPU_ns: Int64 = 0
     /// Of the thread that fires; nil if the last fire came on another than the first.
     var threadCPU_ns: Int64?
     var voluntarySwitches = 0
     var involuntarySwitches = 0
+    var pageFaults = 0
+    /// Of the measuring thread and the threads that it started; nil where the kernel does not give them.
+    var instructions: Int64?
+    var cycles: Int64?
+    var cacheMisses: Int64?
 
     static func + (left: Usage, right: Usage) -> Usage {
         Usage(
             fires: left.fires + right.fires,
             processCPU_ns: left.processCPU_ns + right.processCPU_ns,
-            threadCPU_ns: left.fires == 0 ? right.threadCPU_ns : sum(left.threadCPU_ns, right.threadCPU_ns),
+            userCPU_ns: left.userCPU_ns + right.userCPU_ns,
+            systemCPU_ns: left.systemCPU_ns + right.systemCPU_ns,
+            threadCPU_ns: left.sum(right, \.threadCPU_ns),
             voluntarySwitches: left.voluntarySwitches + right.voluntarySwitches,
-            involuntarySwitches: left.involuntarySwitches + right.involuntarySwitches
+            involuntarySwitches: left.involuntarySwitches + right.involuntarySwitches,
+            pageFaults: left.pageFaults + right.pageFaults,
+            instructions: left.sum(right, \.instructions),
+            cycles: left.sum(right, \.cycles),
+            cacheMisses: left.sum(right, \.cacheMisses)
         )
     }
 
-    /// Known only if both are.
-    private static func sum(_ left: Int64?, _ right: Int64?) -> Int64? {
-        if let left, let right { left + right } else { nil }
+    /// Known only if both are; what has no fires adds nothing.
+    private func sum(_ right: Usage, _ part: KeyPath<Usage, Int64?>) -> Int64? {
+        if fires == 0 { return right[keyPath: part] }
+        guard let left = self[keyPath: part], let right = right[keyPath: part] else { return nil }
+        return left + right
     }
 
     /// `amount` for each fire; nil without fires.

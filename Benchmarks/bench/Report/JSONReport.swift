@@ -7,11 +7,14 @@ struct JSONReport {
     let host: HostReport
     let command: [String]
 
-    init(sessions: [Session], host: HostReport, command: [String]) {
+    let load: LoadKind
+
+    init(sessions: [Session], host: HostReport, command: [String], load: LoadKind = .none) {
         precondition(!sessions.isEmpty, "a report needs a session")
         self.sessions = sessions
         self.host = host
         self.command = command
+        self.load = load
     }
 
     var text: String { value.text() + "\n" }
@@ -23,6 +26,11 @@ struct JSONReport {
             "command": .array(command.map { .string($0) }),
             "seed": JSONValue(seed: sessions[0].plan.seed),
             "interrupted": .bool(sessions.contains(where: \.wasInterrupted)),
+            "load": .string(load.text),
+            "started_unix_ns": JSONValue(sessions[0].start.wall_ns),
+            "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
+            "spike_bound_ns": JSONValue(sessions[0].spikes?.request.bound_ns),
+            "spike_commands_run": JSONValue(sessions[0].spikes?.commandsRun),
             "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
             "noise_floor": noiseFloor(sessions[0]),
             "noise_floors": .array(sessions.map(noiseFloor)),
@@ -30,7 +38,7 @@ struct JSONReport {
                 "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
                 "descriptors": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.descriptors }),
             ],
-            "results": .array(sessions.flatMap { $0.results.map(result) }),
+            "results": .array(sessions.flatMap { session in session.results.map { result($0, of: session) } }),
             "operations": .array([]),
         ]
     }
@@ -46,7 +54,7 @@ struct JSONReport {
         ]
     }
 
-    private func result(_ result: SubjectResult) -> JSONValue {
+    private func result(_ result: SubjectResult, of session: Session) -> JSONValue {
         [
             "id": .string(result.subject.id),
             "interval_ns": JSONValue(result.interval_ns),
@@ -56,14 +64,67 @@ struct JSONReport {
             "missed": JSONValue(result.missed),
             "skipped_because": JSONValue(result.skippedBecause),
             "lateness_ns": lateness(result),
+            "confidence_95": confidence(result, of: session),
+            "intended_ns": intended(result),
+            "worst": .array(result.worst.entries.map { worst($0, of: session) }),
+            "spikes": JSONValue(result.spikes),
             "drift_ppm": JSONValue(result.drift_ppm),
+            "user_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.userCPU_ns)),
+            "system_cpu_ns_per_fire": JSONValue(result.usage.perFire(result.usage.systemCPU_ns)),
+            "page_faults_per_fire": JSONValue(result.usage.perFire(result.usage.pageFaults)),
+            "instructions_per_fire": JSONValue(result.usage.instructions.flatMap { result.usage.perFire($0) }),
+            "cycles_per_fire": JSONValue(result.usage.cycles.flatMap { result.usage.perFire($0) }),
+            "cache_misses_per_fire": JSONValue(result.usage.cacheMisses.flatMap { result.usage.perFire($0) }),
             "cpu_ns_per_fire": JSONValue(result.usage.cpuPerFire_ns),
             "context_switches_per_fire": JSONValue(result.usage.switchesPerFire),
             "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
             "blocks": .array(result.blocks.map(block)),
-            "histogram": .array(
-                result.lateness.buckets_ns.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) }
-            ),
+            "histogram": histogram(result.lateness),
+            "intended_histogram": histogram(result.intended),
+        ]
+    }
+
+    private func histogram(_ histogram: LatencyHistogram) -> JSONValue {
+        .array(histogram.buckets_ns.map { .array([JSONValue($0.low_ns), .integer(Int64(clamping: $0.count))]) })
+    }
+
+    /// Pairs of a lower and an upper end.
+    private func confidence(_ result: SubjectResult, of session: Session) -> JSONValue {
+        guard let confidence = result.confidence(seed: session.plan.seed) else { return .null }
+        func pair(_ range: ClosedRange<Int64>?) -> JSONValue {
+            range.map { .array([JSONValue($0.lowerBound), JSONValue($0.upperBound)]) } ?? .null
+        }
+        return [
+            "p50_ns": pair(confidence.p50_ns),
+            "p99_ns": pair(confidence.p99_ns),
+            "mean_ns": .array([
+                JSONValue(confidence.mean_ns.lowerBound), JSONValue(confidence.mean_ns.upperBound),
+            ]),
+            "resamples": JSONValue(Confidence.resamples),
+        ]
+    }
+
+    private func intended(_ result: SubjectResult) -> JSONValue {
+        let intended = result.intended
+        return [
+            "n": JSONValue(intended.count),
+            "p50": JSONValue(intended.value_ns(at: .p50)),
+            "p90": JSONValue(intended.value_ns(at: .p90)),
+            "p99": JSONValue(intended.value_ns(at: .p99)),
+            "p999": JSONValue(intended.value_ns(at: .p999)),
+            "max": JSONValue(intended.max_ns),
+            "mean": JSONValue(intended.mean_ns),
+        ]
+    }
+
+    private func worst(_ fire: WorstFires.Entry, of session: Session) -> JSONValue {
+        let since_ns = fire.woke_ns - session.start.monotonic_ns
+        return [
+            "lateness_ns": JSONValue(fire.lateness_ns),
+            "monotonic_ns": JSONValue(fire.woke_ns),
+            "unix_ns": JSONValue(session.start.wall_ns + since_ns),
+            "since_start_ns": JSONValue(since_ns),
+            "round": JSONValue(fire.round),
         ]
     }
 

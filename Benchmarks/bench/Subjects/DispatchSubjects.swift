@@ -10,16 +10,35 @@ extension Subject {
         Subject("dispatch.source-strict", "the same with the flag .strict") {
             try measureSource($0, flags: .strict)
         },
+        Subject("dispatch.source-global", "the same as dispatch.source on a global, concurrent queue", isDefault: false) {
+            try measureSource($0, flags: [], DispatchQueue.global(qos: .userInteractive))
+        },
         Subject("dispatch.async-after", "asyncAfter for each deadline; its leeway is 10 %, at least 1 ms") {
             let queue = DispatchQueue(label: "bench.async-after", qos: .userInteractive)
             _ = $0.begin()
             fireAfter($0, on: queue)
             try $0.waitUntilFull()
         },
+        Subject(
+            "dispatch.semaphore-wait",
+            "DispatchSemaphore.wait(timeout:) for each deadline, which waits by the wall clock",
+            isDefault: false
+        ) { recorder in
+            let neverSignalled = DispatchSemaphore(value: 0)
+            _ = recorder.begin()
+            var woke_ns: Int64
+            repeat {
+                _ = neverSignalled.wait(timeout: DispatchTime(instant_ns: recorder.nextDeadline_ns))
+                woke_ns = cbench_now_ns()
+            } while recorder.fire(woke_ns)
+        },
     ]
 
-    private static func measureSource(_ recorder: BlockRecorder, flags: DispatchSource.TimerFlags) throws {
-        let queue = DispatchQueue(label: "bench.source", qos: .userInteractive)
+    private static func measureSource(
+        _ recorder: BlockRecorder,
+        flags: DispatchSource.TimerFlags,
+        _ queue: DispatchQueue = DispatchQueue(label: "bench.source", qos: .userInteractive)
+    ) throws {
         let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
         let interval: DispatchTimeInterval = .nanoseconds(Int(recorder.interval_ns))
         // Before the handler is set: from there on Thread Sanitizer lets it see what was written.

@@ -22,7 +22,7 @@ extension Subject {
     private static func measureInChild(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
         #if compiler(>=6.3)
         let child = Process()
-        child.executableURL = try benchExecutable()
+        child.executableURL = URL(fileURLWithPath: try benchPath())
         child.arguments = ["task-sleep-block", "--precision", "\(precision)"] + recorder.plan
         let output = Pipe()
         child.standardOutput = output
@@ -36,12 +36,5 @@ extension Subject {
         #else
         throw MissingHardware(description: "needs Swift 6.3, whose executors can be replaced")
         #endif
-    }
-
-    /// This program, also where tests call it: it is beside theirs.
-    private static func benchExecutable() throws -> URL {
-        guard let path = realpath("/proc/self/exe", nil) else { throw BenchError("no path to this program") }
-        defer { free(path) }
-        return URL(fileURLWithPath: String(cString: path)).deletingLastPathComponent().appendingPathComponent("bench")
     }
 }

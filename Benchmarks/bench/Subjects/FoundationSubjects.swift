@@ -4,7 +4,10 @@ import Foundation
 extension Subject {
     /// Foundation's timers, on a run loop of the measuring thread.
     static let foundation: [Subject] = [
-        Subject("foundation.timer", "Timer on a RunLoop, tolerance 0, repeating", measure: measureTimer),
+        Subject("foundation.timer", "Timer on a RunLoop, tolerance 0, repeating") { measureTimer($0, tolerance: 0) },
+        Subject("foundation.timer-tolerance", "the same with a tolerance of a tenth of the interval", isDefault: false) {
+            measureTimer($0, tolerance: 0.1)
+        },
         Subject("foundation.thread-sleep", "Thread.sleep(until:), one call for each deadline") { recorder in
             let dates = DateGrid()
             _ = recorder.begin()
@@ -14,10 +17,24 @@ extension Subject {
                 woke_ns = cbench_now_ns()
             } while recorder.fire(woke_ns)
         },
+        Subject("foundation.run-until", "RunLoop.run(until:), one call for each deadline", isDefault: false) { recorder in
+            let dates = DateGrid()
+            let loop = RunLoop.current
+            // A loop with nothing in it does not wait.
+            let never = Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }
+            loop.add(never, forMode: .default)
+            defer { never.invalidate() }
+            _ = recorder.begin()
+            var woke_ns: Int64
+            repeat {
+                loop.run(until: dates.date(at: recorder.nextDeadline_ns))
+                woke_ns = cbench_now_ns()
+            } while recorder.fire(woke_ns)
+        },
     ]
 
-    @Sendable
-    private static func measureTimer(_ recorder: BlockRecorder) {
+    /// `tolerance` is a part of the interval.
+    private static func measureTimer(_ recorder: BlockRecorder, tolerance: Double) {
         let dates = DateGrid()
         let loop = RunLoop.current
         let first = dates.date(at: recorder.begin())
@@ -26,13 +43,14 @@ extension Subject {
             // Without timers the mode is empty, which ends the loop.
             if !recorder.fire(woke_ns) { timer.invalidate() }
         }
+        timer.tolerance = tolerance * timer.timeInterval
         loop.add(timer, forMode: .default)
         while timer.isValid, loop.run(mode: .default, before: .distantFuture) {}
     }
 }
 
 /// Turns instants of `CLOCK_MONOTONIC` into dates, which count on the wall clock.
-private struct DateGrid {
+struct DateGrid {
     /// Wall clock minus monotonic clock.
     private let offset_ns: Int64
 

@@ -34,7 +34,7 @@ extension Subject {
 extension SuspendingClock.Instant {
     /// Where `CLOCK_MONOTONIC` reads 0; later than that by at most the time between two clock readings, so that what is
     /// on time is never called early.
-    fileprivate static var monotonicZero: SuspendingClock.Instant {
+    static var monotonicZero: SuspendingClock.Instant {
         let before_ns = cbench_now_ns()
         return SuspendingClock.now.advanced(by: .nanoseconds(-before_ns))
     }

@@ -1,0 +1,24 @@
+import ArgumentParser
+import CBench
+import Glibc
+import HRTimer
+
+/// The process of `--load timers:N`: so many timers of one engine, each at `LoadKind.loadRate_hz`, evenly spread. It runs
+/// until it is ended.
+struct LoadTimersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "load-timers", shouldDisplay: false)
+
+    @Argument(transform: parseTimers) var timers: Int
+
+    func run() throws {
+        let crowd = try EngineCrowd(count: CrowdCount())
+        let plan = CrowdPlan(
+            timers: timers,
+            interval_ns: 1_000_000_000 / Int64(LoadKind.loadRate_hz),
+            tolerance_ns: 0,
+            phases: .evenlySpread
+        )
+        for timer in plan.timers(from: cbench_now_ns(), seed: 0) { crowd.add(timer) }
+        while true { pause() }
+    }
+}

@@ -1,0 +1,41 @@
+#if AsyncAlgorithms
+import AsyncAlgorithms
+import CBench
+
+extension Subject {
+    /// The package's sequence of ticks, which has a grid of its own: it begins where the first tick is asked for.
+    static let asyncAlgorithms: [Subject] = [
+        Subject("swift.async-timer-sequence", "AsyncTimerSequence on SuspendingClock", isDefault: false) { recorder in
+            let reader = Task.detached {
+                let interval: Duration = .nanoseconds(recorder.interval_ns)
+                var ticks = AsyncTimerSequence(interval: interval, tolerance: .zero, clock: SuspendingClock())
+                    .makeAsyncIterator()
+                recorder.begin(at: cbench_now_ns() + recorder.interval_ns)
+                repeat { _ = await ticks.next() } while recorder.fire(cbench_now_ns())
+            }
+            defer { reader.cancel() }
+            try recorder.waitUntilFull()
+        }
+    ]
+}
+#else
+extension Subject {
+    /// In the list all the same.
+    static let asyncAlgorithms: [Subject] = [
+        Subject("swift.async-timer-sequence", "AsyncTimerSequence on SuspendingClock", isDefault: false) { _ in
+            throw BenchError(withoutAsyncAlgorithms)
+        }
+    ]
+}
+#endif
+
+extension Subject {
+    static let withoutAsyncAlgorithms =
+        "built without swift-async-algorithms: swift run -c release --traits AsyncAlgorithms bench"
+
+    #if AsyncAlgorithms
+    static let hasAsyncAlgorithms = true
+    #else
+    static let hasAsyncAlgorithms = false
+    #endif
+}
