@@ -152,14 +152,18 @@ struct RunOptions: ParsableArguments {
             }
         }
         if subjects.isEmpty {
-            throw ValidationError("--skip takes away all that --only chose: nothing is left to measure")
+            let culprit = skip.isEmpty ? "--sweep leaves out, as it has a rate of its own," : "--skip takes away"
+            throw ValidationError("\(culprit) all that --only chose: nothing is left to measure")
         }
     }
 
-    /// The subjects chosen, in the order of the list; without a choice those of the preset.
+    /// The subjects chosen, in the order of the list; without a choice those of the preset. Those with an interval of their own are
+    /// named, and are not swept.
     var subjects: [Subject] {
         Subject.all.filter { subject in
-            (only.isEmpty ? subject.isDefault || preset.hasAllSubjects : only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
+            let isPreset = (subject.isDefault || preset.hasAllSubjects) && subject.interval_ns == nil
+            let isChosen = only.isEmpty ? isPreset : only.contains(where: subject.matches)
+            return isChosen && !skip.contains(where: subject.matches) && !(sweep && subject.interval_ns != nil)
         }
     }
 }

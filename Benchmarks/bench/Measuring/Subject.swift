@@ -6,6 +6,8 @@ struct Subject: Sendable {
     let id: String
     /// What it is, in one line.
     let explanation: String
+    /// Its own time between deadlines, whatever the run's is; such a one is measured only when `--only` names it.
+    let interval_ns: Int64?
     /// Fills a block, on the calling thread, which is a fresh one. Calls `begin()` when all is set up but the first
     /// deadline. Throws if it cannot run here.
     let measure: @Sendable (BlockRecorder) throws -> Void
@@ -20,12 +22,14 @@ struct Subject: Sendable {
         _ explanation: String,
         isDefault: Bool = true,
         isOnOurClock: Bool = true,
+        interval_ns: Int64? = nil,
         measure: @escaping @Sendable (BlockRecorder) throws -> Void
     ) {
         self.id = id
         self.explanation = explanation
         self.isDefault = isDefault
         self.isOnOurClock = isOnOurClock
+        self.interval_ns = interval_ns
         self.measure = measure
     }
 
