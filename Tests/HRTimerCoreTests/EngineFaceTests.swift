@@ -192,7 +192,7 @@ import Testing
     func oddDelays() throws {
         let engine = try TimerEngine(time: time.base)
         let now = time.now
-        for delay in [Double.nan, -1, -.infinity, 0] { engine.schedule(after: delay, handler: fires.append) }
+        for delay in [Double.nan, -1, -Double.infinity, 0] { engine.schedule(after: delay, handler: fires.append) }
         let never = engine.schedule(after: .infinity, handler: fires.append)
         time.advance(by: .zero)
         #expect(fires.count == 4)

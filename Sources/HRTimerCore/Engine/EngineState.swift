@@ -121,8 +121,8 @@ extension EngineState {
 
     private mutating func askForTolerance(_ token: TimerToken) {
         guard schedule.precision == .coalesced, !schedule.isPrecise(token) else { return }
-        let timer = timers[token.slot]
-        schedule.ask(.init(tolerance_ns: timer.repetition.tolerance_ns(asked: timer.asked_ns)), for: token)
+        let tolerance_ns = timers[token.slot].repetition.tolerance_ns(asked: timers[token.slot].asked_ns)
+        schedule.ask(.init(tolerance_ns: tolerance_ns), for: token)
     }
 
     /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called for.
