@@ -14,7 +14,7 @@ vkms:
 	Tests/Vkms/run $(VKMS)
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model model-short fuzz arm64 vkms never-early sleep-races ecosystem clock-steps time-namespace steady
+    model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady
 
 build:
 	$(SWIFT) build
@@ -32,6 +32,16 @@ steady:
 snippets: build
 	for snippet in Snippets/*.swift Examples/*; do \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
+
+# All code of README and doc comments compiles, each piece by itself, beside Tests/Documentation/Prelude.swift.
+DOCUMENTATION = .build/documentation
+documentation-code: build
+	rm -rf $(DOCUMENTATION) && mkdir -p $(DOCUMENTATION)
+	awk -v folder=$(DOCUMENTATION) -f Tests/Documentation/cut.awk README.md $$(find Sources -name '*.swift' | LC_ALL=C sort)
+	build=$$($(SWIFT) build --show-bin-path) && swiftc -typecheck -swift-version 6 -suppress-warnings \
+	    -module-name Documentation -I $$build/Modules -I CSources/CLibevent \
+	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
+	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
 
 bench:
 	$(SWIFT) run -c release bench $(ARGS)

@@ -143,6 +143,18 @@ let package = Package(
             path: "Tests/Programs/SleepRaces",
             swiftSettings: strict
         ),
+        // Seven files of apps against Apple's names, and the same with changed imports. As most of such files are, in Swift 5's mode.
+        .executableTarget(
+            name: "AppsOnApple",
+            path: "Tests/Programs/AppsOnApple",
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
+        .executableTarget(
+            name: "AppsOnHRTimer",
+            dependencies: ["HRTimerCompat"],
+            path: "Tests/Programs/AppsOnHRTimer",
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
         .target(
             name: "TestSupport",
             dependencies: ["HRTimerCore", "Seeded"],
@@ -193,6 +205,7 @@ let package = Package(
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
                 "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
+                "AppsOnApple", "AppsOnHRTimer",
             ],
             swiftSettings: strict
         ),

@@ -10,7 +10,8 @@ extension LoopTimer: CustomStringConvertible {
         return withState { state, time in
             guard state.handler != nil else { return "LoopTimer(invalid)" }
             var parts = [state.repetition.repeats ? "every \(words(state.repetition.interval_ns))" : "once"]
-            parts.append(state.isFiring ? "firing" : whenNext(state.deadline_ns, time))
+            parts.append(state.isFiring ? "firing" : whenNext(state.shownDeadline_ns(time), time))
+            if let clock = state.followed?.clock { parts.append("by \(clock)") }
             if state.tolerance_ns > 0 { parts.append("tolerance \(words(state.tolerance_ns))") }
             if let precision = state.precision { parts.append("\(precision)") }
             parts.append(modes.isEmpty ? "in no loop" : "in \(modes.joined(separator: ", "))")
@@ -42,7 +43,7 @@ extension TimerLoop: CustomStringConvertible {
             let count = state.schedule.count
             parts.append("\(count) \(count == 1 ? "timer" : "timers")")
             var earliest_ns = Int64.max
-            state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.deadline_ns) } }
+            state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.shownDeadline_ns(time)) } }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
             let sources = state.descriptors.entries.count
             if sources > 0 { parts.append("\(sources) \(sources == 1 ? "source" : "sources")") }

@@ -35,16 +35,18 @@ public final class CADisplayLink: Sendable {
         }
     }
 
-    /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's.
+    /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's. A method of an
+    /// actor, as of a `@MainActor` type, is called on that.
     public init<Target: AnyObject & Sendable>(
         target: Target,
         source: VsyncSource? = nil,
-        action: @escaping @Sendable (Target) -> (CADisplayLink) -> Void
+        action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
     ) {
         let keeper = Keeper()
         self.keeper = keeper
+        let call = onItsActor(merges: true, unless: { keeper.known.map { !$0.link.isValid } ?? true }, action(target))
         link = DisplayLink(source: source) { _ in
-            if let link = keeper.known { action(target)(link) }
+            if let link = keeper.known { call(link) }
         }
     }
 

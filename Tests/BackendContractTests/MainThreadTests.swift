@@ -66,6 +66,7 @@ import Testing
             ("nested", "outer begins, timer, outer ends, inner without spinning"),
             ("starved", "true true true"),
             ("posts", "40000"),
+            ("perform", "at once, before, in a pass, waited for, after"),
         ]
     )
     func place(_ probe: String, _ expected: String) throws {

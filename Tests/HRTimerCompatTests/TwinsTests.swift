@@ -8,7 +8,7 @@ import class HRTimerCompat.Timer
 @Suite struct TwinsTests {
     @Test(
         "The same file was compiled with Foundation's or Dispatch's timers and with ours",
-        arguments: [("", "Foundation"), ("Lives", "Foundation"), ("Sources", "Dispatch")]
+        arguments: [("", "Foundation"), ("Lives", "Foundation"), ("Loops", "Foundation"), ("Sources", "Dispatch")]
     )
     func twins(_ name: String, _ peer: String) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()

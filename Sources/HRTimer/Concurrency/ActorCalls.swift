@@ -58,7 +58,7 @@ private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) 
 private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 
 /// The same for functions with an argument, off the hot path.
-func onItsActor<Value: Sendable>(
+package func onItsActor<Value: Sendable>(
     merges: Bool = false,
     unless isOff: @escaping @Sendable () -> Bool = { false },
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void

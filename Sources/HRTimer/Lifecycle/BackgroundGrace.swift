@@ -47,14 +47,14 @@ public final class BackgroundGrace: Sendable {
     /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, EMFILE, and EAGAIN where
     /// they are blocked and there is no room for a thread.
     public convenience init(
-        duration: Duration,
+        duration: some TimeSpan,
         loop: TimerLoop,
         background: @escaping @isolated(any) @Sendable (Session) -> Void,
         expiration: @escaping @isolated(any) @Sendable () -> Void = {},
         foreground: @escaping @isolated(any) @Sendable (_ away: Duration) -> Void = { _ in }
     ) throws(TimerError) {
         let core = Core(
-            duration: duration,
+            duration: duration.asDuration ?? .zero,
             loop: loop,
             stop: Self.stopProcess,
             background: onItsActor(background),

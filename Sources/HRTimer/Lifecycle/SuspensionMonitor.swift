@@ -33,13 +33,13 @@ public final class SuspensionMonitor: Sendable {
     /// of suspended systems alone. Throws EAGAIN where there is no room for a thread.
     public convenience init(
         loop: TimerLoop? = nil,
-        threshold: Duration = .seconds(1),
+        threshold: some TimeSpan = Duration.seconds(1),
         noticesStops: Bool = true,
         handler: @escaping @isolated(any) @Sendable (Absence) -> Void
     ) throws(TimerError) {
         try self.init(
             loop: loop,
-            threshold: threshold,
+            threshold: threshold.asDuration ?? .zero,
             noticesStops: noticesStops,
             time: .kernel,
             sample: PresenceSample.now,

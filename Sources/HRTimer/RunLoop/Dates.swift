@@ -37,7 +37,7 @@ extension LoopTimer {
             withState { state, time in
                 let date = state.date ?? FireDate()
                 state.date = date
-                return Date(timeIntervalSinceReferenceDate: date.seconds(for: state.shownDeadline_ns, time))
+                return Date(timeIntervalSinceReferenceDate: date.seconds(for: state.shownDeadline_ns(time), time))
             }
         }
         set {

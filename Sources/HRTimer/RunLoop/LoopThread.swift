@@ -57,8 +57,8 @@ public final class LoopThread: Sendable {
     /// `grants` for asynchronous functions: no thread of theirs waits.
     public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
 
-    /// Ends the thread, after the handler that may be running. It has ended when this returns, for everybody who calls it, unless
-    /// this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
+    /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an engine. It
+    /// has ended when this returns, for everybody who calls it, unless this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
     public func end() {
         if loop.core.isInherited { return }

@@ -59,6 +59,7 @@ extension LoopTimer {
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
         var released: ReleasedTimer?
+        followed?.prepare(core.time)
         let attachment = link.withLock { link -> Attachment in
             if link.core == nil {
                 guard state.handler != nil else { return .invalid }

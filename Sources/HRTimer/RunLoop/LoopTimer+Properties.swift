@@ -27,7 +27,7 @@ extension LoopTimer {
     /// handler it takes the place of the deadline that would come next. `distantFuture` pauses the timer. A timer that does
     /// not repeat still becomes invalid after the handler that is running; on an invalid one it does nothing.
     public var fireInstant: MonotonicInstant {
-        get { MonotonicInstant(nanoseconds: withState { $0.shownDeadline_ns }) }
+        get { MonotonicInstant(nanoseconds: withState { state, time in state.shownDeadline_ns(time) }) }
         set {
             update { state, time in
                 if let time {
@@ -88,6 +88,7 @@ extension LoopTimer {
             }
         }
         toWake?.waiter.wake()
+        followed?.end()
         withExtendedLifetime(released) {}
     }
 }

@@ -26,6 +26,8 @@ extension LoopTimer {
         var ticksAfter = TickCount(deadline_ns: .max)
         /// Nil until a date was given or asked for.
         var date: FireDate?
+        /// Nil for the loop's own clock.
+        var followed: FollowedClock?
 
         init(
             handler: Handler?,
@@ -42,7 +44,11 @@ extension LoopTimer {
         }
 
         /// The next deadline, or of an invalid timer the one it fired for last.
-        var shownDeadline_ns: Int64 { handler == nil ? lastFired_ns ?? deadline_ns : deadline_ns }
+        func shownDeadline_ns(_ time: TimeBase) -> Int64 {
+            if handler == nil { return lastFired_ns ?? deadline_ns }
+            guard let followed, followed.isFollowing, !isFiring else { return deadline_ns }
+            return followed.monotonic_ns(time)
+        }
     }
 
     /// A reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
@@ -62,6 +68,8 @@ extension LoopTimer {
         case instant(isPast: Bool)
         /// The same for an instant of the wall clock.
         case date(wall_ns: Int64, isPast: Bool)
+        /// An instant of another clock, which the timer follows.
+        case followed
         /// The loop's own clock was asked already.
         case settled
     }
@@ -78,6 +86,7 @@ extension LoopTimer.State {
 
     /// The deadline by the clock of the loop that the timer is added to.
     mutating func settle(_ time: TimeBase) {
+        followed?.settle(time)
         switch (origin, time.virtual) {
         case (.interval(let interval_ns, let clock), let virtual) where clock != virtual.map { ObjectIdentifier($0) }:
             deadline_ns = time.now_ns.addingSaturating(interval_ns)
@@ -100,6 +109,7 @@ extension LoopTimer.State {
         self.deadline_ns = deadline_ns
         self.origin = origin
         date = nil
+        followed?.stray()
         return true
     }
 
@@ -114,10 +124,16 @@ extension LoopTimer.State {
     /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
     /// then.
     mutating func beginCall(now_ns: Int64) -> LoopTimer.Handler? {
-        var ticks = TickCount(deadline_ns: deadline_ns, untold: untoldTicks)
-        guard let told = repetition.begin(&ticks, now_ns: now_ns) else {
-            deadline_ns = ticks.deadline_ns
+        var (grid_ns, gridNow_ns) = (deadline_ns, now_ns)
+        if let followed {
+            gridNow_ns = followed.now_ns
+            // A clock that was set back after it rang calls all the same. A timer that was moved begins a new grid.
+            grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
+        }
+        var ticks = TickCount(deadline_ns: grid_ns, untold: untoldTicks)
+        guard let told = repetition.begin(&ticks, now_ns: gridNow_ns) else {
             untoldTicks = ticks.untold
+            wait(for: ticks.deadline_ns)
             return nil
         }
         isFiring = true
@@ -142,10 +158,16 @@ extension LoopTimer.State {
         if isMoved {
             untoldTicks = 0
         } else {
-            repetition.end(&ticksAfter, now_ns: now_ns)
-            deadline_ns = ticksAfter.deadline_ns
+            repetition.end(&ticksAfter, now_ns: followed?.now_ns ?? now_ns)
             untoldTicks = ticksAfter.untold
+            wait(for: ticksAfter.deadline_ns)
         }
         return true
+    }
+
+    /// The next deadline, on the timer's own clock.
+    private mutating func wait(for deadline_ns: Int64) {
+        self.deadline_ns = followed == nil ? deadline_ns : .max
+        followed?.follow(deadline_ns)
     }
 }

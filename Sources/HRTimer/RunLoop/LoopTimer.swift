@@ -33,7 +33,18 @@ public final class LoopTimer: @unchecked Sendable {
     /// The loop that the timer is in.
     let link = Locked(Link())
 
-    init(deadline_ns: Int64, origin: Origin, repetition: Repetition, userInfo: (any Sendable)?, handler: Handler?) {
+    /// Of a timer that follows another clock than the loop's. The same that is in its state, for whoever has no lock.
+    let followed: FollowedClock?
+
+    init(
+        deadline_ns: Int64,
+        origin: Origin,
+        repetition: Repetition,
+        userInfo: (any Sendable)?,
+        handler: Handler?,
+        followed: FollowedClock? = nil
+    ) {
+        self.followed = followed
         state = State(
             handler: handler,
             userInfo: userInfo.map { UserInfo($0) },
@@ -41,6 +52,7 @@ public final class LoopTimer: @unchecked Sendable {
             origin: origin,
             repetition: repetition
         )
+        state.followed = followed
     }
 
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.

@@ -73,7 +73,8 @@ extension TimerLoop {
         }
     }
 
-    /// Takes the loop off its base, which can be used and freed from then on. The loop has ended: its timers and sources are
+    /// Takes the loop off its base, which can be used and freed from then on; of the base, unlike `LoopHost.cancel()`, which leaves a
+    /// loop that goes on. The loop has ended: its timers and sources are
     /// invalid, their handlers freed.
     ///
     /// On the base's thread, also in one of the loop's handlers. It happens by itself with the loop's last reference, which must go

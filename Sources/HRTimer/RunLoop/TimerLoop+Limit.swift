@@ -4,15 +4,24 @@ extension TimerLoop {
     /// The earliest deadline of the timers in `mode`: `distantFuture` if there are sources or blocks but no timer, nil if
     /// there is nothing. Runs nothing, unlike Foundation's `limitDate(forMode:)`. O(timers of the loop). Any thread.
     public func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
-        state.withLock { state in
+        let time = time
+        return state.withLock { state in
             guard let index = state.modes.known(mode) else { return nil }
             guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
             state.records.forEach { record in
                 guard record.timer != nil, state.modes.contains(record.modes, index) else { return }
-                earliest_ns = min(earliest_ns, record.deadline_ns)
+                earliest_ns = min(earliest_ns, record.shownDeadline_ns(time))
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }
+    }
+}
+
+extension LoopState.TimerRecord {
+    /// When its timer is due, also where that follows another clock, as far as it is known now.
+    func shownDeadline_ns(_ time: TimeBase) -> Int64 {
+        guard let timer, timer.followed != nil else { return deadline_ns }
+        return min(deadline_ns, timer.state.shownDeadline_ns(time))
     }
 }

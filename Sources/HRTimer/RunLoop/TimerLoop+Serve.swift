@@ -10,7 +10,7 @@ public final class LoopHost: Sendable {
         self.end = Locked(end)
     }
 
-    /// Ends the hosting, after the handler that may be running, and lets go of the loop. Idempotent. Any thread; for an
+    /// Ends the hosting, after the handler that may be running, and lets go of the loop, which goes on and may be hosted again or run. Idempotent. Any thread; for an
     /// `event_base` its own.
     public func cancel() {
         let end = end.withLock { $0.take() }

@@ -19,6 +19,7 @@ import Synchronization
     case "order": order()
     case "starved": starved()
     case "posts": posts()
+    case "perform": performOnMain()
     default:
         print("no such probe")
         exit(2)
@@ -163,4 +164,25 @@ private final class Log: Sendable {
     var counted: Int { state.withLock { $0.count } }
     func append(_ word: String) { state.withLock { $0.words.append(word) } }
     func count() { state.withLock { $0.count += 1 } }
+}
+
+/// Blocks for the main thread, from it and from another one, waited for and not.
+@MainActor private func performOnMain() {
+    let log = Words()
+    TimerLoop.performOnMain(waitUntilDone: true) { log.lines.append("at once") }
+    TimerLoop.performOnMain { log.lines.append("in a pass") }
+    log.lines.append("before")
+    Thread.detachNewThread {
+        TimerLoop.performOnMain(waitUntilDone: true) { log.lines.append("waited for") }
+        TimerLoop.performOnMain {
+            log.lines.append("after")
+            TimerLoop.main.stop()
+        }
+    }
+    TimerLoop.main.run()
+    print(log.lines.joined(separator: ", "))
+}
+
+@MainActor private final class Words {
+    var lines: [String] = []
 }

@@ -1,0 +1,38 @@
+public import FoundationEssentials
+public import HRTimerCore
+
+// The spellings of a time that other parts take too: seconds, and dates.
+
+extension TimerSource {
+    /// Fires once, when `delay` has passed, counted from now by the engine's clock. NaN means now.
+    @_disfavoredOverload
+    public func schedule(after delay: some TimeSpan, leeway: some TimeSpan = Duration.zero) {
+        schedule(after: delay.asDuration ?? .zero, repeating: nil, leeway: leeway.asDuration ?? .zero)
+    }
+
+    /// The same, and then at every interval; one of NaN counts as 0.1 ms.
+    @_disfavoredOverload
+    public func schedule(
+        after delay: some TimeSpan,
+        repeating interval: some TimeSpan,
+        leeway: some TimeSpan = Duration.zero
+    ) {
+        let interval = interval.asDuration ?? .zero
+        schedule(after: delay.asDuration ?? .zero, repeating: interval, leeway: leeway.asDuration ?? .zero)
+    }
+
+    /// Fires first at a date, which is converted now, and if there is an interval then at every one. A date of NaN means now. To
+    /// follow steps of the wall clock there is `WallInstant`.
+    @_disfavoredOverload
+    public func schedule(
+        deadline date: Date,
+        repeating interval: (some TimeSpan)? = Duration?.none,
+        leeway: some TimeSpan = Duration.zero
+    ) {
+        schedule(
+            deadline: date.instant(on: core.core.time) ?? .distantPast,
+            repeating: interval.map { $0.asDuration ?? .zero },
+            leeway: leeway.asDuration ?? .zero
+        )
+    }
+}

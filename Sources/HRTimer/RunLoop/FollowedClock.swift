@@ -1,0 +1,166 @@
+public import HRTimerCore
+
+/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm of an engine on that clock. The
+/// timer is due in its loop when the alarm has rung, and waits for nothing there before.
+final class FollowedClock: @unchecked Sendable {
+    // Sendable: what changes is part of the timer's state and touched with the locks that guard that, or behind `alarm`'s lock.
+
+    let clock: TimerClock
+    /// On that clock.
+    var deadline_ns: Int64
+    /// Where the loop reads it.
+    private(set) var time: TimeBase
+    /// False while the timer waits for an instant of the loop's own clock, which it was moved to.
+    private(set) var isFollowing = true
+    private weak var timer: LoopTimer?
+    private let alarm = Locked<Alarm?>(nil)
+
+    init(_ clock: TimerClock, deadline_ns: Int64) {
+        self.clock = clock
+        self.deadline_ns = deadline_ns
+        time = TimeBase.kernel.on(clock)
+    }
+
+    func belong(to timer: LoopTimer) { self.timer = timer }
+
+    /// Without a lock, since an engine may have to be started: the timer will be in a loop on `time`.
+    func prepare(_ time: TimeBase) {
+        let hasOne = alarm.withLock { $0.map { $0.isOn(time) } ?? false }
+        if hasOne { return }
+        let new = Alarm(time.on(clock)) { [weak timer] in timer?.hasRung() }
+        let former = alarm.withLock { alarm in
+            defer { alarm = new }
+            return alarm
+        }
+        former?.end()
+    }
+
+    /// Without a lock. It does not ring any more.
+    func end() {
+        let former = alarm.withLock { $0.take() }
+        former?.end()
+    }
+
+    deinit {
+        end()
+    }
+}
+
+// With the locks of the timer's state held.
+extension FollowedClock {
+    var now_ns: Int64 { time.now_ns }
+
+    /// The timer is in a loop: a past deadline counts as now.
+    func settle(_ loopTime: TimeBase) {
+        time = loopTime.on(clock)
+        if isFollowing { follow(max(deadline_ns, now_ns)) }
+    }
+
+    /// Rings at that instant of the clock.
+    func follow(_ deadline_ns: Int64) {
+        self.deadline_ns = deadline_ns
+        isFollowing = true
+        alarm.withLock { $0 }?.set(deadline_ns)
+    }
+
+    /// The timer was moved to an instant of the loop's clock.
+    func stray() {
+        isFollowing = false
+        alarm.withLock { $0 }?.set(.max)
+    }
+
+    /// Whether the clock has come to the deadline, and nobody has moved it since.
+    var isDue: Bool { isFollowing && now_ns >= deadline_ns }
+
+    /// The next deadline on the monotonic clock, as the two stand to each other now.
+    func monotonic_ns(_ loopTime: TimeBase) -> Int64 { loopTime.monotonic_ns(deadline_ns, of: clock) }
+}
+
+extension FollowedClock {
+    /// A timer on an engine of the clock: on virtual time of its own, otherwise that of all who need the clock.
+    private final class Alarm: Sendable {
+        private let time: TimeBase
+        private let core: EngineCore
+        private let owned: EngineCore?
+        private let token: TimerToken
+
+        init(_ time: TimeBase, ring: @escaping @Sendable () -> Void) {
+            self.time = time
+            var configuration = TimerEngine.Configuration(time: time)
+            configuration.clock = time.clock
+            // On virtual time nothing is asked of the kernel, which could refuse it.
+            if time.virtual != nil, let made = try? EngineCore(configuration), (try? made.start()) != nil {
+                core = made
+                owned = made
+            } else {
+                core = time.clock == .wall ? WallTimerEngine.shared.core : BootTimeTimerEngine.shared.core
+                owned = nil
+            }
+            var request = EngineCore.Request()
+            request.isOwned = true
+            token = core.schedule(.call { _ in ring() }, request)
+        }
+
+        func isOn(_ time: TimeBase) -> Bool { self.time.virtual === time.virtual }
+
+        func set(_ deadline_ns: Int64) {
+            _ = core.arm(token, deadline_ns: deadline_ns)
+        }
+
+        func end() {
+            _ = core.cancel(token)
+            owned?.shutdown()
+        }
+    }
+}
+
+extension LoopTimer {
+    /// A timer that follows the wall clock or boot time: it fires when that clock comes to `instant`, and if it repeats at every
+    /// interval of that clock after that. Not in a loop yet.
+    ///
+    ///     let noon = LoopTimer(fireAt: WallInstant(nanoseconds: noon_ns), interval: 86_400, repeats: true) { _ in lunch() }
+    ///
+    /// A step of the wall clock moves the call with it: one forward makes what it passes fire at once, one back has it wait. Boot
+    /// time goes on while the system is suspended; what fell due then fires when the system is up again. An instant that has
+    /// passed when the timer is added counts as now, also for the grid.
+    ///
+    /// An engine of that clock rings, and the loop calls: later by a wake-up, and without the loop's precision and tolerance. Setting
+    /// `fireInstant` moves the next call to an instant of the monotonic clock; a repeating timer follows its own clock from there.
+    @_disfavoredOverload
+    public convenience init<Instant: TimerInstant>(
+        fireAt instant: Instant,
+        interval: some TimeSpan = Duration.zero,
+        repeats: Bool = false,
+        policy: MissedTickPolicy = .mergeToGrid,
+        userInfo: (any Sendable)? = nil,
+        block: @escaping Block
+    ) {
+        if Instant.clock == .monotonic {
+            let own = MonotonicInstant(nanoseconds: instant.nanoseconds)
+            self.init(fireAt: own, interval: interval, repeats: repeats, policy: policy, userInfo: userInfo, block: block)
+            return
+        }
+        guard let interval = interval.asDuration else {
+            self.init(invalidWithPolicy: policy)
+            return
+        }
+        let followed = FollowedClock(Instant.clock, deadline_ns: instant.nanoseconds)
+        self.init(
+            deadline_ns: .max,
+            origin: .followed,
+            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
+            userInfo: userInfo,
+            handler: Self.handler(block),
+            followed: followed
+        )
+        followed.belong(to: self)
+    }
+
+    /// The clock has come to the deadline. On the engine's thread, without a lock.
+    fileprivate func hasRung() {
+        update { state, time in
+            guard let followed = state.followed, followed.isDue, !state.isFiring, state.handler != nil else { return }
+            state.deadline_ns = (time ?? .kernel).now_ns
+        }
+    }
+}

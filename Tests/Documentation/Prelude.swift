@@ -1,0 +1,67 @@
+import Dispatch
+import Glibc
+import HRTimer
+
+import class HRTimerCompat.CADisplayLink
+
+// What the code of README and doc comments takes for given: the names of a reader's own program. See the Makefile's
+// documentation-code.
+
+/// Whoever the code belongs to, by all the names it has there.
+final class Owner: Sendable {
+    func tick(_ timer: LoopTimer) {}
+    func tick() {}
+    func refresh(_ timer: LoopTimer) {}
+    func step(_ link: CADisplayLink) {}
+}
+
+typealias Model = Owner
+typealias Clock = Owner
+typealias Screen = Owner
+
+struct Label: Sendable {
+    nonisolated(unsafe) static var text = ""
+    var text: String {
+        get { Self.text }
+        nonmutating set { Self.text = newValue }
+    }
+}
+
+struct Canvas: Sendable {
+    func draw(_ frame: Int) {}
+}
+
+struct Connection: Sendable {
+    let id = 1
+}
+
+enum Polled { case done, more }
+
+let (model, label, canvas, connection) = (Owner(), Label(), Canvas(), Connection())
+let toast = "toast"
+let (done, total, socket) = (1.0, 2.0, Int32(0))
+let (midnight_ns, noon_ns) = (Int64(0), Int64(0))
+let (deadline, start) = (MonotonicInstant.now, MonotonicInstant.now)
+let (loop, timer, queue) = (TimerLoop(), LoopTimer(timeInterval: 1, repeats: true) { _ in }, DispatchQueue(label: "queue"))
+nonisolated(unsafe) let base = OpaquePointer(bitPattern: 8)!
+
+func tick(_ ticks: UInt) {}
+func refresh() {}
+func lunch() {}
+func poll() -> Polled { .done }
+func draw(for instant: MonotonicInstant) {}
+func draw(_ progress: Double) {}
+func redraw(after: Duration = .zero) {}
+func reconnect(after: Duration) {}
+func save(_ completion: @escaping @Sendable () -> Void) {}
+func giveUpSaving() {}
+func showNextPage() {}
+func showTime() {}
+func drainMailbox() {}
+func hide(_ toast: String) {}
+func close(_ connection: Connection) {}
+
+// libevent's, as a program that has it sees them.
+func event_base_new() -> OpaquePointer? { base }
+func event_base_dispatch(_ base: OpaquePointer) {}
+func event_base_free(_ base: OpaquePointer) {}
