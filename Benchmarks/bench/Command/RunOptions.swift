@@ -159,7 +159,8 @@ struct RunOptions: ParsableArguments {
     /// The subjects chosen, in the order of the list; without a choice those of the preset.
     var subjects: [Subject] {
         Subject.all.filter { subject in
-            (only.isEmpty ? subject.isDefault || preset.hasAllSubjects : only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
+            let isChosen = only.isEmpty ? subject.isDefault || preset.hasAllSubjects : only.contains(where: subject.matches)
+            return isChosen && !skip.contains(where: subject.matches)
         }
     }
 }
