@@ -1,5 +1,5 @@
-// Locks, semaphores and message queues of the C library: nobody signals, posts or sends, so that each
-// wait ends by its deadline.
+// Locks, semaphores and message queues of the C library: nobody signals, posts or sends, so that
+// each wait ends by its deadline.
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -51,7 +51,8 @@ int cbench_cond_timedwait(cbench_block *block) { return with_condition(block, wa
 
 static int take_by_monotonic_clock(void *context, int64_t deadline_ns) {
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
-    return sem_clockwait(context, CLOCK_MONOTONIC, &deadline) != 0 && errno != ETIMEDOUT ? -errno : 0;
+    int status = sem_clockwait(context, CLOCK_MONOTONIC, &deadline);
+    return status != 0 && errno != ETIMEDOUT ? -errno : 0;
 }
 
 static int take_by_wall_clock(void *context, int64_t deadline_ns) {

@@ -41,6 +41,6 @@ void cbench_counters_close(cbench_counters counters) {
 
 int64_t cbench_counter_value(int descriptor) {
     int64_t value;
-    if (descriptor < 0 || read(descriptor, &value, sizeof value) != (ssize_t)sizeof value) return -1;
-    return value;
+    if (descriptor < 0) return -1;
+    return read(descriptor, &value, sizeof value) == (ssize_t)sizeof value ? value : -1;
 }

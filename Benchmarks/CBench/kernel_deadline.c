@@ -39,8 +39,8 @@ int cbench_sched_deadline(cbench_block *block) {
     cbench_block_begin(block, start_ns + block->interval_ns, block->interval_ns);
     int64_t woke_ns;
     do {
-        // Gives up what is left of the runtime, until the next period (sched_yield(2)). When that is
-        // just being filled up, it returns at once, and is asked again.
+        // Gives up what is left of the runtime, until the next period (sched_yield(2)). When it is
+        // just being filled up, the call returns at once, and is made again.
         do {
             sched_yield();
             woke_ns = cbench_now_ns();

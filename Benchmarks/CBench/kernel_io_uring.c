@@ -44,8 +44,8 @@ static void close_ring(struct ring *ring) {
 }
 
 static void *map_ring(const struct ring *ring, size_t bytes, off_t offset) {
-    void *start =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->descriptor, offset);
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                       ring->descriptor, offset);
     return start == MAP_FAILED ? NULL : start;
 }
 
@@ -132,8 +132,9 @@ static int wait_for_nothing(void *context, int64_t remaining_ns) {
     struct ring *ring = context;
     struct __kernel_timespec remaining = {remaining_ns / 1000000000, remaining_ns % 1000000000};
     struct enter_argument argument = {.timeout = (uint64_t)(uintptr_t)&remaining};
-    long status = syscall(SYS_io_uring_enter, ring->descriptor, 0, 1,
-                          IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
+    unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
+    long status = syscall(SYS_io_uring_enter, ring->descriptor, 0, 1, flags, &argument,
+                          sizeof argument);
     return status < 0 && errno != ETIME ? -errno : 0;
 }
 

@@ -78,7 +78,9 @@ static int wait_for_bytes(void *context, int64_t remaining_ns) {
     // 0 would be without end (socket(7)).
     int64_t remaining_us = remaining_ns > 1000 ? rounded_up_us(remaining_ns) : 1;
     struct timeval timeout = {.tv_sec = remaining_us / 1000000, .tv_usec = remaining_us % 1000000};
-    if (setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) return -errno;
+    if (setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0) {
+        return -errno;
+    }
     char byte;
     return recv(socket_fd, &byte, 1, 0) < 0 && errno != EAGAIN ? -errno : 0;
 }

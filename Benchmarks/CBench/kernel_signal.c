@@ -28,7 +28,8 @@ struct shared_block {
     cbench_fire fires[];
 };
 
-static _Noreturn void fill_as_child(struct shared_block *shared, measuring_loop *loop, pid_t parent) {
+static _Noreturn void fill_as_child(struct shared_block *shared, measuring_loop *loop,
+                                    pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) _exit(1);
     shared->status = loop(&shared->block);
     _exit(0);

@@ -1,3 +1,5 @@
+import ArgumentParser
+import CBench
 import Seeded
 import Testing
 
@@ -56,5 +58,115 @@ import Testing
         #expect(random.timers(from: 0, seed: 1) == random.timers(from: 0, seed: 1))
         #expect(random.timers(from: 0, seed: 1) != random.timers(from: 0, seed: 2))
         #expect(random.timers(from: 0, seed: 1).allSatisfy { (0..<1000).contains($0.first_ns) })
+    }
+}
+
+@Suite("A tally")
+struct TallyTests {
+    @Test("knows its quantiles to 4 %, rounded up, and its latest exactly")
+    func quantiles() throws {
+        let tally = try #require(cbench_tally_create())
+        defer { cbench_tally_destroy(tally) }
+        #expect(cbench_tally_quantile_ns(tally, 500_000) == 0)
+        for value in 1...100_000 as ClosedRange<Int64> { cbench_tally_add(tally, value * 1000) }
+        for percent in [1, 10, 50, 90, 99, 100] as [Int64] {
+            let exact = percent * 1_000_000
+            let found = cbench_tally_quantile_ns(tally, UInt64(percent * 10_000))
+            #expect(found >= exact && Double(found) <= Double(exact) * 1.04, "\(percent) %")
+        }
+        #expect(cbench_tally_latest_ns(tally) == 100_000_000)
+        #expect(cbench_tally_fires(tally) == 100_000)
+        cbench_tally_clear(tally)
+        #expect(cbench_tally_fires(tally) == 0 && cbench_tally_latest_ns(tally) == 0)
+    }
+
+    @Test("counts early fires, and takes any lateness")
+    func extremes() throws {
+        let tally = try #require(cbench_tally_create())
+        defer { cbench_tally_destroy(tally) }
+        for value in [-5, 0, 31, 32, 33, Int64.max] { cbench_tally_add(tally, value) }
+        #expect(cbench_tally_early(tally) == 1)
+        #expect(cbench_tally_quantile_ns(tally, 500_000) == 31)
+        #expect(cbench_tally_latest_ns(tally) == .max)
+    }
+
+    @Test("counts the deadlines that a late timer leaves out, and keeps its grid")
+    func misses() throws {
+        let now_ns = cbench_now_ns()
+        let fleet = try Fleet([CrowdTimer(first_ns: now_ns - 3_600_000_000_000, interval_ns: 1_000_000_000)])
+        let next_ns = fleet.member(0).fire()
+        #expect(next_ns > now_ns)
+        #expect((next_ns - now_ns) <= 60_000_000_000)
+        #expect(cbench_tally_missed(fleet.tally) >= 3600)
+        #expect((next_ns - fleet.timers[0].first_ns) % 1_000_000_000 == 0)
+    }
+
+    @Test("gives a fire that comes between two clock readings to the deadline that was taken for missed")
+    func takesBack() throws {
+        let now_ns = cbench_now_ns()
+        let interval_ns: Int64 = 3_600_000_000_000
+        let fleet = try Fleet([CrowdTimer(first_ns: now_ns - interval_ns, interval_ns: interval_ns)])
+        // Now is the deadline after the first: it is said to be missed, and then comes all the same.
+        #expect(fleet.member(0).fire() == now_ns + interval_ns)
+        #expect(cbench_tally_missed(fleet.tally) == 1)
+        #expect(fleet.member(0).fire() == now_ns + interval_ns)
+        #expect(cbench_tally_missed(fleet.tally) == 0)
+        #expect(cbench_tally_early(fleet.tally) == 0)
+        // Once: the next is early indeed.
+        fleet.member(0).fire()
+        #expect(cbench_tally_early(fleet.tally) == 1)
+    }
+
+    @Test("of any number of threads misses nothing")
+    func threads() throws {
+        let fleet = try Fleet([])
+        _ = try onFreshThreads(4) { thread in
+            for value in 0..<10_000 as Range<Int64> { cbench_tally_add(fleet.tally, value * Int64(thread)) }
+        }
+        #expect(cbench_tally_fires(fleet.tally) == 40_000)
+        #expect(cbench_tally_latest_ns(fleet.tally) == 29_997)
+    }
+}
+
+@Suite("bench crowd", .serialized, .timeLimit(.minutes(1)))
+struct CrowdCommandTests {
+    @Test("has every face and rival fire, none early", arguments: CrowdRival.all.map(\.id))
+    func fires(id: String) throws {
+        let options = try CrowdOptions.parse([
+            "--timers", "10", "--rate", "200", "--only", id, "--rounds", "1", "--length", "30ms", "--phases", "clusters:2",
+        ])
+        let session = CrowdSession(options.plan, options.entries, rounds: 1, length_ns: options.length, seed: 1)
+        session.run(Progress(.hidden))
+        for result in session.results {
+            if result.skippedBecause != nil, id.hasPrefix("nio."), !Subject.hasNIO { continue }
+            #expect(result.skippedBecause == nil)
+            #expect((result.firesPerSecond ?? 0) > 0)
+            if id.hasPrefix("hrtimer.") || id.hasPrefix("kernel.") { #expect(result.early == 0) }
+        }
+        let report = CrowdReport(session: session, host: .now(), command: [])
+        #expect(report.text(isColoured: false).contains(id))
+        #expect(report.json.text().contains("\"cpu_ns_per_fire\""))
+    }
+
+    @Test("measures what takes a tolerance with and without, and the others once")
+    func tolerances() throws {
+        let entries = try CrowdOptions.parse(["--rate", "20"]).entries
+        func tolerances(_ id: String) -> [Int64] { entries.filter { $0.rival.id == id }.map(\.tolerance_ns) }
+        #expect(tolerances("dispatch.source") == [0, 5_000_000])
+        #expect(tolerances("hrtimer.engine.normal") == [0])
+    }
+
+    @Test("spreads clusters over the interval")
+    func clusters() {
+        let plan = CrowdPlan(timers: 6, interval_ns: 900, tolerance_ns: 0, phases: .clusters(3))
+        #expect(plan.timers(from: 0, seed: 1).map(\.first_ns) == [0, 300, 600, 0, 300, 600])
+    }
+
+    @Test("refuses what it cannot take")
+    func refuses() {
+        for text in ["0", "10001", "nan", "x", "-1"] { #expect(throws: (any Error).self) { try parseRate(text) } }
+        for text in ["", "odd", "clusters:0", "clusters:"] { #expect(throws: (any Error).self) { try parsePhases(text) } }
+        for text in ["", "-1ms", "2h"] { #expect(throws: (any Error).self) { try parseTolerance(text) } }
+        for text in ["", "1ms", "2h"] { #expect(throws: (any Error).self) { try parseLength(text) } }
     }
 }

@@ -16,8 +16,8 @@ struct Bench: ParsableCommand {
             Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
             """,
         subcommands: [
-            RunCommand.self, OpsCommand.self, VsyncCommand.self, ListCommand.self, ExplainCommand.self, TaskSleepBlockCommand.self,
-            LoadTimersCommand.self,
+            RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
+            ExplainCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )

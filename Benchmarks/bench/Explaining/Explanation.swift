@@ -137,8 +137,8 @@ struct Explanation: Sendable {
                     against(
                         "kernel.timerfd-read",
                         id,
-                        "The signal goes to the process: any thread that does not block it may get it, and its system calls end "
-                            + "with EINTR. There is one signal however many expiries there were."
+                        "The signal goes to the process: any thread that does not block it may get it, and its system calls "
+                            + "end with EINTR. There is one signal however many expiries there were."
                     ),
                     Trap.exemptFromSlack,
                 ]
@@ -163,8 +163,8 @@ struct Explanation: Sendable {
                 against(
                     Subject.referenceID,
                     id,
-                    "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is the "
-                        + "scheduler's own, which drifts against CLOCK_MONOTONIC."
+                    "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is "
+                        + "the scheduler's own, which drifts against CLOCK_MONOTONIC."
                 )
             ])
         default: nil

@@ -36,7 +36,8 @@ extension Explanation {
                 .against(
                     "foundation.thread-sleep",
                     id,
-                    "It returns at once where the loop has neither timers nor sources, and goes through the whole loop otherwise.",
+                    "It returns at once where the loop has neither timers nor sources, and goes through the whole loop "
+                        + "otherwise.",
                     by: .processorTime
                 )
             ])
@@ -64,8 +65,8 @@ extension Explanation {
                     id,
                     every: 20_000_000,
                     fires: 30,
-                    "Its leeway is a tenth of the delay, 1 ms at least and 60 s at most, and cannot be chosen. It is used where "
-                        + "another timer's wake-up is near: a program with more timers sees more of it."
+                    "Its leeway is a tenth of the delay, 1 ms at least and 60 s at most, and cannot be chosen. It is used "
+                        + "where another timer's wake-up is near: a program with more timers sees more of it."
                 )
             ])
         case "dispatch.semaphore-wait":
@@ -116,7 +117,11 @@ extension Explanation {
             ])
         case "swift.async-timer-sequence":
             return Explanation("AsyncTimerSequence", "https://github.com/apple/swift-async-algorithms", [
-                .against("swift.task-sleep-zero-tolerance", id, "Its ticks are on a grid; those that a slow reader missed are left out.")
+                .against(
+                    "swift.task-sleep-zero-tolerance",
+                    id,
+                    "Its ticks are on a grid; those that a slow reader missed are left out."
+                )
             ])
         case "nio.schedule-task", "nio.schedule-callback":
             return Explanation("EventLoop.\(id == "nio.schedule-task" ? "scheduleTask" : "scheduleCallback")", "NIOCore", [
@@ -157,7 +162,8 @@ extension Explanation {
                     .against(
                         Subject.referenceID + ".slack-1",
                         id,
-                        "It cannot be earlier than the kernel wakes its thread, which sleeps absolutely and with a slack of 1 ns."
+                        "It cannot be earlier than the kernel wakes its thread, which sleeps absolutely and with a slack of "
+                            + "1 ns."
                     )
                 ]
         )

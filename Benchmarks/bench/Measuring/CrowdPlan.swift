@@ -4,11 +4,15 @@ import Seeded
 
 /// A crowd of repeating timers: how many, how often, and how much later each may fire to share a wake-up.
 struct CrowdPlan: Sendable {
-    enum Phases: Sendable { case evenlySpread, random }
+    enum Phases: Sendable, Equatable {
+        case evenlySpread, random
+        /// So many groups, the timers of each due at one instant: as timeouts are that were armed by one event.
+        case clusters(Int)
+    }
 
     let timers: Int
     let interval_ns: Int64
-    let tolerance_ns: Int64
+    var tolerance_ns: Int64
     let phases: Phases
 
     /// What each is armed for: first deadlines within one interval from `start_ns` on. The same seed gives the same ones.
@@ -18,6 +22,7 @@ struct CrowdPlan: Sendable {
             let phase_ns =
                 switch phases {
                 case .evenlySpread: Int64(index) * interval_ns / Int64(timers)
+                case .clusters(let clusters): Int64(index % clusters) * interval_ns / Int64(clusters)
                 case .random: Int64.random(in: 0..<interval_ns, using: &random)
                 }
             return CrowdTimer(first_ns: start_ns + phase_ns, interval_ns: interval_ns, tolerance_ns: tolerance_ns)

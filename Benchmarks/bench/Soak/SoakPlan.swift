@@ -1,0 +1,60 @@
+import HRTimer
+
+/// Which timers a soak has, and how they are shared out over the faces.
+struct SoakPlan: Sendable {
+    /// A face, and its part of the timers in thousandths.
+    struct Face: Sendable {
+        let id: String
+        let share: Int
+        let make: @Sendable () throws -> any RatedCrowd
+
+        init(_ id: String, _ share: Int, _ make: @escaping @Sendable () throws -> any RatedCrowd) {
+            self.id = id
+            self.share = share
+            self.make = make
+        }
+    }
+
+    /// Most of a server's timers are timeouts of its engine; tasks are few, as each has a stack of its own.
+    static let faces: [Face] = [
+        Face("hrtimer.engine.repeating", 700) { try EngineFleet(.normal) },
+        Face("hrtimer.engine.one-shot", 120) { try OneShotFleet() },
+        Face("hrtimer.source.normal", 80) { try SourceFleet(.normal) },
+        Face("hrtimer.source.precise", 5) { try SourceFleet(.precise) },
+        Face("hrtimer.source.coalesced", 20) { try SourceFleet(.coalesced) },
+        Face("hrtimer.source.dispatch-queue", 10) { try SourceFleet(.normal, onQueue: true) },
+        Face("hrtimer.loop-timer", 45) { LoopFleet(.normal) },
+        Face("hrtimer.clock-sleep", 10) { try SleepFleet(onExecutor: false) },
+        Face("hrtimer.executor-sleep", 10) { try SleepFleet(onExecutor: true) },
+    ]
+
+    let timers: Int
+    /// Fires a second of all together.
+    let rate: Double
+    let duration_ns: Int64
+    /// A fire later than this counts as late.
+    let lateBound_ns: Int64
+    let seed: UInt64
+
+    /// Of each timer.
+    var interval_ns: Int64 { max(1_000_000, Int64((Double(timers) / rate * 1e9).rounded())) }
+
+    /// How many timers each face has: at least one, and all together as many as were asked for, if those are enough.
+    var timersByFace: [Int] {
+        var counts = Self.faces.map { max(1, timers * $0.share / 1000) }
+        counts[0] = max(1, timers - counts.dropFirst().reduce(0, +))
+        return counts
+    }
+
+    /// How much the resident memory may grow and still be called flat: a hundredth, and some pages.
+    static func allowedGrowth(of bytes: Int) -> Int { max(bytes / 100, 4 << 20) }
+
+    /// How much resident memory grew after the beginning: the median of the last quarter of the samples against that of the
+    /// second. The first, in which pools fill, is left out. Nil for fewer than eight samples.
+    static func growth(_ samples: [Int]) -> Int? {
+        guard samples.count >= 8 else { return nil }
+        let quarter = samples.count / 4
+        func middle(_ part: ArraySlice<Int>) -> Int { part.sorted()[part.count / 2] }
+        return middle(samples.suffix(quarter)) - middle(samples[quarter..<2 * quarter])
+    }
+}

@@ -1,0 +1,221 @@
+import CBench
+import Foundation
+import HRTimer
+import Synchronization
+
+/// One run of `bench soak`: every face with its timers on a thread of its own, and who looks after them.
+final class SoakSession {
+    /// What one face did.
+    struct FaceResult: Sendable {
+        let id: String
+        let timers: Int
+        let fires: Int
+        let early: Int
+        let lost: Int
+        let missed: Int
+        let late: Int
+        let p50_ns: Int64
+        let p99_ns: Int64
+        let p999_ns: Int64
+        let latest_ns: Int64
+    }
+
+    /// The whole at some moment.
+    struct Look: Sendable {
+        let since_ns: Int64
+        let fires: Int
+        let resident_bytes: Int
+        let descriptors: Int
+    }
+
+    let plan: SoakPlan
+    private(set) var faces: [FaceResult] = []
+    private(set) var churn = SoakChurn.Counts()
+    private(set) var looks: [Look] = []
+    private(set) var took_ns: Int64 = 0
+    private(set) var cpu_ns: Int64 = 0
+    private(set) var wasInterrupted = false
+
+    init(_ plan: SoakPlan) {
+        self.plan = plan
+    }
+
+    /// A face while it runs.
+    private final class Running: Sendable {
+        let face: SoakPlan.Face
+        let fleet: Fleet
+        /// When its thread ends: as soon as the whole is over.
+        let isOver: Flag
+        let isArmed = DispatchSemaphore(value: 0)
+        let hasEnded = DispatchSemaphore(value: 0)
+        let failure = Locked<String?>(nil)
+
+        init(_ face: SoakPlan.Face, _ fleet: Fleet, _ isOver: Flag) {
+            self.face = face
+            self.fleet = fleet
+            self.isOver = isOver
+        }
+
+        /// Arms all, and lets them fire, in slices so that the end is seen.
+        func run() {
+            do {
+                let crowd = try face.make()
+                defer { crowd.clear() }
+                try crowd.arm(fleet)
+                isArmed.signal()
+                while !isOver.isSet { crowd.run(until: cbench_now_ns() + 200_000_000) }
+            } catch {
+                failure.withLock { $0 = "\(face.id): \(error)" }
+                isArmed.signal()
+            }
+            hasEnded.signal()
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .acquiring) }
+        func set() { value.store(true, ordering: .releasing) }
+    }
+
+    func run(_ tell: (String) -> Void) throws {
+        let isOver = Flag()
+        let faces = SoakPlan.faces + [Self.link]
+        let all = try zip(faces, plan.timersByFace + [1]).map { face, timers in
+            Running(face, try fleet(face, timers), isOver)
+        }
+        let churn = try SoakChurn()
+        let churnHasEnded = DispatchSemaphore(value: 0)
+        for running in all { Thread.detachNewThread { running.run() } }
+        for running in all { running.isArmed.wait() }
+        let isQuiet = Flag()
+        Thread.detachNewThread { [plan] in
+            churn.run(seed: plan.seed) { isQuiet.isSet }
+            churnHasEnded.signal()
+        }
+        defer {
+            isQuiet.set()
+            isOver.set()
+            for running in all { running.hasEnded.wait() }
+            churnHasEnded.wait()
+            churn.end()
+        }
+        for running in all { if let failure = running.failure.withLock({ $0 }) { throw BenchError(failure) } }
+
+        let end_ns = watch(all, tell)
+        // What is armed fires: nothing that is due by the end may be missing then.
+        isQuiet.set()
+        let limit_ns = cbench_now_ns() + 60_000_000_000
+        while cbench_now_ns() < limit_ns, all.contains(where: { $0.fleet.overdue(at: end_ns) > 0 }) || churn.soFar.lost > 0 {
+            usleep(20_000)
+        }
+        self.faces = all.map { result($0, end_ns: end_ns) }
+        self.churn = churn.soFar
+    }
+
+    /// One link, whatever the number of timers.
+    private static let link = SoakPlan.Face("hrtimer.display-link", 0) { LinkFleet() }
+
+    private func fleet(_ face: SoakPlan.Face, _ timers: Int) throws -> Fleet {
+        let interval_ns = face.share == 0 ? 16_666_667 : plan.interval_ns
+        let crowd = CrowdPlan(timers: timers, interval_ns: interval_ns, tolerance_ns: 0, phases: .random)
+        // Time to arm all of them in, some µs for each.
+        let start_ns = cbench_now_ns() + 100_000_000 + Int64(plan.timers) * 3000
+        return try Fleet(crowd.timers(from: start_ns, seed: plan.seed))
+    }
+
+    /// Looks at the whole every second, and tells every ten. Gives the instant at which it was over.
+    private func watch(_ all: [Running], _ tell: (String) -> Void) -> Int64 {
+        let from_ns = cbench_now_ns()
+        let cpuBefore_ns = cbench_usage_now().process_cpu_ns
+        let step_ns = min(1_000_000_000, max(10_000_000, plan.duration_ns / 20))
+        while cbench_now_ns() - from_ns < plan.duration_ns, !wasInterrupted {
+            let left_ns = plan.duration_ns - (cbench_now_ns() - from_ns)
+            usleep(UInt32(clamping: min(left_ns, step_ns) / 1000 + 1))
+            let look = look(all, from_ns)
+            looks.append(look)
+            if looks.count % 10 == 0 { tell(line(look, all)) }
+            wasInterrupted = cbench_stop_requested()
+        }
+        let end_ns = cbench_now_ns()
+        took_ns = end_ns - from_ns
+        cpu_ns = cbench_usage_now().process_cpu_ns - cpuBefore_ns
+        return end_ns
+    }
+
+    private func look(_ all: [Running], _ from_ns: Int64) -> Look {
+        Look(
+            since_ns: cbench_now_ns() - from_ns,
+            fires: all.reduce(0) { $0 + Int(clamping: cbench_tally_fires($1.fleet.tally)) },
+            resident_bytes: Self.resident_bytes,
+            descriptors: Self.descriptors
+        )
+    }
+
+    private func line(_ look: Look, _ all: [Running]) -> String {
+        let early = all.reduce(0) { $0 + Int(clamping: cbench_tally_early($1.fleet.tally)) }
+        let seconds = Int(look.since_ns / 1_000_000_000)
+        return "soak: \(seconds) of \(plan.duration_ns / 1_000_000_000) s, \(look.fires.grouped) fires, \(early) early, "
+            + "\((look.resident_bytes >> 20).grouped) MiB, \(look.descriptors) descriptors"
+    }
+
+    private func result(_ running: Running, end_ns: Int64) -> FaceResult {
+        let tally = running.fleet.tally
+        return FaceResult(
+            id: running.face.id,
+            timers: running.fleet.timers.count,
+            fires: Int(clamping: cbench_tally_fires(tally)),
+            early: Int(clamping: cbench_tally_early(tally)),
+            lost: running.fleet.overdue(at: end_ns),
+            missed: Int(clamping: cbench_tally_missed(tally)),
+            late: Int(clamping: cbench_tally_later_than(tally, plan.lateBound_ns)),
+            p50_ns: cbench_tally_quantile_ns(tally, 500_000),
+            p99_ns: cbench_tally_quantile_ns(tally, 990_000),
+            p999_ns: cbench_tally_quantile_ns(tally, 999_000),
+            latest_ns: cbench_tally_latest_ns(tally)
+        )
+    }
+
+    /// proc_pid_statm(5): the second number is in pages.
+    static var resident_bytes: Int {
+        let words = readText("/proc/self/statm")?.split(separator: " ") ?? []
+        return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+}
+
+// What comes of it.
+extension SoakSession {
+    var fires: Int { faces.reduce(0) { $0 + $1.fires } }
+    var growth_bytes: Int? { SoakPlan.growth(looks.map(\.resident_bytes)) }
+
+    /// Nil while there is too little to say it from.
+    var isFlat: Bool? {
+        growth_bytes.map { $0 <= SoakPlan.allowedGrowth(of: looks[looks.count / 2].resident_bytes) }
+    }
+
+    /// What was opened after the first quarter, and stayed open.
+    var leakedDescriptors: Int {
+        guard looks.count >= 4, let last = looks.last else { return 0 }
+        return last.descriptors - looks[looks.count / 4].descriptors
+    }
+
+    /// What speaks against it; nothing if it passed.
+    var failures: [String] {
+        var failures: [String] = []
+        for face in faces {
+            if face.early > 0 { failures.append("\(face.id): \(face.early.grouped) fired early") }
+            if face.lost > 0 { failures.append("\(face.id): \(face.lost.grouped) deadlines were lost") }
+            if face.fires == 0 { failures.append("\(face.id): nothing fired") }
+        }
+        if churn.lost != 0 {
+            failures.append("of \(churn.armed.grouped) one-shots \(churn.lost.grouped) neither fired nor were cancelled")
+        }
+        let early = churn.early + churn.movedEarly
+        if early > 0 { failures.append("\(early.grouped) moved or cancelled timers fired early") }
+        if isFlat == false, let growth_bytes { failures.append("memory grew by \((growth_bytes >> 10).grouped) KiB") }
+        if leakedDescriptors > 0 { failures.append("\(leakedDescriptors) descriptors were left open") }
+        return failures
+    }
+}

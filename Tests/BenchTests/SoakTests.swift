@@ -1,0 +1,70 @@
+import ArgumentParser
+import Testing
+
+@testable import bench
+
+@Suite("bench soak", .serialized, .timeLimit(.minutes(1)))
+struct SoakTests {
+    private func plan(timers: Int, rate: Double, duration_ns: Int64 = 0) -> SoakPlan {
+        SoakPlan(timers: timers, rate: rate, duration_ns: duration_ns, lateBound_ns: 10_000_000, seed: 1)
+    }
+
+    @Test("shares its timers out over the faces, each of which has one at least")
+    func shares() {
+        #expect(plan(timers: 1_000_000, rate: 1).timersByFace.reduce(0, +) == 1_000_000)
+        let few = plan(timers: 1, rate: 1).timersByFace
+        #expect(few == Array(repeating: 1, count: SoakPlan.faces.count))
+        #expect(SoakPlan.faces.map(\.share).reduce(0, +) == 1000)
+    }
+
+    @Test("fires each timer as often as makes the rate of all")
+    func interval() {
+        #expect(plan(timers: 1_000_000, rate: 100_000).interval_ns == 10_000_000_000)
+        #expect(plan(timers: 1, rate: 1_000_000).interval_ns == 1_000_000)
+    }
+
+    @Test("calls memory flat by the median of its last quarter against the second")
+    func growth() {
+        #expect(SoakPlan.growth([1, 2, 3, 4, 5, 6, 7]) == nil)
+        #expect(SoakPlan.growth([0, 0, 5, 5, 7, 7, 9, 9]) == 4)
+        // One peak is no growth, nor is what comes before the second quarter.
+        #expect(SoakPlan.growth([0, 1, 2, 9, 9, 9, 9, 9, 9, 9, 99, 9]) == 0)
+        #expect(SoakPlan.allowedGrowth(of: 1 << 20) == 4 << 20)
+        #expect(SoakPlan.allowedGrowth(of: 1_000_000_000) == 10_000_000)
+    }
+
+    @Test("of a moment has every face fire, none early and none lost")
+    func soaks() throws {
+        let session = SoakSession(plan(timers: 100, rate: 2000, duration_ns: 200_000_000))
+        try session.run { _ in }
+        #expect(session.faces.count == SoakPlan.faces.count + 1)
+        for face in session.faces {
+            #expect(face.fires > 0, "\(face.id)")
+            #expect(face.early == 0, "\(face.id)")
+            #expect(face.lost == 0, "\(face.id)")
+        }
+        #expect(session.churn.armed > 0 && session.churn.cancelled > 0 && session.churn.moved > 0)
+        #expect(session.churn.lost == 0)
+        #expect(session.churn.early + session.churn.movedEarly == 0)
+        let report = SoakReport(session: session, host: .now(), command: ["bench"])
+        #expect(report.text(isColoured: false).contains("verdict"))
+        #expect(report.json.text().contains("\"failures\""))
+    }
+
+    @Test("counts a deadline that nothing came for as lost")
+    func countsLost() throws {
+        let fleet = try Fleet([CrowdTimer(first_ns: 100, interval_ns: 50)])
+        #expect(fleet.overdue(at: 99) == 0)
+        #expect(fleet.overdue(at: 100) == 1)
+        #expect(fleet.overdue(at: 249) == 3)
+        fleet.member(0).skip(to: 250)
+        #expect(fleet.overdue(at: 249) == 0)
+    }
+
+    @Test("refuses what it cannot take")
+    func refuses() {
+        for text in ["", "0", "x", "nan"] { #expect(throws: (any Error).self) { try parseTotalRate(text) } }
+        for text in ["", "1ms", "1001h"] { #expect(throws: (any Error).self) { try parseDuration(text) } }
+        for text in ["", "0s", "-1ms"] { #expect(throws: (any Error).self) { try parseBound(text) } }
+    }
+}
