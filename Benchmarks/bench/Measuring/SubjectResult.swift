@@ -57,6 +57,8 @@ struct BlockResult: Sendable {
     let early: Int
     let missed: Int
     let median_ns: Int64?
+    /// Nil where fewer than ten fires lie beyond it.
+    let p90_ns: Int64?
     let max_ns: Int64?
     let drift_ppm: Double?
     let usage: Usage
@@ -71,6 +73,7 @@ struct BlockResult: Sendable {
         early = sorted.prefix { $0 < 0 }.count
         missed = Self.missed(in: fires, interval_ns: interval_ns)
         median_ns = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
+        p90_ns = Percentile.p90.isSupported(by: sorted.count) ? sorted[(sorted.count * 9 - 1) / 10] : nil
         max_ns = sorted.last
         drift_ppm = slope(of: fires.map { (x: Double($0.deadline_ns), y: Double($0.lateness_ns)) }).map { $0 * 1e6 }
     }

@@ -23,7 +23,7 @@ struct JSONReport {
             "command": .array(command.map { .string($0) }),
             "seed": JSONValue(seed: sessions[0].plan.seed),
             "interrupted": .bool(sessions.contains(where: \.wasInterrupted)),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
+            "host": host.json,
             "noise_floor": noiseFloor(sessions[0]),
             "noise_floors": .array(sessions.map(noiseFloor)),
             "left_behind": [
@@ -89,6 +89,7 @@ struct JSONReport {
             "early": JSONValue(block.early),
             "missed": JSONValue(block.missed),
             "p50_ns": JSONValue(block.median_ns),
+            "p90_ns": JSONValue(block.p90_ns),
             "max_ns": JSONValue(block.max_ns),
             "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),
             "thread_cpu_ns_per_fire": JSONValue(block.usage.threadCPUPerFire_ns),
