@@ -79,7 +79,7 @@ struct ComparingTests {
             let verdict = try Comparison(before: noisy(), after: noisy()).rows[0].verdict
             if verdict == .faster || verdict == .slower { alarms += 1 }
         }
-        #expect(alarms == 0)
+        #expect(alarms <= 1)
     }
 
     @Test("has an interval that holds the true median of blocks in nearly all draws")

@@ -18,7 +18,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
     var blockNanoseconds: Int64 {
         switch self {
         case .smoke: 40_000_000
-        case .quick: 225_000_000
+        case .quick: 125_000_000
         case .standard: 1_200_000_000
         case .thorough: 5_500_000_000
         }

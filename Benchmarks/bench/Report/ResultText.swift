@@ -25,10 +25,12 @@ struct ResultText {
 
     /// The host, and then a table for each interval.
     private func sweep(_ intervals_ns: [Int64]) -> String {
-        let tables = intervals_ns.flatMap { interval_ns in
-            ["", bold("every \(timeText(interval_ns))")]
-                + wrapped("  \(blocks(interval_ns)), seed \(file.seed)", to: view.width)
-                + table(interval_ns).dropFirst() + notes(interval_ns).dropFirst()
+        let tables = intervals_ns.flatMap { interval_ns -> [String] in
+            var lines = ["", bold("every \(timeText(interval_ns))")]
+            lines += wrapped("  \(blocks(interval_ns)), seed \(file.seed)", to: view.width)
+            lines += table(interval_ns).dropFirst()
+            lines += notes(interval_ns).dropFirst()
+            return lines
         }
         return (host + tables + legend).joined(separator: "\n") + "\n"
     }
@@ -82,7 +84,8 @@ struct ResultText {
     private var strips: [String] {
         let lines = TimeStrip.lines(file.rows, width: view.width)
         guard !lines.isEmpty else { return [] }
-        return [""] + wrapped("over time: the median of each block, on a scale of its own", to: view.width).map(bold) + lines
+        let title = wrapped("over time: the median of each block, on a scale of its own", to: view.width)
+        return [""] + title.map(bold) + lines
     }
 
     private func table(_ interval_ns: Int64) -> [String] {
