@@ -1,6 +1,7 @@
 # The only spelling of: build, test, sanitize, lint, format, bench. `make bench ARGS="--preset smoke"` passes options on.
 SWIFT ?= swift
 ARGS ?=
+PYTHON ?= .build/python/bin/python
 SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
@@ -14,7 +15,8 @@ vkms:
 	Tests/Vkms/run $(VKMS)
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady
+    model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
+    agree compare-finds-slower exports
 
 build:
 	$(SWIFT) build
@@ -45,6 +47,26 @@ documentation-code: build
 
 bench:
 	$(SWIFT) run -c release bench $(ARGS)
+
+# Whether the bench agrees with cyclictest (Debian's rt-tests); as root, a minute.
+agree:
+	$(SWIFT) build -c release --product bench
+	Benchmarks/agree $$($(SWIFT) build -c release --show-bin-path)/bench
+
+# Whether `bench compare` leaves two runs of one build alone, and finds one that is 20 µs late; a quarter of an hour.
+compare-finds-slower:
+	SWIFT="$(SWIFT)" Benchmarks/compare-finds-slower .build/compare
+
+.build/python/bin/python:
+	python3 -m venv .build/python && .build/python/bin/pip install --quiet hdrhistogram
+
+# What the bench exports, read back by HdrHistogram's reader for Python.
+exports: $(PYTHON)
+	$(SWIFT) build -c release --product bench
+	bench=$$($(SWIFT) build -c release --show-bin-path)/bench && rm -rf .build/exports && mkdir -p .build/exports && \
+	    $$bench run --preset smoke --no-progress --format json -o .build/exports/run.json && \
+	    $$bench report .build/exports/run.json -o .build/exports/run.hlog --format hgrm -o .build/exports/percentiles && \
+	    $(PYTHON) Benchmarks/hdr_readers.py .build/exports/run.json .build/exports/run.hlog .build/exports/percentiles
 
 # Gates on counts, never on microseconds: nothing early, no descriptor and no timer left.
 smoke:

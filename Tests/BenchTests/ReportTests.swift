@@ -48,9 +48,10 @@ struct ReportTests {
     @Test("in text has the host, a histogram and a row for each subject, and the noise floor")
     func hasItsParts() throws {
         let text = TextReport(session: measured(blocks: 2), host: .now(), isColoured: false).text
+        // One kind of timer alone has no best of each kind before it.
         #expect(text.hasPrefix("host\n"))
         #expect(text.contains("\nnoise floor: \(Subject.referenceID), measured twice"))
-        // Heading of the histogram, row of the table; the reference in the noise floor too.
+        // Heading of the histogram, and row of the table.
         #expect(text.components(separatedBy: "\nkernel.spin-clock").count == 3)
         #expect(!text.contains("\u{1b}"))
     }
@@ -139,15 +140,48 @@ struct FormattingTests {
     @Test("draws early fires, and the empty steps between the others")
     func plots() {
         let buckets = [
-            LatencyHistogram.Bucket(low_ns: -5, high_ns: -5, count: 1),
-            LatencyHistogram.Bucket(low_ns: 150, high_ns: 150, count: 1000),
-            LatencyHistogram.Bucket(low_ns: 600, high_ns: 601, count: 2),
+            Distribution.Bucket(low_ns: -5, count: 1), Distribution.Bucket(low_ns: 150, count: 1000),
+            Distribution.Bucket(low_ns: 600, count: 2),
         ]
-        let rows = HistogramPlot.rows(buckets)
-        #expect(rows.map(\.below_ns) == [0, 100, 200, 500, 1000])
-        #expect(rows.map(\.count) == [1, 0, 1000, 0, 2])
-        let lines = HistogramPlot.lines(buckets)
-        #expect(lines[0].contains("early |█"))
-        #expect(lines[2].contains("1,000   99.7 %"))
+        let rows = HistogramPlot.rows(buckets, steps: HistogramPlot.series[0])
+        #expect(rows.map(\.below_ns).first == 0)
+        #expect(rows.map(\.below_ns).last == 1000)
+        #expect(rows.filter { $0.count > 0 }.map(\.count) == [1, 1000, 2])
+        let lines = HistogramPlot.lines(buckets, scale: .linear, width: 80)
+        #expect(lines.contains { $0.contains("early |▏") })
+        #expect(lines.contains { $0.contains("1,000   99.7 %") })
+    }
+
+    @Test("draws bars in proportion, or by digits")
+    func barScales() {
+        let buckets = [Distribution.Bucket(low_ns: 110, count: 100), Distribution.Bucket(low_ns: 130, count: 1000)]
+        func lengths(_ scale: BarScale) -> [Int] {
+            HistogramPlot.lines(buckets, scale: scale, width: 80).map { $0.filter { $0 == "█" }.count }
+        }
+        #expect(lengths(.linear) == [4, 47])
+        #expect(lengths(.log)[0] > 20)
+    }
+
+    @Test("puts a line in place of many empty steps")
+    func leavesOutEmptySteps() {
+        let buckets = [Distribution.Bucket(low_ns: 110, count: 1), Distribution.Bucket(low_ns: 9_000_000, count: 1)]
+        let lines = HistogramPlot.lines(buckets, scale: .linear)
+        #expect(lines.count == 3)
+        #expect(lines[1] == "          ⋮")
+    }
+
+    @Test("never is wider than the terminal", arguments: [40, 60, 80, 100, 132, 200])
+    func fits(width: Int) throws {
+        let file = try ResultFile.parse(Data(Sample.json.utf8), name: "sample")
+        let text = ResultText(file: file, view: TextView(width: width, endsInShort: true)).text
+        for line in text.split(separator: "\n") { #expect(line.count <= width, "\(line)") }
+        #expect(text.contains("hrtimer.source.dispatch-queue.precise"))
+    }
+
+    @Test("breaks sentences at spaces, and keeps what is short")
+    func wraps() {
+        #expect(wrapped("  one two three", to: 9) == ["  one two", "  three"])
+        #expect(wrapped("one two", to: nil) == ["one two"])
+        #expect(wrapped("immeasurable", to: 5) == ["immeasurable"])
     }
 }

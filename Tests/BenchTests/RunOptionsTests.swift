@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Testing
 
 @testable import bench
@@ -9,7 +10,7 @@ struct RunOptionsTests {
     func hasDefaults() throws {
         let options = try RunOptions.parse([])
         #expect(options.preset == .quick)
-        #expect(options.interval == .milliseconds(1))
+        #expect(options.plans.map(\.interval_ns) == [1_000_000])
         #expect(options.subjects.map(\.id) == Subject.all.filter { $0.isDefault && $0.interval_ns == nil }.map(\.id))
         #expect(!options.subjects.contains { $0.id == "kernel.ppoll" })
         #expect(options.report.shape.formats == [.text])
@@ -120,11 +121,10 @@ struct RunOptionsTests {
         #expect(!message.contains("\n"))
     }
 
-    @Test("asks for a file when text and JSON are both wanted")
-    func wantsAFileForTwoFormats() throws {
-        #expect(throws: (any Error).self) { try RunOptions.parse(["--format", "text", "--format", "json"]) }
-        let options = try RunOptions.parse(["--format", "text", "--format", "json", "-o", "x.json"])
-        #expect(options.report.shape.formats == [.text, .json])
+    @Test("refuses a sweep of one interval")
+    func refusesSweepWithInterval() throws {
+        let error = #expect(throws: (any Error).self) { try RunOptions.parse(["--sweep", "--interval", "1ms"]) }
+        #expect(RunOptions.message(for: try #require(error)).hasPrefix("--sweep has intervals of its own"))
     }
 
     @Test("refuses to measure nothing")
@@ -136,6 +136,18 @@ struct RunOptionsTests {
     func refusesUnwritableFiles() {
         let error = #expect(throws: BenchError.self) { try ReportOutput.file("/no/such/directory/result.json") }
         #expect(error?.description.hasPrefix("-o takes") == true)
+    }
+
+    @Test("keeps what is already where the shell sends standard output")
+    func keepsWhatIsThere() throws {
+        let file = try #require(tmpfile())
+        defer { fclose(file) }
+        let descriptor = fileno(file)
+        try ReportOutput.continuing(descriptor, name: "a file").write("one\n")
+        try ReportOutput.continuing(descriptor, name: "a file").write("two\n")
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        #expect(String(decoding: bytes.prefix(count), as: UTF8.self) == "one\ntwo\n")
     }
 
     private func plan(preset: Preset) -> Plan {

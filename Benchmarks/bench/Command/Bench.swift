@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBench
 import Foundation
 
 /// `bench`: how late timers fire on this machine, and what they cost.
@@ -8,16 +9,27 @@ struct Bench: ParsableCommand {
         commandName: "bench",
         abstract: "Measures how late timers fire on this machine, and what each fire costs.",
         discussion: """
+            bench                               a minute, all subjects, and in short what to use
+            bench -o run.json                   and keep the result
+            bench report run.json -o run.html   the result as a page
+            bench compare old.json new.json     what became slower
+            bench doctor                        what of this machine makes timers late
+
             Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
             absolute deadlines, signed lateness, blocks of all subjects interleaved in a seeded random order. \
             `bench ops` measures what the operations on timers cost, `bench vsync` the displays that are there. \
             Results go to standard output, progress to standard error.
 
-            Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
+            Exit codes: 0 done, 1 error or a closed gate, 2 slower or over a limit (compare, check, --baseline), 3 the doctor \
+            found something that makes results meaningless, 64 wrong usage, 130 interrupted.
             """,
+        version:
+            "swift-hrtimer bench, schema \(ResultFile.schema), \(buildName) build, Swift \(HostReport.swiftVersion), "
+            + "libevent \(String(cString: cbench_libevent_version()))",
         subcommands: [
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
-            ExplainCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self,
+            ExplainCommand.self, DoctorCommand.self, CompareCommand.self, CheckCommand.self, ReportCommand.self,
+            TaskSleepBlockCommand.self, LoadTimersCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )
@@ -38,12 +50,12 @@ struct Bench: ParsableCommand {
     }
 }
 
-/// Something that went wrong while the bench ran, in one line for its user.
 /// What the machine lacks for a subject: nobody's fault.
 struct MissingHardware: Error, CustomStringConvertible {
     let description: String
 }
 
+/// Something that went wrong while the bench ran, in one line for its user.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

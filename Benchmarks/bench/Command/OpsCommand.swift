@@ -10,8 +10,8 @@ struct OpsCommand: ParsableCommand {
     @OptionGroup var options: OpsOptions
 
     func run() throws {
-        let file = try options.report.begin()
-        let host = HostReport.now()
+        let outputs = try options.report.begin()
+        let host = HostReport.examined()
         let session = OperationSession(
             options.comparisons,
             rounds: options.rounds ?? options.preset.rounds,
@@ -21,7 +21,7 @@ struct OpsCommand: ParsableCommand {
         try session.run(options.report.progress)
         try write(
             options.report.shape,
-            to: file,
+            to: outputs,
             text: { OperationText(session: session, host: host, isColoured: $0).text },
             json: { OperationJSON(session: session, host: host, command: CommandLine.arguments).text }
         )

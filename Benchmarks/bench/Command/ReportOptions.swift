@@ -3,9 +3,21 @@ import CBench
 import Glibc
 
 /// In which shape results are written.
-enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
-    case text, json
+enum ReportFormat: String, CaseIterable {
+    case text, markdown, json, csv, hgrm, hlog, cyclictest, svg, html
+
+    /// The shape that the end of a file's name stands for.
+    init?(path: String) {
+        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
+        switch path[path.index(after: dot)...].lowercased() {
+        case "txt": self = .text
+        case "md": self = .markdown
+        case let ending: self.init(rawValue: ending)
+        }
+    }
 }
+
+extension BarScale: ExpressibleByArgument {}
 
 /// When text is coloured.
 enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
@@ -17,14 +29,23 @@ struct ReportOptions: ParsableArguments {
     @Option(help: "Seed of all that is random in a run, to repeat it; by default a new one.", transform: parseSeed)
     var seed: UInt64?
 
-    @Option(help: "Shape of the results: text or json. Repeatable.")
+    @Option(
+        help: """
+            Shape of the results: text, markdown, json, csv, hgrm, hlog, cyclictest, svg or html. Repeatable; all but one \
+            take a file.
+            """,
+        transform: parseFormat
+    )
     var format: [ReportFormat] = []
 
     @Option(
         name: [.customShort("o"), .long],
-        help: ArgumentHelp("Write results to this file; beside text, the JSON.", valueName: "file")
+        help: ArgumentHelp(
+            "Write results to this file too, in the shape that its name ends in; hgrm into a directory. Repeatable.",
+            valueName: "file"
+        )
     )
-    var output: String?
+    var output: [String] = []
 
     @Flag(name: .customLong("no-progress"), help: "Show no progress.")
     var hidesProgress = false
@@ -33,23 +54,20 @@ struct ReportOptions: ParsableArguments {
     var color: ColorChoice = .auto
 
     func validate() throws {
-        if shape.formats.count > 1, output == nil {
-            throw ValidationError("--format text with --format json takes -o FILE too, for the JSON")
-        }
+        _ = try Routing(formats: format, files: output)
     }
 
     var shape: ReportShape { ReportShape(formats: format, color: color) }
 
     var progress: Progress { Progress(Progress.style(isHidden: hidesProgress)) }
 
-    /// What precedes every measurement. Gives the file for the results, if there is to be one: that it cannot be written is
-    /// learnt now.
-    func begin() throws -> ReportOutput? {
-        let file = try output.map { try ReportOutput.file($0) }
+    /// What precedes every measurement. Gives the files for the results: that one cannot be written is learnt now.
+    func begin() throws -> ReportOutputs {
+        let outputs = try ReportOutputs(try Routing(formats: format, files: output))
         announceDebugBuild()
         let status = cbench_stop_on_interrupt()
         if status != 0 { throw BenchError("Ctrl-C cannot be handled: \(String(cString: strerror(-status)))") }
-        return file
+        return outputs
     }
 }
 
@@ -58,4 +76,13 @@ struct ReportOptions: ParsableArguments {
 func parseSeed(_ text: String) throws -> UInt64 {
     guard let seed = UInt64(text) else { throw ValidationError("it takes a whole number from 0 to 2^64 - 1") }
     return seed
+}
+
+/// What `--format` takes.
+@Sendable
+func parseFormat(_ text: String) throws -> ReportFormat {
+    guard let format = ReportFormat(rawValue: text) else {
+        throw ValidationError("it takes \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return format
 }

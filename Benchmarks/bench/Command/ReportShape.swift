@@ -16,21 +16,28 @@ struct ReportShape {
         case .auto: output.isTerminal && (environment("NO_COLOR") ?? "").isEmpty
         }
     }
+
+    /// How text is shown on the screen, or in a file.
+    func view(isScreen: Bool, bars: BarScale = .linear) -> TextView {
+        guard isScreen else { return TextView(isColoured: color == .always, bars: bars) }
+        let width = Terminal.width
+        return TextView(
+            isColoured: isColoured(.standard()),
+            width: width,
+            bars: bars,
+            endsInShort: width != nil
+        )
+    }
 }
 
-/// Writes the shapes wanted, to the file if there is one; beside text, the file is the JSON's.
+/// Writes the shapes wanted to standard output and to the files.
 func write(
     _ shape: ReportShape,
-    to file: ReportOutput?,
-    text: (_ isColoured: Bool) -> String,
+    to outputs: ReportOutputs,
+    text: @escaping (_ isColoured: Bool) -> String,
     json: () -> String
 ) throws {
-    let standard = ReportOutput.standard()
-    if shape.formats.contains(.text) {
-        let output = shape.formats.count == 1 ? file ?? standard : standard
-        try output.write(text(shape.isColoured(output)))
-    }
-    if shape.formats.contains(.json) { try (file ?? standard).write(json()) }
+    try outputs.write(Rendering(name: "the result", json: json()) { text(shape.view(isScreen: $0).isColoured) })
 }
 
 /// Numbers of a debug build are easily taken for ours.

@@ -10,9 +10,12 @@ struct RunCommand: ParsableCommand {
     @OptionGroup var options: RunOptions
 
     func run() throws {
-        let file = try options.report.begin()
+        let outputs = try options.report.begin()
+        // Before anything is measured: a baseline that cannot be read is known at once.
+        let baseline = try options.baseline.map { try ResultFile.read($0) }
+        try baseline?.mustBeComparable()
         let plans = options.plans
-        let host = HostReport.now()
+        let host = HostReport.examined()
         let process = try TunedProcess(options.tuning)
         for grant in process.grants { StandardError.print("bench: \(grant.text)") }
         let load = try Load(options.load)
@@ -27,25 +30,33 @@ struct RunCommand: ParsableCommand {
         spikes?.stop()
         if load.hasEnded() { StandardError.print("bench: --load \(options.load.text) ended before the run did") }
         load.stop()
-        try write(
-            options.report.shape,
-            to: file,
-            text: { TextReport.text(of: sessions, host: host, isColoured: $0) },
-            json: {
-                JSONReport(
-                    sessions: sessions,
-                    host: host,
-                    command: CommandLine.arguments,
-                    load: options.load
-                ).text
+        let shape = options.report.shape
+        let measured = sessions
+        let rendering = Rendering(
+            name: "the result",
+            json: JSONReport(sessions: measured, host: host, command: CommandLine.arguments, load: options.load).text,
+            text: { [bars = options.bars] in
+                TextReport.text(of: measured, host: host, view: shape.view(isScreen: $0, bars: bars))
             }
         )
+        try outputs.write(rendering)
+        let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
+        if let comparison {
+            let text = ComparisonText(comparison: comparison, isColoured: shape.isColoured(.standard())).text
+            // Standard output may be a program's.
+            if outputs.routing.standard == .text {
+                try ReportOutput.standard().write("\n" + text)
+            } else {
+                StandardError.print(text)
+            }
+        }
 
         if sessions.contains(where: \.wasInterrupted) { throw ExitCode(130) }
         let failures = options.gate ? sessions.flatMap(\.gateFailures) : []
         for failure in failures { StandardError.print("bench: gate: \(failure)") }
         if !failures.isEmpty { throw ExitCode.failure }
         if sessions.contains(where: \.wasStoppedBySpike) { throw ExitCode(2) }
+        if let comparison, comparison.count(.slower) > 0 { throw ExitCode(2) }
     }
 
     private func tellWhatWasLeftOut(_ session: Session) {

@@ -58,10 +58,12 @@ struct RunOptions: ParsableArguments {
     var skip: [String] = []
 
     @Option(
-        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms.",
+        // A negative time is refused as such, and not taken for another option.
+        parsing: .unconditional,
+        help: "Time between deadlines, 10us to 1s, as in 250us, 1ms, 16.667ms; by default 1ms.",
         transform: parseInterval
     )
-    var interval: Duration = .milliseconds(1)
+    var interval: Duration?
 
     @Flag(help: "Measure at nine intervals from 50 us to 1 s, in place of --interval; a table for each.")
     var sweep = false
@@ -112,6 +114,14 @@ struct RunOptions: ParsableArguments {
     @Flag(help: "Exit with 1 if a kernel or hrtimer subject fired early, or left timers or descriptors behind.")
     var gate = false
 
+    @Option(
+        help: ArgumentHelp("Compare with this result, JSON; exit with 2 if something is slower.", valueName: "file")
+    )
+    var baseline: String?
+
+    @Option(help: "Bars of histograms: linear, or log, which shows one fire among thousands.")
+    var bars: BarScale = .linear
+
     @OptionGroup var report: ReportOptions
 
     /// Intervals of 120 Hz and 60 Hz among them.
@@ -124,7 +134,7 @@ struct RunOptions: ParsableArguments {
     /// for the eye, and would take hours otherwise.
     var plans: [Plan] {
         let seed = report.seed ?? newSeed()
-        return (sweep ? Self.sweepIntervals : [interval]).map { interval in
+        return (sweep ? Self.sweepIntervals : [interval ?? .milliseconds(1)]).map { interval in
             Plan(
                 subjects: subjects,
                 interval: interval,
@@ -144,6 +154,9 @@ struct RunOptions: ParsableArguments {
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 
     func validate() throws {
+        if sweep, interval != nil {
+            throw ValidationError("--sweep has intervals of its own: say --sweep or --interval, not both")
+        }
         for (option, patterns) in [("--only", only), ("--skip", skip)] {
             for pattern in patterns where !Subject.all.contains(where: { $0.matches(pattern) }) {
                 throw ValidationError(
@@ -216,11 +229,20 @@ func parseCPUs(_ text: String) throws -> UInt64 {
         let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
         guard ends.count <= 2, let first = ends[0], let last = ends[ends.count - 1], first <= last,
             (0..<64).contains(first), (0..<64).contains(last)
-        else { throw ValidationError("it takes numbers of processors, such as 1 or 0,2-3") }
+        else { throw ValidationError("it takes numbers of processors, such as 1 or 0,2-3; \(allowedCPUs)") }
         for cpu in first...last { mask |= 1 << UInt64(cpu) }
     }
     guard mask & ~hrt_thread_affinity() == 0 else {
-        throw ValidationError("it takes processors that this process may use, and '\(text)' has another")
+        throw ValidationError(
+            "it takes processors that this process may use, and '\(text)' has another: \(allowedCPUs)"
+        )
     }
     return mask
+}
+
+/// For an answer to a processor that is not there.
+private var allowedCPUs: String {
+    let mask = hrt_thread_affinity()
+    let cpus = (0..<64).filter { mask & 1 << UInt64($0) != 0 }
+    return "this process may use \(cpus.map { "\($0)" }.joined(separator: ", "))"
 }

@@ -33,6 +33,25 @@ struct HostReport: Sendable {
     }
 
     let facts: [Fact]
+    /// Nil where nobody asked it.
+    let doctor: Doctor?
+
+    init(facts: [Fact], doctor: Doctor? = nil) {
+        self.facts = facts
+        self.doctor = doctor
+    }
+
+    /// With the doctor's findings, which take half a second.
+    static func examined() -> HostReport {
+        let doctor = Doctor.examine()
+        return HostReport(facts: now().facts + [Fact("doctor_summary", "doctor", doctor.summary)], doctor: doctor)
+    }
+
+    /// What a result says of the host.
+    var json: JSONValue {
+        let members = facts.map { JSONValue.Member(key: $0.key, value: $0.value) }
+        return .object(members + (doctor.map { [JSONValue.Member(key: "doctor", value: $0.json)] } ?? []))
+    }
 
     static func now() -> HostReport {
         let cpuInfo = readText("/proc/cpuinfo") ?? ""
@@ -42,7 +61,7 @@ struct HostReport: Sendable {
             Fact("cores", "cores", cores),
             Fact("virtualisation", "virtualisation", virtualisation(cpuInfo)),
             Fact("clocksource", "clock source", systemFile("clocksource/clocksource0/current_clocksource")),
-            Fact("clock_read_ns", "one reading", JSONValue(clockReading), unit: "ns"),
+            Fact("clock_read_ns", "one reading", JSONValue(readingCost_ns()), unit: "ns"),
             Fact("governor", "governor", systemFile("cpu/cpu0/cpufreq/scaling_governor")),
             Fact("timer_slack_ns", "timer slack", .integer(Int64(clamping: hrt_thread_timer_slack_ns())), unit: "ns"),
             Fact("scheduling", "scheduling", scheduling),
@@ -75,17 +94,6 @@ struct HostReport: Sendable {
         return flags.contains("hypervisor") ? "guest of a hypervisor\(vendor)" : "none seen\(vendor)"
     }
 
-    /// What one stamp costs: the middle of several averages.
-    private static var clockReading: Double {
-        let readings = 1000
-        let averages = (0..<15).map { _ in
-            let start_ns = cbench_now_ns()
-            for _ in 0..<readings { _ = cbench_now_ns() }
-            return Double(cbench_now_ns() - start_ns) / Double(readings)
-        }
-        return averages.sorted()[7]
-    }
-
     private static var scheduling: String {
         switch sched_getscheduler(0) {
         case SCHED_OTHER: "SCHED_OTHER, nice \(getpriority(__priority_which_t(0), 0))"
@@ -95,7 +103,7 @@ struct HostReport: Sendable {
         }
     }
 
-    private static var swiftVersion: String {
+    static var swiftVersion: String {
         #if compiler(>=6.4)
         "6.4 or later"
         #elseif compiler(>=6.3)
@@ -145,6 +153,17 @@ let buildName: String = {
     )
     return isDebug ? "debug" : "release"
 }()
+
+/// What one stamp costs: the middle of several averages.
+func readingCost_ns() -> Double {
+    let readings = 1000
+    let averages = (0..<15).map { _ in
+        let start_ns = cbench_now_ns()
+        for _ in 0..<readings { _ = cbench_now_ns() }
+        return Double(cbench_now_ns() - start_ns) / Double(readings)
+    }
+    return averages.sorted()[7]
+}
 
 /// A file of /proc or /sys; nil where it cannot be read.
 func readText(_ path: String) -> String? {

@@ -75,6 +75,8 @@ struct BlockResult: Sendable {
     let missedLatenesses_ns: [Int64]
     var missed: Int { missedLatenesses_ns.count }
     let median_ns: Int64?
+    /// Nil where fewer than ten fires lie beyond it.
+    let p90_ns: Int64?
     let max_ns: Int64?
     let drift_ppm: Double?
     let usage: Usage
@@ -98,6 +100,7 @@ struct BlockResult: Sendable {
         latenesses_ns = sorted
         missedLatenesses_ns = Self.missed(in: fires, next_ns: next_ns, interval_ns: interval_ns)
         median_ns = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
+        p90_ns = Percentile.p90.isSupported(by: sorted.count) ? sorted[(sorted.count * 9 - 1) / 10] : nil
         max_ns = sorted.last
         drift_ppm = slope(of: fires.map { (x: Double($0.deadline_ns), y: Double($0.lateness_ns)) }).map { $0 * 1e6 }
     }

@@ -1,19 +1,24 @@
-import HRTimerCore
+/// How long the bar of a count is.
+enum BarScale: String, CaseIterable, Sendable {
+    /// In proportion: the bars have the shape of the distribution.
+    case linear
+    /// By the number of digits: one late fire among thousands has a bar too.
+    case log
+}
 
-/// A histogram in lines of text: one for each step of 100, 200, 500 ns, 1, 2, 5 µs …, with logarithmic bars so that one
-/// late fire among thousands can be seen.
+/// A histogram in lines of text, over steps that grow with the value: three, six or twelve a decade, as many as fit.
 enum HistogramPlot {
     struct Row: Equatable {
         /// Upper end of the step; the lower one is that of the row before. 0 stands for all early fires.
         let below_ns: Int64
-        let count: UInt64
+        let count: Int64
     }
 
-    private static let barWidth = 40
+    private static let mostRows = 18
 
     /// From the first step with a fire to the last, also the empty ones between.
-    static func rows(_ buckets: [LatencyHistogram.Bucket]) -> [Row] {
-        var counts = [UInt64](repeating: 0, count: steps.count)
+    static func rows(_ buckets: [Distribution.Bucket], steps: [Int64]) -> [Row] {
+        var counts = [Int64](repeating: 0, count: steps.count)
         for bucket in buckets {
             let step = bucket.low_ns < 0 ? 0 : steps.firstIndex { bucket.low_ns < $0 } ?? steps.count - 1
             counts[step] += bucket.count
@@ -25,40 +30,70 @@ enum HistogramPlot {
         return (first...last).map { Row(below_ns: steps[$0], count: counts[$0]) }
     }
 
-    static func lines(_ buckets: [LatencyHistogram.Bucket]) -> [String] {
-        let rows = rows(buckets)
-        let total = rows.reduce(0) { $0 + $1.count }
-        let most = rows.map(\.count).max() ?? 1
-        return rows.map { row in
+    static func lines(_ buckets: [Distribution.Bucket], scale: BarScale, width: Int? = nil) -> [String] {
+        let choices = series.map { shortened(rows(buckets, steps: $0)) }
+        let chosen = choices.last { $0.count <= mostRows } ?? choices[0]
+        let counts = chosen.compactMap { $0?.count }
+        let total = counts.reduce(0, +)
+        let most = counts.max() ?? 1
+        // The label takes 13 columns, the figures 19; narrow terminals go without the count.
+        let isNarrow = (width ?? 80) < 60
+        let barWidth = min(60, max(6, (width ?? 80) - (isNarrow ? 23 : 33)))
+        return chosen.map { row in
+            guard let row else { return "          ⋮" }
             let label = row.below_ns == 0 ? "early" : "< \(timeText(row.below_ns))"
             guard row.count > 0 else { return "  \(label.aligned(to: 9)) |" }
-            let share = (Double(row.count) / Double(total) * 100).formatted(decimals: 1)
-            let figures = Int(row.count).grouped.aligned(to: 10) + "\(share) %".aligned(to: 9)
-            return "  \(label.aligned(to: 9)) |\(bar(row.count, of: most).padded(to: barWidth))\(figures)"
+            let share = "\((Double(row.count) / Double(total) * 100).formatted(decimals: 1)) %".aligned(to: 9)
+            let figures = (isNarrow ? "" : Int(row.count).grouped.aligned(to: 10)) + share
+            return
+                "  \(label.aligned(to: 9)) |\(bar(row.count, of: most, barWidth, scale).padded(to: barWidth))\(figures)"
         }
     }
 
-    /// 0, then 100, 200, 500 ns, 1 µs … up to 100 s.
-    private static let steps: [Int64] = {
+    /// Three empty steps and more become one line, nil.
+    private static func shortened(_ rows: [Row]) -> [Row?] {
+        var shortened: [Row?] = []
+        var empty: [Row] = []
+        for row in rows {
+            if row.count == 0 {
+                empty.append(row)
+                continue
+            }
+            shortened += empty.count < 3 ? empty : [nil]
+            empty = []
+            shortened.append(row)
+        }
+        return shortened
+    }
+
+    /// Steps of 0, and then from 100 ns to 100 s, coarse, finer and fine.
+    static let series: [[Int64]] = [
+        [10, 20, 50], [10, 15, 20, 30, 50, 70], [10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 82],
+    ]
+    .map { (mantissas: [Int64]) -> [Int64] in
         var steps: [Int64] = [0]
-        var decade: Int64 = 100
-        while decade < 100_000_000_000 {
-            steps += [decade, 2 * decade, 5 * decade]
+        var decade: Int64 = 10
+        while decade < 10_000_000_000 {
+            steps += mantissas.map { $0 * decade }
             decade *= 10
         }
-        return steps + [decade]
-    }()
+        return steps + [10 * decade]
+    }
 
-    /// Of at least one cell, and then in proportion to the number of binary digits.
-    private static func bar(_ count: UInt64, of most: UInt64) -> String {
-        let full = logarithm(most)
-        let eighths = full == 0 ? barWidth * 8 : max(8, Int(logarithm(count) / full * Double(barWidth * 8)))
+    /// A bar in eighths of a cell; a sliver of it for any count at all.
+    private static func bar(_ count: Int64, of most: Int64, _ width: Int, _ scale: BarScale) -> String {
+        let share: Double
+        switch scale {
+        case .linear: share = Double(count) / Double(most)
+        case .log: share = most == 1 ? 1 : logarithm(count) / logarithm(most)
+        }
+        let eighths = max(1, Int((share * Double(width * 8)).rounded()))
         let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
         return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
     }
 
     /// Binary logarithm of count + 1, linear between powers of two: close enough for a bar, and without libm.
-    private static func logarithm(_ count: UInt64) -> Double {
+    private static func logarithm(_ count: Int64) -> Double {
         let value = Double(count + 1)
         return Double(value.exponent) + value.significand - 1
     }

@@ -31,7 +31,7 @@ struct JSONReport {
             "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
             "spike_bound_ns": JSONValue(sessions[0].spikes?.request.bound_ns),
             "spike_commands_run": JSONValue(sessions[0].spikes?.commandsRun),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
+            "host": host.json,
             "noise_floor": noiseFloor(sessions[0]),
             "noise_floors": .array(sessions.map(noiseFloor)),
             "left_behind": [
@@ -150,6 +150,7 @@ struct JSONReport {
             "early": JSONValue(block.early),
             "missed": JSONValue(block.missed),
             "p50_ns": JSONValue(block.median_ns),
+            "p90_ns": JSONValue(block.p90_ns),
             "max_ns": JSONValue(block.max_ns),
             "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),
             "thread_cpu_ns_per_fire": JSONValue(block.usage.threadCPUPerFire_ns),

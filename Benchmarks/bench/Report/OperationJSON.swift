@@ -13,7 +13,7 @@ struct OperationJSON {
             "command": .array(command.map { .string($0) }),
             "seed": JSONValue(seed: session.seed),
             "interrupted": .bool(session.wasInterrupted),
-            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
+            "host": host.json,
             "noise_floor": .null,
             "rounds": JSONValue(session.rounds),
             "processor": JSONValue(session.cpu),

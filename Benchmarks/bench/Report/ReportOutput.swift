@@ -5,14 +5,20 @@ import Glibc
 final class ReportOutput {
     private let descriptor: CInt
     private let name: String
+    /// Whether what was there before goes: not what the shell has put there.
+    private let isOwn: Bool
 
-    private init(descriptor: CInt, name: String) {
+    private init(descriptor: CInt, name: String, isOwn: Bool) {
         self.descriptor = descriptor
         self.name = name
+        self.isOwn = isOwn
     }
 
-    static func standard() -> ReportOutput {
-        ReportOutput(descriptor: STDOUT_FILENO, name: "standard output")
+    static func standard() -> ReportOutput { continuing(STDOUT_FILENO, name: "standard output") }
+
+    /// A descriptor of someone else's, written to where it stands, and left open.
+    static func continuing(_ descriptor: CInt, name: String) -> ReportOutput {
+        ReportOutput(descriptor: descriptor, name: name, isOwn: false)
     }
 
     /// Keeps what is in the file until there is something to write instead.
@@ -22,18 +28,18 @@ final class ReportOutput {
             let reason = String(cString: strerror(errno))
             throw BenchError("-o takes a file that can be written; '\(path)' cannot: \(reason)")
         }
-        return ReportOutput(descriptor: descriptor, name: path)
+        return ReportOutput(descriptor: descriptor, name: path, isOwn: true)
     }
 
     deinit {
-        if descriptor != STDOUT_FILENO { close(descriptor) }
+        if isOwn { close(descriptor) }
     }
 
     var isTerminal: Bool { bench.isTerminal(descriptor) }
 
     func write(_ text: String) throws {
         // A pipe or a terminal has no length to cut, and says EINVAL.
-        if ftruncate(descriptor, 0) != 0, errno != EINVAL { throw failure() }
+        if isOwn, ftruncate(descriptor, 0) != 0, errno != EINVAL { throw failure() }
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -1,0 +1,55 @@
+import Foundation
+
+/// A result in any shape: all but text are made of its JSON.
+struct Rendering {
+    /// What is said of the result where it is refused.
+    let name: String
+    let json: String
+    /// For the screen, or for a file.
+    let text: (_ isScreen: Bool) throws -> String
+    /// Which of its subjects are shown.
+    var isShown: (ResultRow) -> Bool = { _ in true }
+
+    func text(of format: ReportFormat, isScreen: Bool) throws -> String {
+        switch format {
+        case .text: return try text(isScreen)
+        case .json: return json
+        case .markdown: return TableExports.markdown(try file())
+        case .csv: return TableExports.csv(try file())
+        case .hlog: return HdrText.log(try latencies())
+        case .cyclictest: return CyclictestJSON.text(try latencies())
+        case .svg: return try PercentileChart.standalone(latencies())
+        case .html: return HTMLReport(file: try file(), json: json).text
+        case .hgrm:
+            let rows = try latencies().rows.filter { $0.fires > 0 }
+            guard rows.count == 1 else {
+                throw BenchError(
+                    "hgrm has a file for each subject, and there are \(rows.count): say -o DIRECTORY, or --only"
+                )
+            }
+            return HdrText.percentiles(rows[0])
+        }
+    }
+
+    /// A `.hgrm` for each subject, in a directory that is made if it is not there.
+    func writePercentiles(into directory: String) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        } catch {
+            throw BenchError("-o takes a directory for hgrm; '\(directory)' cannot be made")
+        }
+        for row in try latencies().rows where row.fires > 0 {
+            try ReportOutput.file("\(directory)/\(row.name).hgrm").write(HdrText.percentiles(row))
+        }
+    }
+
+    func file() throws -> ResultFile {
+        try ResultFile.parse(Data(json.utf8), name: name).filtered(isShown)
+    }
+
+    private func latencies() throws -> ResultFile {
+        let file = try file()
+        if file.rows.allSatisfy({ $0.fires == 0 }) { throw BenchError("\(name) has no latencies to show") }
+        return file
+    }
+}

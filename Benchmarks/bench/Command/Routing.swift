@@ -1,0 +1,71 @@
+import ArgumentParser
+
+/// Which shape of the results goes where.
+struct Routing: Equatable {
+    struct File: Equatable {
+        let path: String
+        let format: ReportFormat
+    }
+
+    /// Nil where nothing is written to standard output.
+    let standard: ReportFormat?
+    let files: [File]
+
+    init(standard: ReportFormat?, files: [File]) {
+        self.standard = standard
+        self.files = files
+    }
+
+    /// A file takes the shape its name ends in, or else the next shape named that is not text, or else JSON. What is named and
+    /// has no file goes to standard output; where nothing is named, text does.
+    init(formats: [ReportFormat], files paths: [String]) throws {
+        var waiting = formats.reduce(into: [ReportFormat]()) { if !$0.contains($1) { $0.append($1) } }
+        var files: [File] = []
+        for path in paths {
+            let next = waiting.first { $0 != .text } ?? (formats == [.text] ? .text : .json)
+            let format = ReportFormat(path: path) ?? next
+            waiting.removeAll { $0 == format }
+            files.append(File(path: path, format: format))
+        }
+        guard waiting.count <= 1 else {
+            let names = waiting.map(\.rawValue).joined(separator: " and --format ")
+            throw ValidationError("--format \(names) take -o FILE too: standard output takes one shape")
+        }
+        standard = formats.isEmpty ? .text : waiting.first
+        self.files = files
+    }
+}
+
+/// The files of a routing, open.
+final class ReportOutputs {
+    let routing: Routing
+    private let files: [(format: ReportFormat, target: Target)]
+
+    private enum Target {
+        case file(ReportOutput)
+        /// For shapes that have a file for each subject.
+        case directory(String)
+    }
+
+    init(_ routing: Routing) throws {
+        self.routing = routing
+        files = try routing.files.map { file in
+            if file.format == .hgrm { return (file.format, .directory(file.path)) }
+            return (file.format, .file(try ReportOutput.file(file.path)))
+        }
+    }
+
+    /// Writes all shapes that are wanted.
+    func write(_ rendering: Rendering) throws {
+        if let format = routing.standard {
+            let output = ReportOutput.standard()
+            try output.write(try rendering.text(of: format, isScreen: true))
+        }
+        for (format, target) in files {
+            switch target {
+            case .file(let output): try output.write(try rendering.text(of: format, isScreen: false))
+            case .directory(let path): try rendering.writePercentiles(into: path)
+            }
+        }
+    }
+}

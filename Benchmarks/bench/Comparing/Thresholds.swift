@@ -1,0 +1,157 @@
+import Foundation
+import Glibc
+
+/// What a user's CI asks of a result: counts, and ratios to another subject of the same run. Microseconds are not offered: on a
+/// shared machine they say more of the neighbours than of the code.
+struct Thresholds: Decodable, Sendable {
+    let rules: [Rule]
+
+    /// Limits for all subjects whose id matches. Only those that are set are looked at.
+    struct Rule: Decodable, Sendable {
+        let id: String
+        var interval_ns: Int64?
+        var earlyMax: Int?
+        /// Missed deadlines, of all.
+        var missedShareMax: Double?
+        var wakeupsMax: Double?
+        var switchesMax: Double?
+        var ratioTo: String?
+        var p50RatioMax: Double?
+        var p90RatioMax: Double?
+        var cpuRatioMax: Double?
+        /// Whether a subject that could not run is let through.
+        var maySkip: Bool?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, interval_ns
+            case earlyMax = "early_max"
+            case missedShareMax = "missed_share_max"
+            case wakeupsMax = "wakeups_per_fire_max"
+            case switchesMax = "context_switches_per_fire_max"
+            case ratioTo = "ratio_to"
+            case p50RatioMax = "p50_ratio_max"
+            case p90RatioMax = "p90_ratio_max"
+            case cpuRatioMax = "cpu_ratio_max"
+            case maySkip = "may_skip"
+        }
+    }
+
+    static func read(_ path: String) throws -> Thresholds {
+        try parse(readFile(path), name: path)
+    }
+
+    static func parse(_ data: Data, name: String) throws -> Thresholds {
+        let thresholds: Thresholds = try decodeJSON(data, name: name)
+        if thresholds.rules.isEmpty { throw BenchError("\(name): rules is empty, and so nothing would be checked") }
+        try refuseUnknownMembers(data, name: name)
+        for (number, rule) in thresholds.rules.enumerated() {
+            let hasRatio = rule.p50RatioMax != nil || rule.p90RatioMax != nil || rule.cpuRatioMax != nil
+            if hasRatio, rule.ratioTo == nil {
+                throw BenchError("\(name): rules[\(number)] has a ratio, and no ratio_to that says of what")
+            }
+            if !hasRatio, rule.limits.isEmpty { throw BenchError("\(name): rules[\(number)] sets no limit") }
+        }
+        return thresholds
+    }
+
+    /// A limit that is spelled wrongly would never be exceeded.
+    private static func refuseUnknownMembers(_ data: Data, name: String) throws {
+        struct File: Decodable {
+            let rules: [[String: Ignored]]
+        }
+        struct Ignored: Decodable {
+            init(from decoder: any Decoder) {}
+        }
+        let known = Set(Rule.CodingKeys.allCases.map(\.rawValue))
+        let file: File = try decodeJSON(data, name: name)
+        for (number, rule) in file.rules.enumerated() {
+            if let unknown = rule.keys.sorted().first(where: { !known.contains($0) }) {
+                let takes = Rule.CodingKeys.allCases.map(\.rawValue).joined(separator: ", ")
+                throw BenchError("\(name): rules[\(number)] has '\(unknown)'; a rule takes \(takes)")
+            }
+        }
+    }
+}
+
+extension Thresholds.Rule {
+    typealias Limit = (name: String, most: Double, value: @Sendable (ResultRow) -> Double?)
+
+    /// The limits that are counts.
+    var limits: [Limit] {
+        var limits: [Limit] = []
+        if let earlyMax { limits.append(("early", Double(earlyMax), { Double($0.early) })) }
+        if let missedShareMax {
+            limits.append(
+                ("missed_share", missedShareMax, { Double($0.missed) / Double(max(1, $0.missed + $0.fires)) })
+            )
+        }
+        if let wakeupsMax { limits.append(("wakeups_per_fire", wakeupsMax, { $0.wakeupsPerFire })) }
+        if let switchesMax { limits.append(("context_switches_per_fire", switchesMax, { $0.switchesPerFire })) }
+        return limits
+    }
+
+    /// The limits that are ratios to another row of the same run.
+    func ratios(to base: ResultRow) -> [Limit] {
+        func ratio(_ most: Double?, _ name: String, _ value: @escaping @Sendable (ResultRow) -> Double?) -> [Limit] {
+            guard let most else { return [] }
+            return [
+                (
+                    "\(name) / \(base.id)", most,
+                    { row in value(row).flatMap { own in value(base).flatMap { $0 > 0 ? own / $0 : nil } } }
+                )
+            ]
+        }
+        return ratio(p50RatioMax, "p50", { $0.lateness.p50.map(Double.init) })
+            + ratio(p90RatioMax, "p90", { $0.lateness.p90.map(Double.init) })
+            + ratio(cpuRatioMax, "CPU", { $0.cpuPerFire_ns })
+    }
+}
+
+/// One limit, held against one subject.
+struct CheckLine: Sendable, Equatable {
+    let name: String
+    let isMet: Bool
+    let text: String
+}
+
+extension Thresholds {
+    /// Every limit of every rule against every row that it is for. A rule that finds nothing to look at is not met: a subject
+    /// that was renamed must not pass unseen.
+    func check(_ file: ResultFile) -> [CheckLine] {
+        rules.flatMap { rule -> [CheckLine] in
+            let rows = file.rows.filter { row in
+                fnmatch(rule.id, row.id, 0) == 0 && (rule.interval_ns == nil || rule.interval_ns == row.interval_ns)
+            }
+            guard !rows.isEmpty else {
+                return [CheckLine(name: rule.id, isMet: false, text: "the result has no such subject")]
+            }
+            return rows.flatMap { check($0, rule, file) }
+        }
+    }
+
+    private func check(_ row: ResultRow, _ rule: Rule, _ file: ResultFile) -> [CheckLine] {
+        guard row.fires > 0 else {
+            let reason = row.skippedBecause ?? "it has no fires"
+            return [CheckLine(name: row.name, isMet: rule.maySkip == true, text: "not measured: \(reason)")]
+        }
+        var limits = rule.limits
+        if let other = rule.ratioTo {
+            let base = file.rows.first { $0.id == other && $0.interval_ns == row.interval_ns && $0.fires > 0 }
+            guard let base else {
+                return [
+                    CheckLine(name: row.name, isMet: false, text: "\(other), which ratio_to names, was not measured")
+                ]
+            }
+            limits += rule.ratios(to: base)
+        }
+        return limits.map { limit in
+            guard let value = limit.value(row) else {
+                return CheckLine(name: row.name, isMet: false, text: "\(limit.name) is not known: too few fires")
+            }
+            let decimals = limit.most.rounded() == limit.most && value.rounded() == value ? 0 : 3
+            let most = limit.most.formatted(decimals: decimals)
+            let text = "\(limit.name) \(value.formatted(decimals: decimals)), at most \(most)"
+            return CheckLine(name: row.name, isMet: value <= limit.most, text: text)
+        }
+    }
+}

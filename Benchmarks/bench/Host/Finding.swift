@@ -1,0 +1,50 @@
+/// What one check of the doctor found.
+struct Finding: Sendable, Equatable {
+    enum Verdict: String, CaseIterable, Sendable {
+        /// As good as it can be for timers.
+        case ok
+        /// Worth knowing to read a result, and nothing to mend.
+        case info
+        /// Makes timers later, dearer or less even than they need be.
+        case warn
+        /// Results from here mean nothing until it is mended.
+        case bad
+    }
+
+    /// Stable: scripts use it.
+    let id: String
+    let value: String
+    let verdict: Verdict
+    /// Why it matters to timers, in one sentence.
+    let why: String
+    /// What mends it, in one line; nil where there is nothing to do.
+    let fix: String?
+    let needsRoot: Bool
+
+    init(
+        _ id: String,
+        _ value: String?,
+        _ verdict: Verdict,
+        why: String,
+        fix: String? = nil,
+        needsRoot: Bool = false
+    ) {
+        self.id = id
+        self.value = value ?? "not known"
+        self.verdict = verdict
+        self.why = why
+        self.fix = verdict == .warn || verdict == .bad ? fix : nil
+        self.needsRoot = needsRoot && self.fix != nil
+    }
+
+    var json: JSONValue {
+        [
+            "id": .string(id),
+            "value": .string(value),
+            "verdict": .string(verdict.rawValue),
+            "why": .string(why),
+            "fix": JSONValue(fix),
+            "needs_root": .bool(needsRoot),
+        ]
+    }
+}

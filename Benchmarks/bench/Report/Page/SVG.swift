@@ -1,0 +1,90 @@
+import Glibc
+
+/// Pieces of a picture in SVG. Colours are classes, so that one style serves light and dark, pages and pictures alone.
+enum SVG {
+    static func element(_ name: String, _ attributes: [(String, String)], _ content: String? = nil) -> String {
+        let head = "<\(name)" + attributes.map { " \($0)=\"\(escaped($1))\"" }.joined()
+        return content.map { "\(head)>\($0)</\(name)>" } ?? "\(head)/>"
+    }
+
+    static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> String {
+        element(
+            "line",
+            [("x1", number(x1)), ("y1", number(y1)), ("x2", number(x2)), ("y2", number(y2)), ("class", style)]
+        )
+    }
+
+    static func text(_ text: String, _ x: Double, _ y: Double, _ style: String) -> String {
+        element("text", [("x", number(x)), ("y", number(y)), ("class", style)], escaped(text))
+    }
+
+    static func polyline(_ points: [(x: Double, y: Double)], _ style: String, title: String) -> String {
+        let path = points.map { "\(number($0.x)),\(number($0.y))" }.joined(separator: " ")
+        return element("polyline", [("points", path), ("class", style)], element("title", [], escaped(title)))
+    }
+
+    static func number(_ value: Double) -> String {
+        let text = value.formatted(decimals: 1)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+            .replacing("\"", with: "&quot;")
+    }
+
+    /// Ten colours that are told apart by colour-blind eyes too, darker on white and lighter on black.
+    static let style = """
+        :root{--back:#ffffff;--text:#1c1e21;--faint:#666c74;--grid:#e3e5e8;--other:#c3c7cd;--bar:#3f6fb5;\
+        --c0:#c8102e;--c1:#0a66c2;--c2:#00806a;--c3:#c2571a;--c4:#7a3fa0;--c5:#8a6d00;--c6:#0092b3;--c7:#b0206e;--c8:#4c6b1f;\
+        --c9:#5a5f66}
+        @media(prefers-color-scheme:dark){:root{--back:#14171b;--text:#e6e8eb;--faint:#9aa2ac;--grid:#2a2f36;--other:#4a515b;\
+        --bar:#6f9fe0;--c0:#ff6b6f;--c1:#66b2ff;--c2:#3fd0b0;--c3:#ff9a5c;--c4:#c79bf0;--c5:#e0c14a;--c6:#5fd6f0;--c7:#ff8cc6;\
+        --c8:#a8cf6a;--c9:#aab1ba}}
+        svg{font:13px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+        svg text{fill:var(--text)}svg .faint{fill:var(--faint)}svg .end{text-anchor:end}svg .middle{text-anchor:middle}
+        svg .head{font-weight:600;font-size:15px}svg .grid{stroke:var(--grid)}svg .axis{stroke:var(--faint)}
+        svg polyline{fill:none;stroke-width:2;stroke-linejoin:round}svg .other{stroke:var(--other);stroke-width:1}
+        svg .bar{fill:var(--bar)}svg .early{fill:var(--c0)}svg .small{font-size:11px}
+
+        """
+        + (0..<10).map {
+            "svg polyline.c\($0){stroke:var(--c\($0))}svg text.c\($0),svg rect.c\($0){fill:var(--c\($0))}"
+        }
+        .joined()
+}
+
+/// A logarithmic axis of times.
+struct TimeAxis {
+    let low: Double
+    let high: Double
+
+    /// Holds all the times, at least a decade of them. What is earlier than 100 ns lies at its beginning.
+    init(_ times_ns: [Int64], least_ns: Int64 = 100) {
+        let known = times_ns.map { Double(max(least_ns, $0)) }
+        let first = known.min() ?? 1000, last = known.max() ?? 10_000
+        low = log10(first)
+        high = max(log10(last), low + 0.5)
+    }
+
+    /// 0 at the beginning of the axis and 1 at its end.
+    func place(of time_ns: Int64) -> Double {
+        (min(max(log10(Double(max(1, time_ns))), low), high) - low) / (high - low)
+    }
+
+    /// Round times on the axis: one, two and five of each decade, or the decades alone if those are enough.
+    var ticks_ns: [Int64] {
+        let mantissas: [Double] = high - low > 3 ? [1] : high - low > 1.5 ? [1, 3] : [1, 2, 5]
+        return (1...11).flatMap { decade in mantissas.map { $0 * pow(10, Double(decade)) } }
+            .filter { (low...high).contains(log10($0)) }.map { Int64($0) }
+    }
+}
+
+/// A time without decimals that it does not need, for axes.
+func tickText(_ time_ns: Int64) -> String {
+    for (name, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1000)] as [(String, Int64)]
+    where time_ns >= size {
+        return time_ns % size == 0 ? "\(time_ns / size) \(name)" : timeText(time_ns)
+    }
+    return "\(time_ns) ns"
+}

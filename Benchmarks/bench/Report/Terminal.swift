@@ -1,0 +1,31 @@
+import Glibc
+
+/// The terminal that a report is written to.
+enum Terminal {
+    /// Columns of standard output; nil where it is no terminal, and lines may be as long as they are.
+    static var width: Int? {
+        guard isTerminal(STDOUT_FILENO) else { return nil }
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        return environment("COLUMNS").flatMap { Int($0) } ?? 80
+    }
+}
+
+/// Breaks a sentence into lines of at most `width` characters, at spaces; those after the first are indented.
+func wrapped(_ text: String, to width: Int?, indent: Int = 2) -> [String] {
+    guard let width, text.count > width else { return [text] }
+    var lines: [String] = []
+    // What the text itself begins with stays.
+    var line = String(text.prefix { $0 == " " })
+    var isEmpty = true
+    for word in text.split(separator: " ") {
+        if !isEmpty, line.count + 1 + word.count > width {
+            lines.append(line)
+            line = String(repeating: " ", count: indent)
+            isEmpty = true
+        }
+        line += (isEmpty ? "" : " ") + word
+        isEmpty = false
+    }
+    return lines + [line]
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// HdrHistogram's two text formats, in µs and s as its tools expect them.
+enum HdrText {
+    /// `.hgrm`: the percentile distribution of one subject, as `outputPercentileDistribution` of the Java original writes it
+    /// with five ticks a halving. Values are µs.
+    static func percentiles(_ row: ResultRow) -> String {
+        var lines = [
+            "Value".aligned(to: 12) + " " + "Percentile".aligned(to: 14) + " " + "TotalCount".aligned(to: 10) + " "
+                + "1/(1-Percentile)".aligned(to: 14),
+            "",
+        ]
+        let distribution = row.distribution
+        lines += levels(distribution).map { level in
+            let share = (level.percent / 100).formatted(decimals: 12)
+            let head = "\(microseconds(level.value_ns)) \(share) \("\(level.seen)".aligned(to: 10))"
+            guard level.percent < 100 else { return head }
+            return head + " " + (1 / (1 - level.percent / 100)).formatted(decimals: 2).aligned(to: 14)
+        }
+        let (mean, deviation) = moments(distribution)
+        let largest_ns = max(0, distribution.buckets.last?.high_ns ?? 0)
+        lines += [
+            "#[Mean    = \(decimal(mean / 1000)), StdDeviation   = \(decimal(deviation / 1000))]",
+            "#[Max     = \(microseconds(largest_ns)), Total count    = \("\(distribution.count)".aligned(to: 12))]",
+            "#[Buckets = \("32".aligned(to: 12)), SubBuckets     = \("2048".aligned(to: 12))]",
+        ]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// `.hlog`, version 1.3: an interval histogram for each subject, told apart by their tags. Tags have no commas or spaces.
+    static func log(_ file: ResultFile, startedAt start: Date = Date()) -> String {
+        let start_s = start.timeIntervalSince1970.formatted(decimals: 3)
+        var lines = [
+            "#[Lateness of timers in ns, written by bench. Early fires are counted as 0.]",
+            "#[Histogram log format version 1.3]",
+            "#[StartTime: \(start_s) (seconds since epoch)]",
+            "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"",
+        ]
+        for row in file.rows where row.fires > 0 {
+            let length_s = Double(row.interval_ns) * Double(row.fires) / 1e9
+            let largest_ms = Double(max(0, row.lateness.max ?? 0)) / 1e6
+            lines.append(
+                "Tag=\(row.name),0.000,\(length_s.formatted(decimals: 3)),\(largest_ms.formatted(decimals: 3)),"
+                    + HdrCodec.base64(row.distribution)
+            )
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Where the percentile iterator of the original stops: five steps for each halving of what is left to 100 %, each at the
+    /// first bucket that reaches it, and once more at 100 %.
+    private static func levels(_ distribution: Distribution) -> [(value_ns: Int64, percent: Double, seen: Int64)] {
+        var levels: [(value_ns: Int64, percent: Double, seen: Int64)] = []
+        var percent = 0.0
+        var seen: Int64 = 0
+        for bucket in distribution.buckets {
+            seen += bucket.count
+            let high_ns = max(0, bucket.high_ns)
+            let isLast = seen == distribution.count
+            while 100 * Double(seen) / Double(distribution.count) >= percent {
+                levels.append((high_ns, percent, seen))
+                let halvings = (100 / (100 - percent)).exponent + 1
+                percent += 100 / (5 * Double(sign: .plus, exponent: halvings, significand: 1))
+                if isLast || percent >= 100 { break }
+            }
+            if isLast { levels.append((high_ns, 100, seen)) }
+        }
+        return levels
+    }
+
+    /// From the middles of the buckets, as the original does.
+    private static func moments(_ distribution: Distribution) -> (mean: Double, deviation: Double) {
+        guard distribution.count > 0 else { return (0, 0) }
+        let values = distribution.buckets.map { bucket in
+            let low_ns = max(0, bucket.low_ns)
+            return (middle: Double(low_ns + HDRLayout.width(of: low_ns) / 2), count: Double(bucket.count))
+        }
+        let count = Double(distribution.count)
+        let mean = values.reduce(0) { $0 + $1.middle * $1.count } / count
+        let variance = values.reduce(0) { $0 + ($1.middle - mean) * ($1.middle - mean) * $1.count } / count
+        return (mean, variance.squareRoot())
+    }
+
+    private static func microseconds(_ time_ns: Int64) -> String { decimal(Double(time_ns) / 1000) }
+
+    private static func decimal(_ value: Double) -> String { value.formatted(decimals: 3).aligned(to: 12) }
+}

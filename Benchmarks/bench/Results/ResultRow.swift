@@ -1,0 +1,137 @@
+/// One subject at one interval, as it stands in a result.
+struct ResultRow: Decodable, Sendable {
+    let id: String
+    let interval_ns: Int64
+    let fires: Int
+    let early: Int
+    let missed: Int
+    let skippedBecause: String?
+    let lateness: Lateness
+    let drift_ppm: Double?
+    let cpuPerFire_ns: Double?
+    let switchesPerFire: Double?
+    let wakeupsPerFire: Double?
+    let blocks: [Block]
+    let distribution: Distribution
+
+    struct Lateness: Decodable, Sendable {
+        let min: Int64?
+        let p50: Int64?
+        let p90: Int64?
+        let p95: Int64?
+        let p99: Int64?
+        let p999: Int64?
+        let max: Int64?
+        let mean: Double?
+        let sd: Double?
+    }
+
+    struct Block: Decodable, Sendable {
+        let round: Int
+        let fires: Int
+        let p50_ns: Int64?
+        let p90_ns: Int64?
+        let max_ns: Int64?
+        let cpuPerFire_ns: Double?
+        let isMarked: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case round, p50_ns, p90_ns, max_ns
+            case fires = "n"
+            case cpuPerFire_ns = "cpu_ns_per_fire"
+            case isMarked = "marked"
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, interval_ns, early, missed, drift_ppm, blocks
+        case fires = "n"
+        case skippedBecause = "skipped_because"
+        case lateness = "lateness_ns"
+        case cpuPerFire_ns = "cpu_ns_per_fire"
+        case switchesPerFire = "context_switches_per_fire"
+        case wakeupsPerFire = "wakeups_per_fire"
+        case distribution = "histogram"
+    }
+
+    /// What a sweep's rows are told apart by.
+    var name: String { "\(id)@\(timeText(interval_ns).replacing(" ", with: ""))" }
+
+    /// How much of one processor it takes, between 0 and 1 for what has one thread.
+    var processorShare: Double? { cpuPerFire_ns.map { $0 / Double(interval_ns) } }
+
+    /// Whether it never lets the processor go; on a busy machine it has less than all of it all the same.
+    var spins: Bool { id.hasPrefix("kernel.spin") || (processorShare ?? 0) > 0.9 }
+}
+
+/// One operation on timers, as it stands in a result of `bench ops`.
+struct OperationRow: Decodable, Sendable {
+    let id: String
+    let operation: String
+    let timers: Int
+    let nsPerOp: Double?
+    let bytesPerTimer: Double?
+    let skippedBecause: String?
+    let ratioToBase: Double?
+    let allocationsPerOp: Double?
+    let early: Int?
+
+    enum CodingKeys: String, CodingKey {
+        case id, operation, timers, early
+        case nsPerOp = "ns_per_op"
+        case bytesPerTimer = "bytes_per_timer"
+        case skippedBecause = "skipped_because"
+        case ratioToBase = "ratio_to_base"
+        case allocationsPerOp = "allocations_per_op"
+    }
+}
+
+/// What a result says of its host, as text, and the doctor's findings.
+struct HostFacts: Decodable, Sendable {
+    let texts: [String: String]
+    let findings: [StoredFinding]
+
+    struct StoredFinding: Decodable, Sendable {
+        let id: String
+        let value: String
+        let verdict: String
+        let why: String
+        let fix: String?
+    }
+
+    init(texts: [String: String], findings: [StoredFinding]) {
+        self.texts = texts
+        self.findings = findings
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Key.self)
+        var texts: [String: String] = [:]
+        for key in members.allKeys {
+            if let text = try? members.decode(String.self, forKey: key) {
+                texts[key.stringValue] = text
+            } else if let number = try? members.decode(Double.self, forKey: key) {
+                texts[key.stringValue] = number.formatted(decimals: number.rounded() == number ? 0 : 1)
+            }
+        }
+        self.texts = texts
+        findings = try members.decodeIfPresent([StoredFinding].self, forKey: Key(stringValue: "doctor")) ?? []
+    }
+
+    /// The facts that a reader of a report wants, with their names.
+    var lines: [(title: String, text: String)] {
+        let titles = [
+            ("kernel", "kernel"), ("cpu", "processor"), ("cores", "cores"), ("virtualisation", "virtualisation"),
+            ("clocksource", "clock source"), ("timer_slack_ns", "timer slack, ns"), ("scheduling", "scheduling"),
+            ("load", "load average"), ("swift", "Swift"), ("build", "build"), ("doctor_summary", "doctor"),
+        ]
+        return titles.compactMap { key, title in texts[key].map { (title, $0) } }
+    }
+}

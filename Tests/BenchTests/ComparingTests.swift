@@ -1,0 +1,210 @@
+import Foundation
+import Seeded
+import Testing
+
+@testable import bench
+
+@Suite("Comparing two results")
+struct ComparingTests {
+    @Test("says same of blocks that differ by less than the floor")
+    func same() throws {
+        let comparison = try Comparison(before: file(p50: 50_000), after: file(p50: 50_400))
+        #expect(comparison.rows.map(\.verdict) == [.same])
+    }
+
+    @Test("says slower, and faster the other way round, of a difference that all blocks show")
+    func slower() throws {
+        let old = try file(p50: 50_000), new = try file(p50: 70_000)
+        #expect(try Comparison(before: old, after: new).rows.map(\.verdict) == [.slower])
+        #expect(try Comparison(before: new, after: old).rows.map(\.verdict) == [.faster])
+    }
+
+    @Test("says unclear of blocks that contradict each other, and of too few")
+    func unclear() throws {
+        let torn = try file(p50: 60_000, spread: 30_000)
+        #expect(try Comparison(before: file(p50: 50_000), after: torn).rows.map(\.verdict) == [.unclear])
+        let few = try file(p50: 90_000, blocks: 4)
+        #expect(try Comparison(before: file(p50: 50_000, blocks: 4), after: few).rows.map(\.verdict) == [.unclear])
+    }
+
+    @Test("lets the noise floor of either run stand against a difference")
+    func floors() throws {
+        let noisy = try file(p50: 70_000, floor: 25_000)
+        #expect(try Comparison(before: file(p50: 50_000), after: noisy).rows.map(\.verdict) == [.same])
+        #expect(try Comparison(before: noisy, after: file(p50: 50_000)).rows.map(\.verdict) == [.same])
+    }
+
+    @Test("takes what the reference has moved by for noise of the machine")
+    func reference() throws {
+        let before = try file(p50: 50_000, others: [(Subject.referenceID, 40_000)])
+        let after = try file(p50: 70_000, others: [(Subject.referenceID, 62_000)])
+        #expect(try Comparison(before: before, after: after).rows.map(\.verdict) == [.same, .unclear])
+    }
+
+    @Test("says slower of a subject that costs more, or that fires early now")
+    func costAndEarly() throws {
+        let before = try file(p50: 50_000)
+        #expect(try Comparison(before: before, after: file(p50: 50_000, cpu: 90_000)).rows.map(\.verdict) == [.slower])
+        #expect(try Comparison(before: before, after: file(p50: 50_000, early: 1)).rows.map(\.verdict) == [.slower])
+    }
+
+    @Test("refuses to mix builds, and results with nothing in common")
+    func refusals() throws {
+        let before = try file(p50: 50_000)
+        let debug = try file(p50: 50_000, build: "debug")
+        let mixed = #expect(throws: BenchError.self) { try Comparison(before: before, after: debug) }
+        #expect(mixed?.description.contains("one result is of a release build, the other of a debug build") == true)
+        let other = try file(p50: 50_000, id: "kernel.other")
+        #expect(throws: BenchError.self) { try Comparison(before: before, after: other) }
+    }
+
+    @Test("names the subjects that only one result has")
+    func unmatched() throws {
+        let before = try file(p50: 50_000, others: [("kernel.gone", 1000)])
+        let after = try file(p50: 50_000, others: [("kernel.new", 1000)])
+        let comparison = try Comparison(before: before, after: after)
+        #expect(comparison.onlyBefore == ["kernel.gone@1.00ms"])
+        #expect(comparison.onlyAfter == ["kernel.new@1.00ms"])
+    }
+
+    @Test("finds no difference between noisy runs that have none")
+    func falseAlarms() throws {
+        var random = SeededRandom(seed: 11)
+        var alarms = 0
+        for _ in 0..<10 {
+            // Nine blocks around 60 µs with a third of that as noise, as a busy machine has them.
+            func noisy() throws -> ResultFile {
+                try file(medians: (0..<9).map { _ in 60_000 + .random(in: -20_000...20_000, using: &random) })
+            }
+            let verdict = try Comparison(before: noisy(), after: noisy()).rows[0].verdict
+            if verdict == .faster || verdict == .slower { alarms += 1 }
+        }
+        #expect(alarms <= 1)
+    }
+
+    @Test("has an interval that holds the true median of blocks in nearly all draws")
+    func bootstrap() throws {
+        #expect(Bootstrap.median(of: [1, 2, 3, 4]) == nil)
+        #expect(Bootstrap.median(of: [5, 5, 5, 5, 5]) == ConfidenceInterval(low: 5, high: 5))
+        var random = SeededRandom(seed: 3)
+        let held = try (0..<40).filter { _ in
+            let values = (0..<20).map { _ in Double.random(in: -1...1, using: &random) }
+            return try !#require(Bootstrap.median(of: values, draws: 200)).excludes(0)
+        }
+        #expect(held.count >= 36)
+    }
+
+    private func file(
+        p50: Int64,
+        spread: Int64 = 300,
+        blocks: Int = 9,
+        floor: Int64 = 100,
+        cpu: Double = 30_000,
+        early: Int = 0,
+        build: String = "release",
+        id: String = "hrtimer.source.normal",
+        others: [(String, Int64)] = []
+    ) throws -> ResultFile {
+        let medians = (0..<blocks).map { p50 + (Int64($0 % 3) - 1) * spread }
+        return try file(medians: medians, floor: floor, cpu: cpu, early: early, build: build, id: id, others: others)
+    }
+
+    private func file(
+        medians: [Int64],
+        floor: Int64 = 100,
+        cpu: Double = 30_000,
+        early: Int = 0,
+        build: String = "release",
+        id: String = "hrtimer.source.normal",
+        others: [(String, Int64)] = []
+    ) throws -> ResultFile {
+        let rows =
+            [row(id, medians, cpu: cpu, early: early)]
+            + others.map { row($0.0, medians.map { _ in others[0].1 }, cpu: cpu) }
+        let text = """
+            {"schema": 1, "build": "\(build)", "results": [\(rows.joined(separator: ","))],
+             "noise_floors": [{"id": "a", "interval_ns": 1000000, "p50_ns": \(floor)}]}
+            """
+        return try ResultFile.parse(Data(text.utf8), name: "made up")
+    }
+
+    private func row(_ id: String, _ medians: [Int64], cpu: Double, early: Int = 0) -> String {
+        let blocks = medians.enumerated().map { round, median in
+            "{\"round\": \(round), \"n\": 200, \"p50_ns\": \(median), \"cpu_ns_per_fire\": \(cpu), \"marked\": false}"
+        }
+        return """
+            {"id": "\(id)", "interval_ns": 1000000, "n": 1800, "early": \(early), "missed": 0,
+             "lateness_ns": {"p50": \(medians.sorted()[medians.count / 2])}, "cpu_ns_per_fire": \(cpu),
+             "blocks": [\(blocks.joined(separator: ","))], "histogram": []}
+            """
+    }
+}
+
+@Suite("Thresholds")
+struct ThresholdTests {
+    @Test("are met or exceeded, each with its figure")
+    func checks() throws {
+        let file = try Sample.file()
+        let lines = try thresholds(
+            """
+            {"rules": [{"id": "hrtimer.*", "early_max": 0}, {"id": "kernel.*", "wakeups_per_fire_max": 1.5},
+             {"id": "hrtimer.loop-timer.normal", "ratio_to": "foundation.timer", "p50_ratio_max": 0.5, "cpu_ratio_max": 1}]}
+            """
+        ).check(file)
+        #expect(
+            lines.filter { !$0.isMet } == [
+                CheckLine(
+                    name: "hrtimer.source.dispatch-queue.precise@1.00ms",
+                    isMet: false,
+                    text: "early 1, at most 0"
+                ),
+                CheckLine(
+                    name: "hrtimer.loop-timer.normal@1.00ms",
+                    isMet: false,
+                    text: "p50 / foundation.timer 0.917, at most 0.500"
+                ),
+            ]
+        )
+        #expect(lines.filter(\.isMet).count == 4)
+    }
+
+    @Test("are not met by what was not measured, unless it may be skipped, nor by what is not there")
+    func skipped() throws {
+        let file = try Sample.file()
+        func check(_ rule: String) throws -> [CheckLine] { try thresholds("{\"rules\": [\(rule)]}").check(file) }
+        #expect(try check("{\"id\": \"libevent.default\", \"early_max\": 0}").map(\.isMet) == [false])
+        #expect(
+            try check("{\"id\": \"libevent.default\", \"early_max\": 0, \"may_skip\": true}").map(\.isMet) == [true]
+        )
+        #expect(try check("{\"id\": \"no.such\", \"early_max\": 0, \"may_skip\": true}").map(\.isMet) == [false])
+    }
+
+    @Test(
+        "that make no sense are refused in one line",
+        arguments: [
+            ("{\"rules\": []}", "rules is empty"), ("{}", "rules is missing"), ("nonsense", "it is not JSON"),
+            ("{\"rules\": [{\"id\": \"a\", \"early_maximum\": 0}]}", "has 'early_maximum'; a rule takes id,"),
+            ("{\"rules\": [{\"id\": \"a\", \"p50_ratio_max\": 2}]}", "no ratio_to"),
+            ("{\"rules\": [{\"id\": \"a\"}]}", "sets no limit"),
+        ]
+    )
+    func refusals(text: String, wanted: String) throws {
+        let error = #expect(throws: BenchError.self) { try thresholds(text) }
+        let description = try #require(error).description
+        #expect(description.hasPrefix("limits.json"))
+        #expect(description.contains(wanted), "\(description)")
+        #expect(!description.contains("\n"))
+    }
+
+    @Test("in the repository's example are valid")
+    func example() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let limits = try Thresholds.read(root.appendingPathComponent("Benchmarks/thresholds.json").path)
+        for rule in limits.rules { #expect(Subject.all.contains { $0.matches(rule.id) }, "\(rule.id)") }
+    }
+
+    private func thresholds(_ text: String) throws -> Thresholds {
+        try Thresholds.parse(Data(text.utf8), name: "limits.json")
+    }
+}
