@@ -15,7 +15,10 @@ struct Bench: ParsableCommand {
 
             Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
             """,
-        subcommands: [RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, ListCommand.self, ExplainCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self],
+        subcommands: [
+            RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, ListCommand.self, ExplainCommand.self,
+            TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self, MemoryBlockCommand.self,
+        ],
         defaultSubcommand: RunCommand.self
     )
 

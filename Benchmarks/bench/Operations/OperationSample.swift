@@ -8,6 +8,8 @@ struct OperationSample: Sendable, Equatable {
     var cpuPerOp_ns: Double?
     /// The longest single call that was timed; nil if none was timed by itself.
     var longestCall_ns: Int64?
+    /// What 999 of 1000 calls that look for due timers did not pass; nil where there are too few.
+    var pollP999_ns: Int64?
     /// Nil where it is not known.
     var bytesPerTimer: Double?
     /// Times the engine's thread was woken, for each operation.
@@ -23,8 +25,10 @@ struct OperationSample: Sendable, Equatable {
     var early: UInt64 = 0
     var inversions: UInt64 = 0
 
-    /// What rivals are compared by: time, or processor time, or wake-ups, the first of them that is known.
-    var compared: Double? { nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) }
+    /// What rivals are compared by: time, or processor time, or wake-ups, or memory, the first of them that is known.
+    var compared: Double? {
+        nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) ?? bytesPerTimer
+    }
 }
 
 func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {
