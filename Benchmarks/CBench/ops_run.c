@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include "cbench_ops.h"
+#include "cbench_tally.h"
 #include "hrt_clock.h"
 #include "ops_rival.h"
 
@@ -55,6 +56,7 @@ struct run {
     int64_t now_ns;
     int64_t longest_call_ns;
     struct cbench_fired fired;
+    cbench_tally *polls;  // how long each call took
 };
 
 // xorshift64* (Vigna, 2016): a few cycles, so that the harness stays small beside what it measures.
@@ -83,6 +85,7 @@ static void take_due(struct run *run) {
         int64_t before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
         is_more = run->ops->take_due(run->queue, run->now_ns, &run->fired);
         int64_t took_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - before_ns;
+        if (run->polls != NULL) cbench_tally_add(run->polls, took_ns);
         if (took_ns > run->longest_call_ns) run->longest_call_ns = took_ns;
     }
 }
@@ -99,11 +102,13 @@ static void churn(struct run *run, uint64_t operations, bool asks_next) {
 
 // A timer that fires is armed anew the next time its number comes up; with 60 s to go for each, few
 // do.
-static void churn_running(struct run *run, uint64_t operations, bool only_later) {
+static void churn_running(struct run *run, uint64_t operations, cbench_ops_workload workload) {
     for (uint64_t i = 0; i < operations; i++) {
         size_t timer = below(next_random(run), run->timers);
-        if (only_later) {
+        if (workload == CBENCH_OPS_RE_ARM_LATER) {
             run->ops->move(run->queue, timer, run->now_ns + 30 * SECOND);
+        } else if (workload == CBENCH_OPS_ARM_CANCEL_EQUAL) {
+            run->ops->replace(run->queue, timer, run->now_ns + 30 * SECOND);
         } else {
             run->ops->replace(run->queue, timer, deadline_within(run, MS, 60 * SECOND));
         }
@@ -145,10 +150,17 @@ static void expire_all(struct run *run, cbench_ops_workload workload) {
     // What cannot be told the time has its deadlines in the past, as far from each other as those
     // of the rest.
     int64_t end_ns = run->ops->takes_all_at_once ? 0 : 10 * SECOND;
-    if (workload == CBENCH_OPS_EXPIRE) {
+    if (workload == CBENCH_OPS_EXPIRE || workload == CBENCH_OPS_EXPIRE_CLUSTERED) {
         expire(run, run->ops->takes_all_at_once ? 10 * SECOND : MS, end_ns + MS);
     } else {
         expire(run, CENTURY, CENTURY);
+    }
+}
+
+static void arm_in_clusters(struct run *run, int64_t shift_ns) {
+    for (size_t i = 0; i < run->timers; i++) {
+        int64_t cluster = 1 + (int64_t)(i % 100);
+        run->ops->add(run->queue, i, shift_ns + cluster * 100 * MS);
     }
 }
 
@@ -158,14 +170,37 @@ static void arm_for(struct run *run, cbench_ops_workload workload) {
         case CBENCH_OPS_EXPIRE: arm_all(run, shift_ns, shift_ns + 10 * SECOND); break;
         case CBENCH_OPS_EXPIRE_EQUAL: arm_all(run, shift_ns + SECOND, shift_ns + SECOND + 1); break;
         case CBENCH_OPS_EXPIRE_JUMP: arm_all(run, shift_ns, shift_ns + 60 * SECOND); break;
+        case CBENCH_OPS_EXPIRE_CLUSTERED: arm_in_clusters(run, shift_ns); break;
         case CBENCH_OPS_PASS: arm_all(run, 24 * HOUR, 48 * HOUR); break;
         case CBENCH_OPS_RE_ARM_LATER: arm_all(run, MS, 30 * SECOND); break;
         default: arm_all(run, MS, 60 * SECOND); break;
     }
 }
 
-int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
-                   uint64_t seed, cbench_ops_result *out_result) {
+static void operate(struct run *run, cbench_ops_workload workload, uint64_t operations) {
+    switch (workload) {
+        case CBENCH_OPS_ARM_CANCEL: churn(run, operations, false); break;
+        case CBENCH_OPS_NEXT_DEADLINE: churn(run, operations, true); break;
+        case CBENCH_OPS_ARM_CANCEL_RUNNING:
+        case CBENCH_OPS_ARM_CANCEL_EQUAL:
+        case CBENCH_OPS_RE_ARM_LATER: churn_running(run, operations, workload); break;
+        case CBENCH_OPS_PASS: pass(run, operations); break;
+        default: expire_all(run, workload); break;
+    }
+}
+
+static bool has_own_number(cbench_ops_workload workload) {
+    return workload <= CBENCH_OPS_NEXT_DEADLINE || workload == CBENCH_OPS_PASS;
+}
+
+static int64_t poll_p999_ns(const cbench_tally *polls) {
+    bool is_supported = polls != NULL && cbench_tally_fires(polls) >= 10000;
+    return is_supported ? cbench_tally_quantile_ns(polls, 999000) : 0;
+}
+
+static int run_workload(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                        uint64_t seed, uint64_t warming, uint64_t operations,
+                        cbench_ops_result *out_result) {
     const struct cbench_queue_ops *ops = rivals[rival];
     if (!can_run(ops, workload)) return -ENOTSUP;
     struct run run = {.ops = ops, .timers = timers, .random = seed * 2 + 1};
@@ -175,30 +210,34 @@ int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t 
     arm_for(&run, workload);
     double bytes = ops->memory_bytes == NULL ? 0 : (double)ops->memory_bytes(run.queue);
 
-    uint64_t operations = timers < 500000 ? 1000000 : 2 * timers;
-    if (workload <= CBENCH_OPS_NEXT_DEADLINE) churn(&run, operations / 4, false);
+    if (!has_own_number(workload)) operations = timers;
+    if (workload <= CBENCH_OPS_NEXT_DEADLINE) churn(&run, warming, false);
+    run.polls = workload >= CBENCH_OPS_EXPIRE ? cbench_tally_create() : NULL;
     int64_t before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
-    switch (workload) {
-        case CBENCH_OPS_ARM_CANCEL: churn(&run, operations, false); break;
-        case CBENCH_OPS_NEXT_DEADLINE: churn(&run, operations, true); break;
-        case CBENCH_OPS_ARM_CANCEL_RUNNING: churn_running(&run, operations, false); break;
-        case CBENCH_OPS_RE_ARM_LATER: churn_running(&run, operations, true); break;
-        case CBENCH_OPS_PASS: pass(&run, operations); break;
-        default:
-            operations = timers;
-            expire_all(&run, workload);
-            break;
-    }
+    operate(&run, workload, operations);
     int64_t took_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - before_ns;
     *out_result = (cbench_ops_result){
         .ns_per_op = (double)took_ns / (double)operations,
         .longest_call_ns = run.longest_call_ns,
+        .poll_p999_ns = poll_p999_ns(run.polls),
         .bytes_per_timer = bytes / (double)timers,
         .operations = operations,
         .fired = run.fired.count,
         .early = run.fired.early,
         .inversions = run.fired.inversions,
     };
+    cbench_tally_destroy(run.polls);
     ops->destroy(run.queue);
     return 0;
+}
+
+int cbench_ops_run(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                   uint64_t seed, cbench_ops_result *out_result) {
+    uint64_t operations = timers < 500000 ? 1000000 : 2 * timers;
+    return run_workload(workload, rival, timers, seed, operations / 4, operations, out_result);
+}
+
+int cbench_ops_run_exactly(cbench_ops_workload workload, cbench_ops_rival rival, size_t timers,
+                           uint64_t seed, uint64_t operations, cbench_ops_result *out_result) {
+    return run_workload(workload, rival, timers, seed, 0, operations, out_result);
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CBench
+import Dispatch
 import Seeded
 import Testing
 
@@ -131,21 +132,50 @@ struct TallyTests {
 @Suite("bench crowd", .serialized, .timeLimit(.minutes(1)))
 struct CrowdCommandTests {
     @Test("has every face and rival fire, none early", arguments: CrowdRival.all.map(\.id))
-    func fires(id: String) throws {
+    func fires(id: String) async throws {
+        // Where tasks have no thread, since other tests have them all, nothing fires: once more, then.
+        var outcomes: [Outcome] = []
+        repeat {
+            outcomes = try await offThePool { try Self.measure(id) }
+        } while outcomes.contains { $0.skippedBecause?.hasPrefix("nothing fired") == true }
+        #expect(!outcomes.isEmpty)
+        for outcome in outcomes {
+            if id.hasPrefix("nio."), !Subject.hasNIO {
+                #expect(outcome.skippedBecause?.contains("--traits NIO") == true)
+                continue
+            }
+            #expect(outcome.skippedBecause == nil)
+            #expect(outcome.firesPerSecond > 0)
+            if id.hasPrefix("hrtimer.") || id.hasPrefix("kernel.") { #expect(outcome.early == 0) }
+            #expect(outcome.text.contains(id))
+            #expect(outcome.json.contains("\"cpu_ns_per_fire\""))
+        }
+    }
+
+    private struct Outcome: Sendable {
+        let skippedBecause: String?
+        let firesPerSecond: Double
+        let early: UInt64
+        let text: String
+        let json: String
+    }
+
+    private static func measure(_ id: String) throws -> [Outcome] {
         let options = try CrowdOptions.parse([
             "--timers", "10", "--rate", "200", "--only", id, "--rounds", "1", "--length", "30ms", "--phases", "clusters:2",
         ])
         let session = CrowdSession(options.plan, options.entries, rounds: 1, length_ns: options.length, seed: 1)
         session.run(Progress(.hidden))
-        for result in session.results {
-            if result.skippedBecause != nil, id.hasPrefix("nio."), !Subject.hasNIO { continue }
-            #expect(result.skippedBecause == nil)
-            #expect((result.firesPerSecond ?? 0) > 0)
-            if id.hasPrefix("hrtimer.") || id.hasPrefix("kernel.") { #expect(result.early == 0) }
-        }
         let report = CrowdReport(session: session, host: .now(), command: [])
-        #expect(report.text(isColoured: false).contains(id))
-        #expect(report.json.text().contains("\"cpu_ns_per_fire\""))
+        return session.results.map { result in
+            Outcome(
+                skippedBecause: result.skippedBecause,
+                firesPerSecond: result.firesPerSecond ?? 0,
+                early: result.early,
+                text: report.text(isColoured: false),
+                json: report.json.text()
+            )
+        }
     }
 
     @Test("measures what takes a tolerance with and without, and the others once")
@@ -168,5 +198,12 @@ struct CrowdCommandTests {
         for text in ["", "odd", "clusters:0", "clusters:"] { #expect(throws: (any Error).self) { try parsePhases(text) } }
         for text in ["", "-1ms", "2h"] { #expect(throws: (any Error).self) { try parseTolerance(text) } }
         for text in ["", "1ms", "2h"] { #expect(throws: (any Error).self) { try parseLength(text) } }
+    }
+}
+
+/// Runs `body` on a thread that is not of the cooperative pool, which has two on a small machine: some rivals need it.
+func offThePool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue(label: "off-the-pool").async { continuation.resume(with: Result { try body() }) }
     }
 }

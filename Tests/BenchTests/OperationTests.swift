@@ -24,13 +24,53 @@ struct OperationTests {
         + [StatisticsOperations.comparison]
 
     @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
-    func packagesRun(name: String) throws {
+    func packagesRun(name: String) async throws {
         let comparison = try #require(Self.packages.first { "\($0.operation) \($0.baseID)" == name })
         for rival in comparison.rivals where Subject.hasNIO || !rival.id.hasPrefix("nio.") {
-            let sample = try rival.measure(3)
+            let sample = try await offThePool { try rival.measure(3) }
             #expect(try #require(sample.compared) > 0, "\(rival.id)")
             #expect(sample.early == 0, "\(rival.id)")
         }
+    }
+
+    @Test("of several threads are named by their number, but for the usual four")
+    func threads() throws {
+        let names = ContendedOperations.comparisons(timers: 10, threads: 2).map(\.operation)
+        #expect(names == ["arm-cancel-contended-2", "re-arm-contended-2", "move-contended-2"])
+        #expect(ContendedOperations.comparisons(timers: 10).map(\.operation).contains("re-arm-contended"))
+    }
+
+    @Test("grow in a plot with a letter for each rival, the slowest at the top")
+    func plotsGrowth() {
+        let lines = GrowthPlot.lines([
+            GrowthPlot.Series(id: "flat", points: [(1000, 10), (100_000, 10), (1_000_000, 10)]),
+            GrowthPlot.Series(id: "steep", points: [(1000, 10), (100_000, 100), (1_000_000, 1000)]),
+        ])
+        #expect(lines[0].contains("b") && !lines[0].contains("a"))
+        #expect(lines[15].contains("ab"))
+        #expect(lines[17].contains("1,000") && lines[17].contains("1,000,000"))
+        #expect(Array(lines.suffix(2)) == ["  a flat", "  b steep"])
+        #expect(GrowthPlot.lines([GrowthPlot.Series]()).isEmpty)
+    }
+
+    @Test("are counted in instructions as callgrind tells them")
+    func readsCallgrind() throws {
+        #expect(InstructionCounts.collected("==1== x\n==1== Collected : 456\n") == 456)
+        #expect(InstructionCounts.collected("nothing") == nil)
+        for operation in InstructionCounts.workloads.keys {
+            try InstructionCounts.operate(operation, "hrtimer.queue", timers: 10, operations: 100)
+        }
+        #expect(throws: BenchError.self) {
+            try InstructionCounts.operate("expire", "hrtimer.queue", timers: 10, operations: 1)
+        }
+    }
+
+    @Test("know what a pending timer takes of memory")
+    func memory() throws {
+        let engine = try #require(CrowdRival.all.first { $0.id == "hrtimer.engine.normal" })
+        // Of this process, where others free what they had: a number, and no more than that.
+        #expect(try MemoryOperations.bytesPerTimer(of: engine, timers: 1000) >= 0)
+        #expect(MemoryOperations.comparison(timers: 10_000).rivals.count == CrowdRival.all.count)
     }
 
     @Test("compare by time, else by processor time, and wake-ups by wake-ups")

@@ -29,7 +29,7 @@ struct Bench: ParsableCommand {
         subcommands: [
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
             ExplainCommand.self, DoctorCommand.self, CompareCommand.self, CheckCommand.self, ReportCommand.self,
-            TaskSleepBlockCommand.self, LoadTimersCommand.self,
+            TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self, MemoryBlockCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )

@@ -19,12 +19,25 @@ struct OpsCommand: ParsableCommand {
             cpu: options.pinnedCPU
         )
         try session.run(options.report.progress)
+        if options.instructions, !session.wasInterrupted { try countInstructions(session) }
         try write(
             options.report.shape,
             to: outputs,
-            text: { OperationText(session: session, host: host, isColoured: $0).text },
+            text: { isColoured in
+                let plot = GrowthPlot.lines(session)
+                return OperationText(session: session, host: host, isColoured: isColoured).text
+                    + plot.map { $0 + "\n" }.joined()
+            },
             json: { OperationJSON(session: session, host: host, command: CommandLine.arguments).text }
         )
         if session.wasInterrupted { throw ExitCode(130) }
+    }
+
+    private func countInstructions(_ session: OperationSession) throws {
+        guard let valgrind = InstructionCounts.valgrind else {
+            StandardError.print("bench: --instructions takes valgrind, which is not installed: instructions are not counted")
+            return
+        }
+        for comparison in session.comparisons { try InstructionCounts.count(comparison, with: valgrind) }
     }
 }

@@ -31,6 +31,7 @@ enum Place: Equatable, Sendable {
 struct OpsOptions: ParsableArguments {
     /// From there on timers of other packages, some of which search through all that are pending, take too long.
     static let mostTimersOfPublicAPIs = 100_000
+    static let growthSizes = [1000, 10_000, 100_000, 1_000_000, 10_000_000]
 
     @Option(help: "How much to measure: smoke (seconds) or quick (two minutes).")
     var preset: OpsPreset = .quick
@@ -61,10 +62,23 @@ struct OpsOptions: ParsableArguments {
     )
     var cpu: Place?
 
+    @Option(
+        help: ArgumentHelp("Threads that arm and cancel at once, 1 to 256. Repeatable; by default 4.", valueName: "n"),
+        transform: parseThreads
+    )
+    var threads: [Int] = []
+
+    @Flag(help: "How the queues' operations grow from 10^3 to 10^7 timers, as a plot too.")
+    var growth = false
+
+    @Flag(help: "Count the instructions of the queues' operations too, by valgrind (a minute or more).")
+    var instructions = false
+
     @OptionGroup var report: ReportOptions
 
     func validate() throws {
-        let known = Self.comparisons(sizes: [1000], ownTimers: nil)
+        if growth, !timers.isEmpty { throw ValidationError("--growth has sizes of its own: it is not for --timers") }
+        let known = Self.comparisons(sizes: [MemoryOperations.fewestTimers], ownTimers: nil)
         for pattern in only where !known.contains(where: { $0.rivals.contains { $0.matches(pattern) } }) {
             throw ValidationError("--only takes the id of a rival, or a glob; '\(pattern)' matches none")
         }
@@ -79,7 +93,12 @@ struct OpsOptions: ParsableArguments {
 
     /// What was chosen, in the order in which it is measured.
     var comparisons: [OperationComparison] {
-        let all = Self.comparisons(sizes: timers.isEmpty ? preset.sizes : timers, ownTimers: timers.first)
+        let sizes = growth ? Self.growthSizes : timers.isEmpty ? preset.sizes : timers
+        let all = Self.comparisons(
+            sizes: sizes,
+            ownTimers: timers.first,
+            threads: threads.isEmpty ? [ContendedOperations.defaultThreads] : threads
+        ).filter { !growth || $0.baseID == "hrtimer.queue" }
         let chosen = all.filter { comparison in
             operation.isEmpty ? !comparison.isExtra : operation.contains(where: comparison.isOperation)
         }
@@ -87,20 +106,29 @@ struct OpsOptions: ParsableArguments {
     }
 
     /// `ownTimers`: the size asked for on the command line, if one was.
-    private static func comparisons(sizes: [Int], ownTimers: Int?) -> [OperationComparison] {
-        let queues = QueueOperations.workloads.flatMap { workload in
-            sizes.map { QueueOperations.comparison(workload, timers: $0) }
+    static func comparisons(
+        sizes: [Int],
+        ownTimers: Int?,
+        threads: [Int] = [ContendedOperations.defaultThreads]
+    ) -> [OperationComparison] {
+        // In steps, which the compiler can check one by one.
+        var all: [OperationComparison] = []
+        for workload in QueueOperations.workloads {
+            all += sizes.map { QueueOperations.comparison(workload, timers: $0) }
         }
-        let sources = SourceOperations.comparisons(ownTimers: ownTimers)
-        return queues
-            + sizes.filter { $0 <= mostTimersOfPublicAPIs }.flatMap(PublicOperations.comparisons)
-            + sizes.prefix(1).flatMap {
-                [FireOperations.comparison(timers: $0)] + ContendedOperations.comparisons(timers: $0)
-            }
-            + sources
-            + CoalesceOperations.comparisons(ownTimers: ownTimers)
-            + TaskOperations.comparisons(ownTimers: ownTimers)
-            + [StatisticsOperations.comparison, MainQueueOperations.comparison]
+        let publicSizes = sizes.filter { $0 <= mostTimersOfPublicAPIs }
+        for size in publicSizes { all += PublicOperations.comparisons(timers: size) }
+        if let size = sizes.first {
+            all.append(FireOperations.comparison(timers: size))
+            for count in threads { all += ContendedOperations.comparisons(timers: size, threads: count) }
+        }
+        for size in publicSizes where size >= MemoryOperations.fewestTimers {
+            all.append(MemoryOperations.comparison(timers: size))
+        }
+        all += SourceOperations.comparisons(ownTimers: ownTimers)
+        all += CoalesceOperations.comparisons(ownTimers: ownTimers)
+        all += TaskOperations.comparisons(ownTimers: ownTimers)
+        return all + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 
     /// The last processor by default: the first is the one that most interrupts go to.
@@ -132,4 +160,13 @@ func parsePlace(_ text: String) throws -> Place {
         throw ValidationError("it takes the number of a processor that this process may use, or any")
     }
     return .cpu(cpu)
+}
+
+/// What `--threads` takes.
+@Sendable
+func parseThreads(_ text: String) throws -> Int {
+    guard let threads = Int(text), (1...256).contains(threads) else {
+        throw ValidationError("it takes a whole number from 1 to 256")
+    }
+    return threads
 }

@@ -24,14 +24,17 @@ final class Fleet: @unchecked Sendable {
     }
 
     let timers: [CrowdTimer]
+    /// How long it may take to arm all of them.
+    let armingLimit: Duration
     /// For crowds in C.
     let members: UnsafeMutablePointer<cbench_member>
     let tally: UnsafeMutablePointer<cbench_tally>
 
-    init(_ timers: [CrowdTimer]) throws {
+    init(_ timers: [CrowdTimer], armingLimit: Duration = .seconds(10)) throws {
         guard let tally = cbench_tally_create() else { throw BenchError(String(cString: strerror(ENOMEM))) }
         self.tally = tally
         self.timers = timers
+        self.armingLimit = armingLimit
         members = .allocate(capacity: max(1, timers.count))
         for (index, timer) in timers.enumerated() {
             let member = cbench_member(

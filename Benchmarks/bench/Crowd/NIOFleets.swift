@@ -9,7 +9,7 @@ final class NIOFleet: RatedCrowd {
     func arm(_ fleet: Fleet) throws {
         let loop = group.next()
         try loop.submit {
-            try armPending(fleet.timers.count) { index in
+            try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
                 Callback(member: fleet.member(index), repeats: fleet.timers[index].interval_ns != nil).schedule(on: loop)
             }
         }.wait()

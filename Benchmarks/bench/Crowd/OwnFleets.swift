@@ -10,7 +10,7 @@ final class EngineFleet: RatedCrowd {
     }
 
     func arm(_ fleet: Fleet) throws {
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let timer = fleet.timers[index]
             let member = fleet.member(index)
             engine.schedule(
@@ -36,7 +36,7 @@ final class SourceFleet: RatedCrowd {
     }
 
     func arm(_ fleet: Fleet) throws {
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let timer = fleet.timers[index]
             let member = fleet.member(index)
             let source = TimerSource(flags: [], engine: engine, queue: queue)
@@ -68,7 +68,7 @@ final class LoopFleet: RatedCrowd {
     }
 
     func arm(_ fleet: Fleet) throws {
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let timer = fleet.timers[index]
             let member = fleet.member(index)
             let loopTimer = LoopTimer(
@@ -99,7 +99,7 @@ final class SleepFleet: RatedCrowd {
 
     func arm(_ fleet: Fleet) throws {
         let clock = MonotonicClock(engine: engine)
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             tasks.start(executor, fleet.timers[index], fleet.member(index)) { next_ns in
                 try await clock.sleep(until: MonotonicInstant(nanoseconds: next_ns))
             }
@@ -119,7 +119,7 @@ final class TaskSleepFleet: RatedCrowd {
 
     func arm(_ fleet: Fleet) throws {
         let zero = SuspendingClock.Instant.monotonicZero
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let tolerance = Duration.nanoseconds(fleet.timers[index].tolerance_ns)
             tasks.start(nil, fleet.timers[index], fleet.member(index)) { next_ns in
                 let deadline = zero.advanced(by: .nanoseconds(next_ns))

@@ -8,7 +8,7 @@ final class DispatchFleet: RatedCrowd {
     private var sources: [any DispatchSourceTimer] = []
 
     func arm(_ fleet: Fleet) throws {
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let timer = fleet.timers[index]
             let member = fleet.member(index)
             let source = DispatchSource.makeTimerSource(queue: queue)
@@ -38,7 +38,7 @@ final class FoundationFleet: RatedCrowd {
 
     func arm(_ fleet: Fleet) throws {
         let dates = DateGrid()
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             let crowdTimer = fleet.timers[index]
             let member = fleet.member(index)
             let timer = Timer(

@@ -3,11 +3,16 @@ import Glibc
 import HRTimer
 
 /// Several threads that cancel, arm and move timers of one queue all the time.
-enum ContendedOperations {
-    private static let threads = 4
-    private static let operationsOfThread = 50_000
+struct ContendedOperations: Sendable {
+    static let defaultThreads = 4
+    private let threads: Int
+    private let operationsOfThread = 50_000
 
-    static func comparisons(timers: Int) -> [OperationComparison] {
+    static func comparisons(timers: Int, threads: Int = defaultThreads) -> [OperationComparison] {
+        ContendedOperations(threads: threads).comparisons(timers: timers)
+    }
+
+    private func comparisons(timers: Int) -> [OperationComparison] {
         [
             comparison(
                 "arm-cancel-contended",
@@ -39,7 +44,7 @@ enum ContendedOperations {
         ]
     }
 
-    private static func moving(
+    private func moving(
         _ operation: String,
         _ explanation: String,
         _ timers: Int,
@@ -60,7 +65,7 @@ enum ContendedOperations {
         )
     }
 
-    private static func comparison(
+    private func comparison(
         _ operation: String,
         _ explanation: String,
         _ timers: Int,
@@ -68,7 +73,7 @@ enum ContendedOperations {
         _ rivals: [OperationRival]
     ) -> OperationComparison {
         OperationComparison(
-            operation: operation,
+            operation: threads == Self.defaultThreads ? operation : "\(operation)-\(threads)",
             explanation: "\(threads) threads \(explanation); wall time over all operations",
             timers: timers,
             baseID: baseID,
@@ -79,9 +84,9 @@ enum ContendedOperations {
     }
 
     /// Each thread has timers of its own, so that only the queue is shared.
-    private static func share(_ timers: Int) -> Int { max(1, timers / threads) }
+    private func share(_ timers: Int) -> Int { max(1, timers / threads) }
 
-    private static func replaceOnEngine(_ timers: Int, seed: UInt64) throws -> OperationSample {
+    private func replaceOnEngine(_ timers: Int, seed: UInt64) throws -> OperationSample {
         try onEngine { engine in
             let own = share(timers)
             return try measure(seed: seed) { (_, deadlines: inout Deadlines) in
@@ -96,7 +101,7 @@ enum ContendedOperations {
         }
     }
 
-    private static func moveOnEngine(
+    private func moveOnEngine(
         _ timers: Int,
         seed: UInt64,
         _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64
@@ -114,7 +119,7 @@ enum ContendedOperations {
         }
     }
 
-    private static func moveSources(
+    private func moveSources(
         _ timers: Int,
         seed: UInt64,
         _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64
@@ -139,7 +144,7 @@ enum ContendedOperations {
     }
 
     /// Tells also how often the engine's thread was woken, those of arming at first, which are few, included.
-    private static func onEngine(_ body: (TimerEngine) throws -> OperationSample) throws -> OperationSample {
+    private func onEngine(_ body: (TimerEngine) throws -> OperationSample) throws -> OperationSample {
         try PublicOperations.withEngine { engine in
             var sample = try body(engine)
             sample.wakesPerOp = Double(engine.statistics.wakesSent) / Double(threads * operationsOfThread)
@@ -147,7 +152,7 @@ enum ContendedOperations {
         }
     }
 
-    private static func onHeap(
+    private func onHeap(
         _ timers: Int,
         seed: UInt64,
         _ next: @escaping @Sendable (inout Deadlines, _ index: Int) -> Int64 = { deadlines, _ in deadlines.any() },
@@ -175,7 +180,7 @@ enum ContendedOperations {
 
     /// Times each operation by itself: it is the pauses that are asked for, and a clock reading is short beside a lock that
     /// others want.
-    private static func longestOf(_ operations: Int, _ operation: (_ index: Int) -> Void) -> Span {
+    private func longestOf(_ operations: Int, _ operation: (_ index: Int) -> Void) -> Span {
         let allocations = cbench_thread_allocations()
         let start_ns = cbench_now_ns()
         var before_ns = start_ns
@@ -194,7 +199,7 @@ enum ContendedOperations {
         )
     }
 
-    private static func measure(
+    private func measure(
         seed: UInt64,
         _ body: @escaping @Sendable (_ thread: Int, inout Deadlines) -> Span
     ) throws -> OperationSample {

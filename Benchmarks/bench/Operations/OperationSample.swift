@@ -8,6 +8,8 @@ struct OperationSample: Sendable, Equatable {
     var cpuPerOp_ns: Double?
     /// The longest single call that was timed; nil if none was timed by itself.
     var longestCall_ns: Int64?
+    /// What 999 of 1000 calls that look for due timers did not pass; nil where there are too few.
+    var pollP999_ns: Int64?
     /// Nil where it is not known.
     var bytesPerTimer: Double?
     /// What of it is resident still when all timers have gone; nil where it is not known.

@@ -23,6 +23,11 @@ enum QueueOperations {
             kind: CBENCH_OPS_RE_ARM_LATER
         ),
         Workload(
+            operation: "arm-cancel-equal",
+            explanation: "cancel a random timer and arm one 30 s from now, time running 10 µs an operation: equal timeouts",
+            kind: CBENCH_OPS_ARM_CANCEL_EQUAL
+        ),
+        Workload(
             operation: "next-deadline",
             explanation: "arm-cancel, and ask for the next deadline after every operation",
             kind: CBENCH_OPS_NEXT_DEADLINE
@@ -31,6 +36,11 @@ enum QueueOperations {
             operation: "expire",
             explanation: "fire all timers, uniform in 10 s, in steps of 1 ms; an operation is one fired timer",
             kind: CBENCH_OPS_EXPIRE
+        ),
+        Workload(
+            operation: "expire-clustered",
+            explanation: "fire all timers, a hundredth of them at once every 100 ms, in steps of 1 ms",
+            kind: CBENCH_OPS_EXPIRE_CLUSTERED
         ),
         Workload(
             operation: "pass",
@@ -84,7 +94,7 @@ enum QueueOperations {
             return [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_HRT_QUEUE_OWNER, CBENCH_OPS_HRT_QUEUE_TOLERANT]
                 + queues.dropFirst()
                 + [CBENCH_OPS_LIBEVENT, CBENCH_OPS_TOUCH_TOKEN] + limits
-        case CBENCH_OPS_ARM_CANCEL_RUNNING: return queues + [CBENCH_OPS_LIBEVENT] + limits
+        case CBENCH_OPS_ARM_CANCEL_RUNNING, CBENCH_OPS_ARM_CANCEL_EQUAL: return queues + [CBENCH_OPS_LIBEVENT] + limits
         default: return queues + [CBENCH_OPS_LIBEVENT]
         }
     }
@@ -101,6 +111,7 @@ enum QueueOperations {
         return OperationSample(
             nsPerOp: result.ns_per_op,
             longestCall_ns: result.longest_call_ns > 0 ? result.longest_call_ns : nil,
+            pollP999_ns: result.poll_p999_ns > 0 ? result.poll_p999_ns : nil,
             bytesPerTimer: result.bytes_per_timer > 0 ? result.bytes_per_timer : nil,
             early: result.early,
             // libevent's deadlines count from its own reading of the clock at each arming, so that two may lie the other

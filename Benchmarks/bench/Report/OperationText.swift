@@ -51,6 +51,8 @@ struct OperationText {
         },
         Column(title: "CPU", width: 10) { $1.cpuPerOp_ns.map(operationTimeText) },
         Column(title: "longest call", width: 14) { $1.longestCall_ns.map { timeText($0) } },
+        Column(title: "p99.9 call", width: 12) { $1.pollP999_ns.map { timeText($0) } },
+        Column(title: "instr/op", width: 10) { $1.instructionsPerOp.map { $0.formatted(decimals: 1) } },
         Column(title: "bytes/timer", width: 13) { $1.bytesPerTimer.map { $0.formatted(decimals: 0) } },
         Column(title: "left", width: 8) { $1.bytesLeftPerTimer.map { $0.formatted(decimals: 0) } },
         Column(title: "allocs/op", width: 11) { $1.allocationsPerOp.map { $0.formatted(decimals: 2) } },

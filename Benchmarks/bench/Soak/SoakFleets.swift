@@ -9,7 +9,7 @@ final class OneShotFleet: RatedCrowd {
     }
 
     func arm(_ fleet: Fleet) throws {
-        try armPending(fleet.timers.count) { index in
+        try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
             Self.schedule(engine, fleet.member(index), at: fleet.timers[index].first_ns)
         }
     }

@@ -1,0 +1,60 @@
+import CBench
+import Foundation
+
+/// What a pending timer takes of the process's memory: resident bytes, in a process of its own, which has nothing to give
+/// back and use again. What the kernel holds for it is not in there.
+enum MemoryOperations {
+    /// Below that the pools that are filled for the first one are most of it.
+    static let fewestTimers = 10_000
+
+    static func comparison(timers: Int) -> OperationComparison {
+        OperationComparison(
+            operation: "memory",
+            explanation: "resident memory of a pending timer with a small handler, in a process of its own; ratio of memory",
+            timers: timers,
+            baseID: "hrtimer.engine.normal",
+            isPinned: false,
+            // Minutes, for all of them.
+            isExtra: true,
+            rivals: CrowdRival.all.map { rival in
+                OperationRival(rival.id) { _ in try measureInChild(rival.id, timers) }
+            }
+        )
+    }
+
+    private static func measureInChild(_ id: String, _ timers: Int) throws -> OperationSample {
+        let output = try outputOfChild([try benchPath(), "memory-block", id, "\(timers)"])
+        guard output.status == 0, let bytes = Double(output.text.split(separator: "\n").last ?? "") else {
+            let reason = output.text.split(separator: "\n").last.map { String($0) }
+            throw BenchError(reason ?? "the child ended with \(output.status)")
+        }
+        return OperationSample(nsPerOp: nil, bytesPerTimer: bytes)
+    }
+
+    /// Arms them, an hour ahead, in this process.
+    static func bytesPerTimer(of rival: CrowdRival, timers: Int) throws -> Double {
+        let crowd = try rival.make()
+        let fleet = try Fleet(Array(repeating: CrowdTimer(first_ns: cbench_now_ns() + 3_600_000_000_000), count: timers))
+        let before_bytes = SoakSession.resident_bytes
+        try crowd.arm(fleet)
+        // Tasks go to sleep on threads of their own.
+        crowd.run(until: cbench_now_ns() + 200_000_000)
+        let after_bytes = SoakSession.resident_bytes
+        return withExtendedLifetime((crowd, fleet)) { Double(max(0, after_bytes - before_bytes)) / Double(timers) }
+    }
+}
+
+/// Runs a program to its end. What it says on standard error is part of the text.
+func outputOfChild(_ arguments: [String]) throws -> (status: Int32, text: String) {
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: arguments[0])
+    child.arguments = Array(arguments.dropFirst())
+    let output = Pipe()
+    child.standardOutput = output
+    child.standardError = output
+    child.standardInput = FileHandle.nullDevice
+    try child.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    child.waitUntilExit()
+    return (child.terminationStatus, String(decoding: data, as: UTF8.self))
+}
