@@ -43,7 +43,7 @@ let package = Package(
                 .define("HRT_CHECKING", .when(configuration: .debug)),
             ]
         ),
-        // Loads what it needs of X11 when it runs.
+        // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
         .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer", "CVsync"], swiftSettings: strict),
@@ -51,6 +51,13 @@ let package = Package(
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
 
+        // A client of Wayland compositors, for the bench and for tests.
+        .target(
+            name: "CWaylandWindow",
+            dependencies: ["CVsync"],
+            path: "CSources/CWaylandWindow",
+            cSettings: [.define("_GNU_SOURCE")]
+        ),
         .target(
             name: "CBench",
             dependencies: ["CHRTimer", "CLibevent"],
@@ -62,7 +69,7 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "HRTimer", "HRTimerCore", "HRTimerExecutors", "CHRTimer", "CBench", "Seeded",
+                "HRTimer", "HRTimerCore", "HRTimerExecutors", "CHRTimer", "CBench", "CWaylandWindow", "Seeded",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["NIO"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["NIO"])),
@@ -133,7 +140,7 @@ let package = Package(
         // Display servers in processes of their own.
         .testTarget(
             name: "VsyncTests",
-            dependencies: ["HRTimer", "TestSupport"],
+            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "TestSupport"],
             swiftSettings: strict
         ),
         // Its executors are the process's: tests run it in processes of its own.

@@ -5,13 +5,29 @@ import Testing
 
 @Suite("The command line")
 struct RunOptionsTests {
-    @Test("without arguments asks for all subjects at 1 ms, as text")
+    @Test("without arguments asks for all subjects but those with an interval of their own at 1 ms, as text")
     func hasDefaults() throws {
         let options = try RunOptions.parse([])
         #expect(options.preset == .quick)
         #expect(options.interval == .milliseconds(1))
-        #expect(options.subjects.map(\.id) == Subject.all.map(\.id))
+        #expect(options.subjects.map(\.id) == Subject.all.filter { $0.interval_ns == nil }.map(\.id))
         #expect(options.report.shape.formats == [.text])
+    }
+
+    @Test("measures display links at a display's own rate when they are named, each block as long as the others")
+    func displayLinkRates() throws {
+        let options = try RunOptions.parse(["--only", "hrtimer.display-link.*hz", "--preset", "standard", "--seed", "1"])
+        let intervals_ns: [String: Int64] = ["59.94hz": 16_683_333, "60hz": 16_666_667, "120hz": 8_333_333, "144hz": 6_944_444, "1000hz": 1_000_000]
+        #expect(Set(options.subjects.map(\.id)) == Set(intervals_ns.keys.map { "hrtimer.display-link.\($0)" }))
+        let plan = try #require(options.plans.first)
+        for subject in options.subjects {
+            let interval_ns = plan.interval_ns(of: subject)
+            #expect(intervals_ns[String(subject.id.dropFirst("hrtimer.display-link.".count))] == interval_ns)
+            #expect(Int64(plan.firesPerBlock(of: subject)) == 1_200_000_000 / interval_ns)
+        }
+        #expect(throws: (any Error).self) { try RunOptions.parse(["--only", "*.60hz", "--sweep"]) }
+        let swept = try RunOptions.parse(["--only", "hrtimer.display-link*", "--sweep"]).subjects
+        #expect(swept.map(\.id) == ["hrtimer.display-link", "hrtimer.display-link.precise"])
     }
 
     @Test("gives at least 1,000 fires a subject by default")

@@ -10,12 +10,14 @@ struct Bench: ParsableCommand {
         discussion: """
             Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
             absolute deadlines, signed lateness, blocks of all subjects interleaved in a seeded random order. \
-            `bench ops` measures what the operations on timers cost. \
+            `bench ops` measures what the operations on timers cost, `bench vsync` the displays that are there. \
             Results go to standard output, progress to standard error.
 
             Exit codes: 0 done, 1 error or a closed gate, 64 wrong usage, 130 interrupted.
             """,
-        subcommands: [RunCommand.self, OpsCommand.self, ListCommand.self, TaskSleepBlockCommand.self],
+        subcommands: [
+            RunCommand.self, OpsCommand.self, VsyncCommand.self, ListCommand.self, TaskSleepBlockCommand.self,
+        ],
         defaultSubcommand: RunCommand.self
     )
 

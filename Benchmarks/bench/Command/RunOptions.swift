@@ -113,14 +113,16 @@ struct RunOptions: ParsableArguments {
             }
         }
         if subjects.isEmpty {
-            throw ValidationError("--skip takes away all that --only chose: nothing is left to measure")
+            let culprit = skip.isEmpty ? "--sweep leaves out, as it has a rate of its own," : "--skip takes away"
+            throw ValidationError("\(culprit) all that --only chose: nothing is left to measure")
         }
     }
 
-    /// The subjects chosen, in the order of the list.
+    /// The subjects chosen, in the order of the list. Those with an interval of their own are named, and are not swept.
     var subjects: [Subject] {
         Subject.all.filter { subject in
-            (only.isEmpty || only.contains(where: subject.matches)) && !skip.contains(where: subject.matches)
+            let isChosen = only.isEmpty ? subject.interval_ns == nil : only.contains(where: subject.matches)
+            return isChosen && !skip.contains(where: subject.matches) && !(sweep && subject.interval_ns != nil)
         }
     }
 }

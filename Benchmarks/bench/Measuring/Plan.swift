@@ -3,6 +3,8 @@ struct Plan: Sendable {
     let subjects: [Subject]
     let interval_ns: Int64
     let firesPerBlock: Int
+    private let block_ns: Int64
+    private let leastFires: Int64
     /// Fires before them that are left out, while what fires is learning.
     let settling: Int
     let seed: UInt64
@@ -24,6 +26,8 @@ struct Plan: Sendable {
         self.subjects = subjects
         self.seed = seed
         self.settling = settling
+        self.block_ns = block_ns
+        self.leastFires = leastFires
         interval_ns = Int64(interval / .nanoseconds(1))
         // Never so few that a block says nothing, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
@@ -32,10 +36,18 @@ struct Plan: Sendable {
         schedule = Schedule(subjects: subjects.count + 1, rounds: blocks, interval_ns: interval_ns, seed: seed)
     }
 
+    /// The time between deadlines of that subject.
+    func interval_ns(of subject: Subject) -> Int64 { subject.interval_ns ?? interval_ns }
+
+    /// As many as make up a block's time.
+    func firesPerBlock(of subject: Subject) -> Int { Int(max(leastFires, block_ns / interval_ns(of: subject))) }
+
     /// How long the run takes if everything is on time.
     var expected: Duration {
-        .nanoseconds(
-            Int64(schedule.turns.count) * (Int64(firesPerBlock + settling) * interval_ns + interval_ns / 2 + 3_000_000)
-        )
+        let blocks_ns = (subjects + [controlled]).map { subject in
+            let interval_ns = interval_ns(of: subject)
+            return Int64(firesPerBlock(of: subject) + settling) * interval_ns + self.interval_ns / 2 + 3_000_000
+        }
+        return .nanoseconds(Int64(schedule.rounds) * blocks_ns.reduce(0, +))
     }
 }

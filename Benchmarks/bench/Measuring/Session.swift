@@ -25,8 +25,11 @@ final class Session {
     init(_ plan: Plan, _ tuning: Tuning = Tuning()) {
         self.plan = plan
         self.tuning = tuning
-        results = plan.subjects.map { SubjectResult($0, interval_ns: plan.interval_ns, settling: plan.settling) }
-        control = SubjectResult(plan.controlled, interval_ns: plan.interval_ns, settling: plan.settling)
+        func result(_ subject: Subject) -> SubjectResult {
+            SubjectResult(subject, interval_ns: plan.interval_ns(of: subject), settling: plan.settling)
+        }
+        results = plan.subjects.map(result)
+        control = result(plan.controlled)
     }
 
     /// Measures until all is done, or until SIGINT.
@@ -49,8 +52,8 @@ final class Session {
     private func measure(_ result: SubjectResult, _ turn: Schedule.Turn) {
         guard result.skippedBecause == nil else { return }
         let recorder = BlockRecorder(
-            fires: plan.firesPerBlock,
-            interval_ns: plan.interval_ns,
+            fires: plan.firesPerBlock(of: result.subject),
+            interval_ns: result.interval_ns,
             phase_ns: turn.phase_ns,
             settling: plan.settling
         )
@@ -70,7 +73,7 @@ final class Session {
         let block = BlockResult(
             round: turn.round,
             fires: fires,
-            interval_ns: plan.interval_ns,
+            interval_ns: result.interval_ns,
             usage: recorder.usage,
             disturbance: MachineLoad.now().since(loadBefore)
         )

@@ -6,13 +6,21 @@ struct Subject: Sendable {
     let id: String
     /// What it is, in one line.
     let explanation: String
+    /// Its own time between deadlines, whatever the run's is; such a one is measured only when `--only` names it.
+    let interval_ns: Int64?
     /// Fills a block, on the calling thread, which is a fresh one. Calls `begin()` when all is set up but the first
     /// deadline. Throws if it cannot run here.
     let measure: @Sendable (BlockRecorder) throws -> Void
 
-    init(_ id: String, _ explanation: String, measure: @escaping @Sendable (BlockRecorder) throws -> Void) {
+    init(
+        _ id: String,
+        _ explanation: String,
+        interval_ns: Int64? = nil,
+        measure: @escaping @Sendable (BlockRecorder) throws -> Void
+    ) {
         self.id = id
         self.explanation = explanation
+        self.interval_ns = interval_ns
         self.measure = measure
     }
 

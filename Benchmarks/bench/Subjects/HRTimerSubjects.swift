@@ -35,6 +35,11 @@ extension Subject {
         Subject("hrtimer.display-link.precise", "the same on a loop that spins up to each refresh") {
             measureDisplayLink($0, TimerLoop(precision: .precise))
         },
+        displayLink("59.94hz", FrameRate(60_000, 1001)),
+        displayLink("60hz", FrameRate(60)),
+        displayLink("120hz", FrameRate(120)),
+        displayLink("144hz", FrameRate(144)),
+        displayLink("1000hz", FrameRate(1000)),
         Subject("hrtimer.clock-sleep.normal", "MonotonicClock.sleep(until:) for each deadline") {
             try measureSleep($0, .normal)
         },
@@ -111,9 +116,18 @@ extension Subject {
         recorder.timersLeftBehind += loop.liveTimers
     }
 
+    /// A display's rate instead of the run's interval.
+    private static func displayLink(_ name: String, _ rate: FrameRate) -> Subject {
+        let interval_ns = Int64((1e9 / rate.framesPerSecond).rounded())
+        let explanation = "DisplayLink on the virtual grid at \(rate.numerator)/\(rate.denominator) Hz; by --only"
+        return Subject("hrtimer.display-link.\(name)", explanation, interval_ns: interval_ns) { recorder in
+            measureDisplayLink(recorder, TimerLoop(), rate)
+        }
+    }
+
     /// The link has a grid of its own, which begins where it was added.
-    private static func measureDisplayLink(_ recorder: BlockRecorder, _ loop: TimerLoop) {
-        let link = DisplayLink(framesPerSecond: 1e9 / Double(recorder.interval_ns)) { link in
+    private static func measureDisplayLink(_ recorder: BlockRecorder, _ loop: TimerLoop, _ rate: FrameRate? = nil) {
+        let link = DisplayLink(frameRate: rate ?? FrameRate(1e9 / Double(recorder.interval_ns))) { link in
             let woke_ns = cbench_now_ns()
             if !recorder.fire(woke_ns, at: link.timestamp.nanoseconds) { link.invalidate() }
         }

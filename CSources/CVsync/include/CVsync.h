@@ -24,13 +24,16 @@ enum {
     // An answer, but no refresh: the display sleeps, is off, or counts from another number now. Who
     // asks again at once may get the same answer again at once, without end.
     VS_BOGUS = 2,
+    // No answer: a surface's frame was shown, and when is told later. The request is still under
+    // way.
+    VS_SHOWN = 4,
 };
 
 // One refresh.
 typedef struct {
     int64_t time_ns;    // when it was
     uint64_t sequence;  // which it was
-    uint32_t flags;     // VS_NO_SEQUENCE | VS_BOGUS
+    uint32_t flags;     // VS_NO_SEQUENCE | VS_BOGUS | VS_SHOWN
 } vs_sample;
 
 // An X server's refreshes, by the Present extension: those of the screen's corner at the given
@@ -41,6 +44,34 @@ typedef struct {
 int vs_x11_open(const char *_Nullable display, int16_t x, int16_t y, int answer_within_ms,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);
+
+// The refreshes that a Wayland compositor tells of a surface: of the application's wl_display and
+// wl_surface, which live until the source is closed or detached. `library` is NULL for the
+// system's, else it lives as long as the source. Frame callbacks and wp_presentation
+// go with commits of the surface. Writes the source, or what could not be done. -ENOENT without the
+// library (libwayland-client.so.0), -ETIMEDOUT if the compositor does not answer in time, -EPIPE or
+// another errno if the connection is broken.
+struct vs_wl;
+int vs_wayland_open(void *_Nonnull display, void *_Nonnull surface, int flags, int answer_within_ms,
+                    const struct vs_wl *_Nullable library,
+                    vs_source *_Nullable *_Nonnull out_source,
+                    const char *_Nullable *_Nonnull out_failure);
+
+enum {
+    // The source commits the surface with each request, as it is then. Else requests go with the
+    // application's own commits, before each of which it calls vs_wayland_will_commit.
+    VS_WAYLAND_COMMITS = 1,
+    // The source reads the connection too. Else only what others have read is taken, and nothing
+    // says when: the descriptor is never readable.
+    VS_WAYLAND_READS = 2,
+};
+
+// 1 if the request under way goes with the commit that follows, 2 if only a new callback does that
+// tells that the surface is shown; 0 if there is no request, or all of it is on its way already.
+int vs_wayland_will_commit(vs_source *_Nonnull source);
+
+// Lets go of display and surface. The source is lost then; its descriptor stays until it is closed.
+void vs_wayland_detach(vs_source *_Nonnull source);
 
 // Readable when there may be something to take. Belongs to the source.
 int vs_descriptor(const vs_source *_Nonnull source);

@@ -12,9 +12,12 @@ extension DisplayLink {
         state.withLock { $0.source }?.tend()
     }
 
-    /// Its rate, at once.
-    func sourceHasChanged() {
-        rearm { state, _ in state.mustDivide() }
+    /// Its rate, at once; if it is held, there are no calls until it changes again.
+    func sourceHasChanged(isHeld: Bool) {
+        rearm { state, _ in
+            state.isHeld = isHeld
+            state.mustDivide()
+        }
     }
 
     /// Changes what decides about the next call.

@@ -33,9 +33,13 @@ extension DisplayLink {
     /// The display's rate: as measured, or as given. 60 before a link without a rate is added to a loop.
     public var maximumFramesPerSecond: Double { state.withLock { $0.maximumFramesPerSecond } }
 
+    /// Whether the display's rate is another one, by more than a thousandth, than at the call before the present or latest:
+    /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
+    public var hasNewRate: Bool { state.withLock { $0.hasNewRate } }
+
     /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
     /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display can
-    /// have the rate itself. Negative values and NaN count as 0. Takes the place of a range or an interval.
+    /// have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0. Takes the place of a range or an interval.
     public var preferredFramesPerSecond: Double {
         get {
             if case .rate(let preferred) = state.withLock({ $0.wish }) { return preferred }
@@ -69,6 +73,7 @@ extension DisplayLink {
             state.wish = wish
             state.mustDivide()
         }
+        if source?.isVariable == true { tellSource() }
     }
 
     /// The rate of calls in use.

@@ -170,8 +170,10 @@ extension DisplayLink {
 
     /// Which loop and modes the link is in decides where its source is watched.
     func tellSource() {
-        let (source, loop, modes, isActive) = state.withLock { ($0.source, $0.loop, $0.modes, !$0.isPaused) }
-        source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive)
+        let (source, loop, modes, isActive, wish) = state.withLock { state in
+            (state.source, state.loop, state.modes, !state.isPaused, state.wish.framesPerSecond)
+        }
+        source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, wish: wish)
     }
 
     /// Without the lock: to find the shared source may take some time.

@@ -52,4 +52,12 @@ public struct FrameRate: Hashable, Sendable {
         let isSlower = faster - preferred >= preferred - slower - (faster - slower) * 0.01
         return Int64(isSlower ? fewer + 1 : fewer)
     }
+
+    /// What a display that can have any rate of `rates` is to have for a wish: the lowest whole multiple of it in there, else
+    /// the nearest bound; without a wish the fastest.
+    static func fitting(_ preferred: Double?, in rates: ClosedRange<Double>) -> FrameRate {
+        guard let preferred, preferred < rates.upperBound else { return FrameRate(rates.upperBound) }
+        let multiple = max(1, (rates.lowerBound / max(preferred, bounds.lowerBound)).rounded(.up)) * preferred
+        return FrameRate(multiple <= rates.upperBound ? max(multiple, rates.lowerBound) : rates.lowerBound)
+    }
 }

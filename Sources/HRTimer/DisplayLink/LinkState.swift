@@ -12,10 +12,14 @@ struct LinkState: Sendable {
     var lead = WakeLead.none
     var precision: TimerPrecision?
     var isPaused = false
+    /// The surface is hidden, and the source was asked to have no calls then.
+    var isHeld = false
 
     /// Every which refresh has a call, and for which rate of the display that was worked out.
     private(set) var divisor: Int64 = 1
     private var divided = 0.0
+    /// Of the display, at the latest call and the one before.
+    private var rates = (now: 0.0, before: 0.0)
     /// Refreshes before this one do not count as dropped: there was nobody to call.
     private var due: Int64 = 0
     /// What a call in time will need, worked out before the refresh comes.
@@ -69,7 +73,7 @@ struct LinkState: Sendable {
 
     /// One due refresh: false if there is nobody to call, or nothing to call for.
     mutating func beginCall(_ now_ns: Int64) -> Bool {
-        guard handler != nil, !isPaused else { return false }
+        guard handler != nil, !isPaused, !isHeld else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
             timestamp_ns = ahead.refresh_ns
             target_ns = ahead.following_ns
@@ -80,6 +84,7 @@ struct LinkState: Sendable {
         }
         if let called_ns { rawDelta_ns = now_ns - called_ns }
         called_ns = now_ns
+        rates = (divided, calls > 0 ? rates.now : divided)
         calls += 1
         if let ahead { note(lateness_ns: now_ns - ahead.call_ns) }
         return true
@@ -181,6 +186,9 @@ struct LinkState: Sendable {
     private mutating func divide(_ framesPerSecond: Double) {
         if abs(framesPerSecond - divided) > 0.001 * framesPerSecond { mustDivide(framesPerSecond) }
     }
+
+    /// Whether the display has another rate than at the call before.
+    var hasNewRate: Bool { abs(rates.now - rates.before) > 0.001 * rates.now }
 
     mutating func mustDivide(_ framesPerSecond: Double? = nil) {
         divided = framesPerSecond ?? maximumFramesPerSecond

@@ -36,6 +36,17 @@ enum RateWish: Sendable, Hashable {
     /// Every so many refreshes.
     case interval(Int)
 
+    /// The rate of calls that would be best; nil for every refresh of the display, or each so many.
+    var framesPerSecond: Double? {
+        switch self {
+        case .none, .interval: return nil
+        case .rate(let preferred): return preferred
+        case .range(let range):
+            let best = range.preferred ?? range.maximum
+            return best.isFinite ? best : nil
+        }
+    }
+
     /// Which of rate, rate/2, rate/3 … to use.
     func divisor(of maximum: Double) -> Int64 {
         switch self {

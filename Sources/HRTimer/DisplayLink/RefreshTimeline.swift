@@ -64,8 +64,13 @@ struct RefreshTimeline: Sendable {
 
     /// Another rate from now on: the next refresh is a whole number of new periods after the latest.
     mutating func setRate(_ rate: FrameRate, now_ns: Int64) {
+        setPeriod(of: FrameGrid(anchor_ns: 0, rate: rate), now_ns: now_ns)
+    }
+
+    /// The same for the period of `grid`, whatever its phase.
+    mutating func setPeriod(of grid: FrameGrid, now_ns: Int64) {
         let number = number(at: now_ns)
-        replace(from: number + 1, FrameGrid(anchor_ns: instant_ns(number), first: number, rate: rate))
+        replace(from: number + 1, grid.anchored(at: instant_ns(number), number))
     }
 
     private mutating func replace(from: Int64, _ grid: FrameGrid) {

@@ -9,6 +9,8 @@ struct VsyncCore: Sendable {
         weak var loop: TimerLoop?
         let modes: Set<TimerLoop.Mode>
         let isActive: Bool
+        /// The rate of calls that it wishes for; nil for every refresh, or each so many.
+        let wish: Double?
     }
 
     /// Where the driver's descriptor is watched.
@@ -38,6 +40,16 @@ struct VsyncCore: Sendable {
     private var pause_ns = Self.shortest_ns
     private var wasStale = false
     private var isOpening = false
+    /// When the request under way went to the compositor, with a commit of the surface.
+    private var sent_ns: Int64?
+    /// What is done while the surface is hidden.
+    private(set) var whenHidden = VsyncSource.WhenHidden.full
+    /// Those before they were slowed because the surface is hidden.
+    private var slowed: FrameGrid?
+    /// The links' rates are others than before, and they were not told.
+    private var hasAnotherRate = false
+    /// Of a virtual display that can change its rate.
+    let rates: ClosedRange<Double>?
 
     /// While answers tell of no refresh, at most four requests a second.
     private static let probe_ns: Int64 = 250_000_000
@@ -49,20 +61,19 @@ struct VsyncCore: Sendable {
     /// Once the display is known.
     private static let requestsPerSecond = 6.0
 
-    init(rate: FrameRate, driver: (any VsyncDriver)?) {
+    init(rate: FrameRate, rates: ClosedRange<Double>? = nil, driver: (any VsyncDriver)?) {
         self.rate = rate
+        self.rates = rates
         self.driver = driver
     }
 
     var now_ns: Int64 { time.now_ns }
 
-    var framesPerSecond: Double {
-        model.fit?.grid.framesPerSecond ?? timeline?.grid.framesPerSecond ?? rate.framesPerSecond
-    }
+    private var grid: FrameGrid? { slowed == nil ? model.fit?.grid ?? timeline?.grid : timeline?.grid }
 
-    var period_ns: Int64 {
-        model.fit?.grid.interval_ns ?? timeline?.grid.interval_ns ?? FrameGrid(anchor_ns: 0, rate: rate).interval_ns
-    }
+    var framesPerSecond: Double { grid?.framesPerSecond ?? rate.framesPerSecond }
+
+    var period_ns: Int64 { grid?.interval_ns ?? FrameGrid(anchor_ns: 0, rate: rate).interval_ns }
 
     // MARK: Refreshes
 
@@ -78,10 +89,27 @@ struct VsyncCore: Sendable {
         self.rate = rate
         let now_ns = now_ns
         timeline?.setRate(rate, now_ns: now_ns)
+        hasAnotherRate = true
+    }
+
+    /// A virtual display that can change its rate takes the one that its links wish for.
+    mutating func adapt() {
+        guard let rates else { return }
+        let wishes = members.values.filter(\.isActive).map(\.wish)
+        guard !wishes.isEmpty else { return }
+        let fitting = FrameRate.fitting(wishes.contains(nil) ? nil : wishes.compactMap(\.self).max(), in: rates)
+        if fitting != rate { setRate(fitting) }
+    }
+
+    /// The links, if they must be told that the rate is another one.
+    mutating func linksToTell() -> [DisplayLink] {
+        guard hasAnotherRate else { return [] }
+        hasAnotherRate = false
+        return members.values.compactMap(\.link)
     }
 
     mutating func follow(_ now_ns: Int64) {
-        guard let fit = model.fit, driver != nil, silence_ns(now_ns) < Self.loss_ns else { return }
+        guard let fit = model.fit, driver != nil, slowed == nil, silence_ns(now_ns) < Self.loss_ns else { return }
         timeline?.follow(fit.grid, now_ns: now_ns)
     }
 
@@ -89,7 +117,7 @@ struct VsyncCore: Sendable {
         if kind == .virtual { return .virtual }
         guard driver != nil else { return .lost }
         let silence_ns = silence_ns(now_ns)
-        if silence_ns >= Self.loss_ns { return .lost }
+        if silence_ns >= Self.loss_ns || isHidden(now_ns) { return .lost }
         guard let fit = model.fit else { return .learning }
         return silence_ns > max(Self.silence_ns, 4 * fit.grid.interval_ns) ? .coasting : .locked
     }
@@ -97,6 +125,7 @@ struct VsyncCore: Sendable {
     /// For how long there has been no good answer that should have come.
     private func silence_ns(_ now_ns: Int64) -> Int64 {
         guard let heard_ns else { return 0 }
+        let period_ns = slowed?.interval_ns ?? period_ns
         return now_ns.subtractingSaturating(heard_ns).subtractingSaturating(asked * period_ns)
     }
 
@@ -106,12 +135,17 @@ struct VsyncCore: Sendable {
 
     mutating func requestIfDue(_ now_ns: Int64) {
         guard let driver, !isWaiting, now_ns >= retry_ns, hosting != nil, hasActiveMember else { return }
-        let isSettled = model.isSettled && silence_ns(now_ns) < Self.loss_ns
+        let isSettled = model.isSettled && driver.commits == nil && silence_ns(now_ns) < Self.loss_ns
         asked = isSettled ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
         if heard_ns == nil { heard_ns = now_ns }
         statistics.requests += 1
         // What fails here fails at the next `take` too, which tells that the driver is lost.
-        if driver.request(asked) == 0 { isWaiting = true } else { retry_ns = now_ns.addingSaturating(Self.probe_ns) }
+        guard driver.request(asked) == 0 else {
+            retry_ns = now_ns.addingSaturating(Self.probe_ns)
+            return
+        }
+        isWaiting = true
+        if driver.commits == .source { sent_ns = now_ns }
     }
 
     /// Takes all answers. Gives what must be let go without the lock if the driver is lost.
@@ -126,6 +160,9 @@ struct VsyncCore: Sendable {
                 return (driver, hosting)
             }
             if status == 0 { return nil }
+            sent_ns = nil
+            quicken(now_ns)
+            if sample.flags & UInt32(VS_SHOWN) != 0 { continue }
             isWaiting = false
             judge(sample, now_ns)
             follow(now_ns)
@@ -156,11 +193,69 @@ struct VsyncCore: Sendable {
         if verdict == .accepted { statistics.samples += 1 }
     }
 
+    // MARK: A surface
+
+    /// The application is about to commit it.
+    mutating func willCommit(_ now_ns: Int64) {
+        let taken = driver?.willCommit() ?? 0
+        if taken != 0 { sent_ns = now_ns }
+        guard taken == 1 else { return }
+        // What came before the commit was asked for by nobody: with a link for every second refresh only each second one can be
+        // told. Once the display is known, a commit close to a refresh is for the next.
+        let slack_ns = model.fit == nil ? 0 : period_ns / 8
+        let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
+        asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
+    }
+
+    /// Whether the compositor has had a commit for long, and told of no refresh.
+    func isHidden(_ now_ns: Int64) -> Bool {
+        sent_ns.map { now_ns.subtractingSaturating($0) >= Self.loss_ns } ?? false
+    }
+
+    /// Whether no link is to be called.
+    var isHeld: Bool { slowed != nil && whenHidden == .stop }
+
+    mutating func slowIfHidden(_ now_ns: Int64) {
+        guard whenHidden != .full, slowed == nil, isHidden(now_ns), let grid = timeline?.grid else { return }
+        var rate = FrameRate(1)
+        if case .rate(let wished) = whenHidden { rate = wished }
+        slowed = grid
+        if rate.framesPerSecond < grid.framesPerSecond { timeline?.setRate(rate, now_ns: now_ns) }
+        hasAnotherRate = true
+    }
+
+    private mutating func quicken(_ now_ns: Int64) {
+        guard let grid = slowed.take() else { return }
+        timeline?.setPeriod(of: grid, now_ns: now_ns)
+        hasAnotherRate = true
+    }
+
+    mutating func setWhenHidden(_ choice: VsyncSource.WhenHidden) {
+        let now_ns = now_ns
+        quicken(now_ns)
+        whenHidden = choice
+        slowIfHidden(now_ns)
+    }
+
     // MARK: The driver
+
+    /// Gives what must be let go without the lock.
+    mutating func detach() -> (driver: any VsyncDriver, hosting: Hosting?)? {
+        guard let driver else { return nil }
+        driver.detach()
+        let losses = statistics.losses
+        lose(now_ns)
+        // It was not the display that went.
+        statistics.losses = losses
+        defer { hosting = nil }
+        return (driver, hosting)
+    }
 
     private mutating func lose(_ now_ns: Int64) {
         driver = nil
         isWaiting = false
+        sent_ns = nil
+        quicken(now_ns)
         statistics.losses += 1
         hostings += 1
         pause_ns = Self.shortest_ns

@@ -16,22 +16,50 @@ protocol VsyncDriver: AnyObject, Sendable {
 
     /// 1, 0 if there is no answer yet, or a negative errno if it is lost.
     func take(_ sample: inout vs_sample) -> Int32
+
+    /// What requests go by if the refreshes are those of a surface.
+    var commits: SurfaceCommits? { get }
+
+    /// Of a surface that the application commits: its next commit is near. 1 if that takes the request along, 2 if it takes
+    /// something along that tells whether the surface is shown, else 0.
+    func willCommit() -> Int32
+
+    /// Lets go of a surface and its connection; it is lost then.
+    func detach()
+}
+
+/// Who commits a surface whose refreshes are told. There are none to be told of that nothing is committed for, so that each
+/// is asked for; others read the connection, too; and a surface that is hidden is told nothing.
+enum SurfaceCommits: Sendable {
+    case application
+    case source
+}
+
+extension VsyncDriver {
+    var commits: SurfaceCommits? { nil }
+    func willCommit() -> Int32 { 0 }
+    func detach() {}
 }
 
 /// A source of the C library.
 final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     // Sendable: whoever uses it holds the lock of the `VsyncSource`, and only the last reference closes it.
     private let source: OpaquePointer
+    let commits: SurfaceCommits?
     private let generation = hrt_fork_generation()
 
     /// `open` gives a source that this one closes.
-    private init(_ open: (inout OpaquePointer?, inout UnsafePointer<CChar>?) -> Int32) throws(TimerError) {
+    private init(
+        commits: SurfaceCommits? = nil,
+        _ open: (inout OpaquePointer?, inout UnsafePointer<CChar>?) -> Int32
+    ) throws(TimerError) {
         var source: OpaquePointer?
         var failure: UnsafePointer<CChar>?
         let status = open(&source, &failure)
         let operation = failure.map { String(cString: $0) } ?? "open a source of refreshes"
         guard status == 0, let source else { throw TimerError(operation: operation, errorNumber: -status) }
         self.source = source
+        self.commits = commits
     }
 
     deinit {
@@ -56,6 +84,22 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
     }
 
+    /// A compositor's, for that surface; `library` is nil but in tests, and lives as long as the process.
+    static func wayland(
+        _ surface: WaylandSurface,
+        answerWithin_ms: Int32,
+        library: UnsafePointer<vs_wl>? = nil
+    ) throws(TimerError) -> CVsyncDriver {
+        let commits: SurfaceCommits = surface.isCommittedBySource ? .source : .application
+        let flags =
+            (surface.isCommittedBySource ? Int32(VS_WAYLAND_COMMITS) : 0)
+            | (surface.isReadBySource ? Int32(VS_WAYLAND_READS) : 0)
+        let (display, proxy) = (UnsafeMutableRawPointer(surface.display), UnsafeMutableRawPointer(surface.surface))
+        return try CVsyncDriver(commits: commits) { source, failure in
+            vs_wayland_open(display, proxy, flags, answerWithin_ms, library, &source, &failure)
+        }
+    }
+
     var descriptor: Int32 { vs_descriptor(source) }
     var isReal: Bool { true }
 
@@ -68,4 +112,10 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     func request(_ refreshes: Int64) -> Int32 { vs_request(source, UInt64(max(1, refreshes))) }
 
     func take(_ sample: inout vs_sample) -> Int32 { vs_take(source, &sample) }
+
+    func willCommit() -> Int32 { commits == nil ? 0 : vs_wayland_will_commit(source) }
+
+    func detach() {
+        if commits != nil { vs_wayland_detach(source) }
+    }
 }

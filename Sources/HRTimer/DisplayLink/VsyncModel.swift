@@ -36,6 +36,10 @@ struct VsyncModel: Sendable {
     private(set) var refusedSamples = 0
     private(set) var staleSamples = 0
     private(set) var restarts = 0
+    /// Refreshes that were skipped: of the display's own count, or of the grid, less those that were not asked for.
+    private(set) var missedRefreshes: Int64 = 0
+    /// When the latest refresh was that was told.
+    var latest_ns: Int64? { recent.last?.sample.time_ns }
 
     private struct Point: Sendable {
         let sample: Sample
@@ -98,7 +102,9 @@ struct VsyncModel: Sendable {
         if ordinal <= last.ordinal || deviation_ns > gate_ns(fit) { return refuse(fit) }
         refusals <<= 1
         refusedInRow = 0
-        longSteps = ordinal - last.ordinal > max(1, asked) ? longSteps + 1 : 0
+        let skipped = ordinal - last.ordinal - max(1, asked)
+        longSteps = skipped > 0 ? longSteps + 1 : 0
+        missedRefreshes += max(0, skipped)
         if !usesSequence, longSteps >= 16 {
             // Not one refresh was told in the time of one: it is the period that is longer.
             relearn()

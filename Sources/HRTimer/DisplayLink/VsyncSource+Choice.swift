@@ -44,15 +44,14 @@ extension VsyncSource {
     }
 
     /// The source of links that were given neither a rate nor a source, chosen when it is first asked for: what the
-    /// environment's VSYNC_SOURCE names, or an X server that is no Wayland compositor's, or a card of the kernel, or a virtual
-    /// display of 60 Hz.
-    /// `refusals` tells why what comes before was not taken.
+    /// environment's VSYNC_SOURCE names, or the surface that was offered, or an X server that is no Wayland compositor's, or a
+    /// card of the kernel, or a virtual display of 60 Hz. `refusals` tells why what comes before was not taken.
     ///
-    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)` chooses anew.
+    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)` chooses anew.
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }
-        let chosen = chosen { getenv($0).map { String(cString: $0) } }
+        let chosen = chosen(surface: offeredSurface.withLock { $0 }) { getenv($0).map { String(cString: $0) } }
         return sharedSource.withLock { shared in
             if let shared, shared.generation == hrt_fork_generation() { return shared.source }
             shared = (hrt_fork_generation(), chosen)
@@ -60,10 +59,19 @@ extension VsyncSource {
         }
     }
 
+    /// The surface that `shared` goes by from now on, if VSYNC_SOURCE names nothing else; nil for none, before it is destroyed.
+    /// Links that are in a loop already, and whoever has the source before, keep that: `detach()` has it let go of its surface.
+    public static func offer(_ surface: WaylandSurface?) {
+        offeredSurface.withLock { $0 = surface }
+        let before = sharedSource.withLock { $0.take() }
+        withExtendedLifetime(before) {}
+    }
+
+    private static let offeredSurface = Locked<WaylandSurface?>(nil)
     private static let sharedSource = Locked<(generation: UInt32, source: VsyncSource)?>(nil)
 
-    /// What `shared` becomes in that environment.
-    static func chosen(_ environment: (String) -> String?) -> VsyncSource {
+    /// What `shared` becomes in that environment, with that surface offered.
+    static func chosen(surface offered: WaylandSurface? = nil, _ environment: (String) -> String?) -> VsyncSource {
         var refusals: [VsyncRefusal] = []
         func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
             do { return try open() } catch {
@@ -71,21 +79,28 @@ extension VsyncSource {
                 return nil
             }
         }
+        func surface() throws(TimerError) -> VsyncSource {
+            guard let offered else {
+                throw TimerError(operation: "follow a surface of the application's, which offered none", errorNumber: ENXIO)
+            }
+            return try openWayland(offered, refusals: refusals)
+        }
         if let wish = environment("VSYNC_SOURCE"), !wish.isEmpty {
             let parts = wish.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let rest = parts.count > 1 && !parts[1].isEmpty ? parts[1] : nil
             switch Kind(rawValue: parts[0]) {
             case .virtual: return VsyncSource(frameRate: rest.flatMap { FrameRate($0) } ?? .standard)
+            case .wayland: if let source = attempt(.wayland, surface) { return source }
             case .x11:
                 if let source = attempt(.x11, { () throws(TimerError) in try x11(display: rest) }) { return source }
             case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
-            case let kind:
-                let reason = "VSYNC_SOURCE is \(wish), which cannot be had here"
-                refusals.append(VsyncRefusal(kind: kind ?? .virtual, reason: reason))
+            case nil:
+                let reason = "VSYNC_SOURCE is \(wish), which is none of virtual, wayland, x11 and drm"
+                refusals.append(VsyncRefusal(kind: .virtual, reason: reason))
             }
             return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
         }
-        refusals.append(VsyncRefusal(kind: .wayland, reason: "needs a surface of the application's"))
+        if let source = attempt(.wayland, surface) { return source }
         if environment("WAYLAND_DISPLAY") != nil {
             refusals.append(
                 VsyncRefusal(kind: .x11, reason: "the X server of a Wayland session makes its refreshes up")

@@ -56,9 +56,23 @@ public final class VsyncSource: Sendable {
         self.init(kind: .virtual, rate: frameRate, driver: nil, reopen: nil)
     }
 
+    /// A virtual display of variable rate, like those that refresh when a frame is there.
+    ///
+    /// It refreshes at the rate that its links wish for: at a wish that lies in the range, at the lowest whole multiple of one
+    /// below it that does, and at the fastest for a link without a wish. So a wish is met exactly, where a display of one
+    /// rate could only divide that: 48...144 gives 100 for a wish of 100, and 48, of which every second one has a call, for
+    /// 24. Of several links the fastest wish counts, and the others divide what that makes. Rates are brought into
+    /// `FrameRate.bounds`; at first it is the fastest.
+    public convenience init(frameRates: ClosedRange<Double>) {
+        let low = min(max(frameRates.lowerBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
+        let high = min(max(frameRates.upperBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
+        self.init(kind: .virtual, rate: FrameRate(high), rates: low...high, driver: nil, reopen: nil)
+    }
+
     init(
         kind: Kind,
         rate: FrameRate = .standard,
+        rates: ClosedRange<Double>? = nil,
         driver: (any VsyncDriver)?,
         refusals: [VsyncRefusal] = [],
         reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
@@ -66,7 +80,7 @@ public final class VsyncSource: Sendable {
         self.kind = kind
         self.refusals = refusals
         self.reopen = reopen
-        core = Locked(VsyncCore(rate: driver?.toldRate ?? rate, driver: driver))
+        core = Locked(VsyncCore(rate: driver?.toldRate ?? rate, rates: rates, driver: driver))
     }
 
     deinit {
@@ -74,7 +88,7 @@ public final class VsyncSource: Sendable {
         loopSource?.invalidate()
     }
 
-    private var isInherited: Bool { generation != hrt_fork_generation() }
+    var isInherited: Bool { generation != hrt_fork_generation() }
 }
 
 /// A source that was not taken, and why.
@@ -104,16 +118,17 @@ extension VsyncSource {
     /// The rate of a virtual display; for a real one, what it was until the display was known.
     ///
     /// Setting it changes a virtual display at once, while links run: the next refresh is one new period after the latest, or
-    /// if that is past the first of the new ones that follow. To a real display it does nothing.
+    /// if that is past the first of the new ones that follow. To a real display it does nothing; a virtual one of variable
+    /// rate has it until a link wishes for another.
     public var frameRate: FrameRate {
         get { core.withLock { $0.rate } }
         set {
             guard kind == .virtual else { return }
             let links = core.withLock { core -> [DisplayLink] in
                 core.setRate(newValue)
-                return core.members.values.compactMap(\.link)
+                return core.linksToTell()
             }
-            for link in links { link.sourceHasChanged() }
+            tell(links)
         }
     }
 
@@ -127,6 +142,8 @@ extension VsyncSource {
         public var refused = 0
         /// Answers that told of no refresh: from a display that sleeps, or of an instant long past.
         public var bogus = 0
+        /// Refreshes that were not told although they were asked for: the server was busy, or stopped.
+        public var missed = 0
         /// How often the display was learnt anew: another mode, or another phase.
         public var restarts = 0
         /// How often the source was lost, with its connection.
@@ -141,6 +158,7 @@ extension VsyncSource {
             var statistics = core.statistics
             statistics.refused = core.model.refusedSamples
             statistics.restarts = core.model.restarts
+            statistics.missed = Int(clamping: core.model.missedRefreshes)
             statistics.residual = core.model.fit.map { .nanoseconds(Int64($0.residual_ns.rounded())) }
             return statistics
         }
@@ -166,16 +184,38 @@ extension VsyncSource {
 // What links tell, without their lock.
 extension VsyncSource {
     /// The link is in that loop for these modes now, in none if it has left it.
-    func update(_ link: DisplayLink, loop: TimerLoop?, modes: Set<TimerLoop.Mode>, isActive: Bool) {
+    func update(
+        _ link: DisplayLink,
+        loop: TimerLoop?,
+        modes: Set<TimerLoop.Mode>,
+        isActive: Bool,
+        wish: Double?
+    ) {
         let id = ObjectIdentifier(link)
-        core.withLock { core in
+        let links = core.withLock { core -> [DisplayLink] in
             core.members[id] = loop.map {
-                VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive && !modes.isEmpty)
+                let isActive = isActive && !modes.isEmpty
+                return VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive, wish: wish)
             }
+            core.adapt()
+            return core.linksToTell()
         }
+        tell(links)
+        // For one that comes while there are no calls.
+        if core.withLock({ $0.isHeld }) { tell([link]) }
         host()
         tend()
     }
+
+    /// Without the lock.
+    func tell(_ links: [DisplayLink]) {
+        guard !links.isEmpty else { return }
+        let isHeld = core.withLock { $0.isHeld }
+        for link in links { link.sourceHasChanged(isHeld: isHeld) }
+    }
+
+    /// Whether a wish can change the rate of the display.
+    var isVariable: Bool { core.withLock { $0.rates != nil } }
 
     /// For a link that is gone already.
     func forget(_ id: ObjectIdentifier) {
@@ -185,13 +225,21 @@ extension VsyncSource {
     /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
     func tend() {
         guard kind != .virtual, !isInherited else { return }
-        let mustOpen = core.withLock { core -> Bool in
+        // A surface's events may have been read by others.
+        if kind == .wayland { drain() }
+        let (mustOpen, links) = core.withLock { core -> (Bool, [DisplayLink]) in
             let now_ns = core.now_ns
             core.requestIfDue(now_ns)
-            return core.mustOpen(now_ns)
+            core.slowIfHidden(now_ns)
+            return (reopen != nil && core.mustOpen(now_ns), core.linksToTell())
         }
+        tell(links)
         guard mustOpen, let reopen else { return }
-        let driver = try? reopen()
+        hasOpened(try? reopen())
+    }
+
+    /// Nil if that failed.
+    func hasOpened(_ driver: (any VsyncDriver)?) {
         core.withLock { $0.hasOpened(driver) }
         if driver != nil {
             host()
@@ -224,9 +272,10 @@ extension VsyncSource {
     /// The descriptor is readable: takes all there is, and asks for the next.
     private func drain() {
         if isInherited { return }
-        let lost = core.withLock { $0.drain() }
+        let (lost, links) = core.withLock { core in (core.drain(), core.linksToTell()) }
         // Before the driver is let go, which closes the descriptor.
         lost?.hosting?.source.invalidate()
         withExtendedLifetime(lost) {}
+        tell(links)
     }
 }

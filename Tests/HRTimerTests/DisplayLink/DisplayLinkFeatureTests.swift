@@ -240,4 +240,85 @@ import Testing
         #expect(link.state.withLock { $0.timer }?.precision == .normal)
         link.invalidate()
     }
+
+    @Test("After a year at 60000/1001 Hz a link's refreshes are less than a nanosecond off")
+    func year() {
+        let rate = FrameRate(60_000, 1001)
+        let timestamps = Recorder<Int64>()
+        let link = DisplayLink(frameRate: rate) { [start] in timestamps.append($0.timestamp.nanoseconds - start.nanoseconds) }
+        link.add(to: loop, forMode: .default)
+        for day in [0, 1, 30, 365] as [Int64] {
+            time.advance(to: start.advanced(by: .seconds(day * 86_400)))
+            timestamps.removeAll()
+            loop.run(until: time.now.advanced(by: .milliseconds(100)))
+            // The late one, and six in time.
+            #expect((5...7).contains(timestamps.count))
+            for timestamp_ns in timestamps.all {
+                let number = (Int128(timestamp_ns) * 60_000 + 500_500_000_000) / 1_001_000_000_000
+                // In parts of a nanosecond, of which there are 60,000.
+                #expect(abs(Int128(timestamp_ns) * 60_000 - number * 1_001_000_000_000) < 60_000)
+            }
+        }
+        link.invalidate()
+    }
+
+    @Test(
+        "A virtual display of variable rate takes the lowest multiple of a wish that it can have, and meets the wish exactly",
+        arguments: [
+            (nil, 144, 144), (100, 100, 100), (24, 48, 24), (48, 48, 48), (20, 60, 20), (144, 144, 144), (500, 144, 144),
+            (59.94, 59.94, 59.94), (0.001, 48, 0.001),
+        ] as [(Double?, Double, Double)]
+    )
+    func variable(_ wish: Double?, _ display: Double, _ calls: Double) {
+        let link = DisplayLink(source: VsyncSource(frameRates: 48...144)) { _ in }
+        link.add(to: loop, forMode: .default)
+        if let wish { link.preferredFramesPerSecond = wish }
+        #expect(abs(link.maximumFramesPerSecond - display) < 1e-6)
+        #expect(abs(link.actualFramesPerSecond / calls - 1) < 1e-6)
+        link.invalidate()
+    }
+
+    @Test("Of several links the fastest wish counts, of those that run; refreshes go on rising, and none counts as dropped")
+    func variableLinks() {
+        let source = VsyncSource(frameRates: 40...120)
+        let timestamps = Recorder<Int64>()
+        let fast = DisplayLink(source: source) { timestamps.append($0.timestamp.nanoseconds) }
+        fast.preferredFramesPerSecond = 100
+        fast.add(to: loop, forMode: .default)
+        let slow = DisplayLink(source: source) { _ in }
+        slow.preferredFrameRateRange = FrameRateRange(minimum: 20, maximum: 60, preferred: 50)
+        slow.add(to: loop, forMode: .default)
+        #expect(source.framesPerSecond == 100)
+        #expect(slow.frameInterval == 2)
+        loop.run(until: at(205))
+        fast.isPaused = true
+        #expect(source.framesPerSecond == 50)
+        #expect(slow.actualFramesPerSecond == 50)
+        loop.run(until: at(405))
+        fast.isPaused = false
+        #expect(source.framesPerSecond == 100)
+        // No wish: as fast as can be.
+        slow.preferredFramesPerSecond = 0
+        #expect(source.framesPerSecond == 120)
+        loop.run(until: at(605))
+        #expect(fast.droppedFrames + slow.droppedFrames == 0)
+        #expect(zip(timestamps.all, timestamps.all.dropFirst()).allSatisfy { $1 - $0 >= 8_333_333 })
+        slow.invalidate()
+        #expect(source.framesPerSecond == 100)
+        fast.invalidate()
+    }
+
+    @Test("Any range of a variable display is safe")
+    func anyVariable() {
+        for range in [0...0, -5...(-1), 1e-300...1e300, 60...60, -.infinity ... .infinity] as [ClosedRange<Double>] {
+            let source = VsyncSource(frameRates: range)
+            let link = DisplayLink(source: source) { _ in }
+            link.add(to: loop, forMode: .default)
+            for wish in [0, -1, .nan, 1e-300, 60, 1e300, .infinity] as [Double] {
+                link.preferredFramesPerSecond = wish
+                #expect(FrameRate.bounds.contains(source.framesPerSecond))
+            }
+            link.invalidate()
+        }
+    }
 }

@@ -8,7 +8,15 @@ import HRTimerTesting
 /// A display on virtual time, and the server that tells of it: as good and as bad as the real ones were.
 final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     // Sendable: the clock is moved by the test's thread alone, which is that of the loop, too.
-    enum Mood { case well, asleep, silent, dead }
+    enum Mood { case well, asleep, off, silent, dead }
+
+    /// What a surface's requests go by; nil for a display that is asked directly.
+    var commits: SurfaceCommits?
+    /// A request waits for the next commit.
+    private var isWanted = false
+    /// A request is with the compositor, which tells nothing while the surface is hidden.
+    private var isHeldBack = false
+    private(set) var isDetached = false
 
     let time: ManualTime
     private let engine: TimerEngine
@@ -51,7 +59,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     }
 
     func source(reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)? = nil) -> VsyncSource {
-        VsyncSource(kind: .x11, driver: self, reopen: reopen)
+        VsyncSource(kind: commits == nil ? .x11 : .wayland, driver: self, reopen: reopen)
     }
 
     func instant_ns(_ number: Int64) -> Int64 { Int64((phase_ns + Double(number) * period_ns).rounded()) }
@@ -65,20 +73,48 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     }
 
     func request(_ refreshes: Int64) -> Int32 {
+        guard commits == .application else { return send(refreshes) }
+        isWanted = true
+        return mood == .dead ? -EPIPE : 0
+    }
+
+    func willCommit() -> Int32 {
+        guard commits == .application, isWanted else { return 0 }
+        isWanted = false
+        return send(1) == 0 ? 1 : 0
+    }
+
+    func detach() {
+        mood = .dead
+        isDetached = true
+    }
+
+    /// The surface comes back: what it was asked before is told at the next refresh.
+    func show() {
+        mood = .well
+        if isHeldBack { _ = send(1) }
+        isHeldBack = false
+    }
+
+    private func send(_ refreshes: Int64) -> Int32 {
         requests_ns.append(time.now.nanoseconds)
         switch mood {
         case .dead: return -EPIPE
-        case .silent: return 0
+        case .off: return -EINVAL
+        case .silent:
+            isHeldBack = true
+            return 0
         case .asleep: answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
         case .well:
             let number = max(last + refreshes, latest + 1)
             let time_ns = instant_ns(number)
             let told = MonotonicInstant(nanoseconds: time_ns + 80_000)
             engine.schedule(at: told) { [self] _ in
-                if mood == .asleep {
+                if mood == .asleep || mood == .off {
                     // What was under way is answered, too, with what there is.
                     answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
                 }
+                if mood == .silent { isHeldBack = true }
                 guard mood == .well else { return }
                 last = number
                 answer(vs_sample(time_ns: time_ns, sequence: UInt64(number), flags: 0))

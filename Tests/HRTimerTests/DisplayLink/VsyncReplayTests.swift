@@ -81,4 +81,54 @@ private struct Storm: Sendable, CustomTestStringConvertible {
         let after = try #require(model.fit)
         #expect(abs(after.grid.nearest_ns(to: time_ns) - time_ns) < 2000)
     }
+
+    /// Feeds refreshes whose timestamps are in whole microseconds, as a display server's are; the first is one step after
+    /// `start`. Gives the verdicts.
+    private func feed(
+        _ model: inout VsyncModel,
+        from start: (time_ns: Double, count: Int64),
+        _ period_ns: Double,
+        steps: [Int64]
+    ) -> (verdicts: [VsyncModel.Verdict], end: (time_ns: Double, count: Int64)) {
+        var (time_ns, count) = start
+        let verdicts = steps.map { step in
+            time_ns += Double(step) * period_ns
+            count += step
+            let told_ns = Int64(time_ns / 1000) * 1000
+            return model.add(.init(time_ns: told_ns, sequence: UInt64(count)), now_ns: told_ns + 1_050_000)
+        }
+        return (verdicts, (time_ns, count))
+    }
+
+    @Test("A virtual terminal that was left for 2.4 s, as weston told of it on vkms: nothing is refused, nothing learnt anew")
+    func virtualTerminal() throws {
+        var model = VsyncModel()
+        // Of 300 presentations ten were two refreshes after the one before, and one was 142.
+        var steps = (0..<299).map { $0 % 28 == 27 ? Int64(2) : 1 }
+        steps[60] = 142
+        let (verdicts, _) = feed(&model, from: (21_000_000_000, 582), 16_665_600, steps: steps)
+        #expect(verdicts.dropFirst(5).allSatisfy { $0 == .accepted })
+        #expect(model.restarts + model.refusedSamples + model.staleSamples == 0)
+        #expect(model.missedRefreshes == steps.reduce(0) { $0 + $1 - 1 })
+        let fit = try #require(model.fit)
+        #expect(abs(fit.grid.period_ns - 16_665_600) < 100)
+        #expect(fit.residual_ns < 1000)
+    }
+
+    @Test(
+        "Another mode, as Xorg told of it on vkms: a count told twice, a gap, and then the other period",
+        arguments: [(16_580_400.0, 6_944_444.5), (6_944_444.5, 16_665_600)],
+        [0, 97_000_000.0]
+    )
+    func mode(_ periods_ns: (Double, Double), _ gap_ns: Double) throws {
+        var model = VsyncModel()
+        let (_, end) = feed(&model, from: (30_000_000_000, 5000), periods_ns.0, steps: Array(repeating: 1, count: 100))
+        let again_ns = Int64(end.time_ns / 1000) * 1000
+        let again = VsyncModel.Sample(time_ns: again_ns, sequence: UInt64(end.count))
+        #expect(model.add(again, now_ns: again_ns + 25_448_000) == .stale)
+        let (verdicts, _) = feed(&model, from: (end.time_ns + gap_ns, end.count), periods_ns.1, steps: Array(repeating: 1, count: 24))
+        #expect(verdicts.last == .accepted)
+        let fit = try #require(model.fit)
+        #expect(abs(fit.grid.period_ns / periods_ns.1 - 1) < 0.02)
+    }
 }

@@ -103,11 +103,16 @@ import Testing
     @Test("Another mode is another rate a few refreshes later", arguments: [(60.0, 144.0), (144, 60), (60, 30)])
     func mode(_ before: Double, _ after: Double) throws {
         let display = try FakeDisplay(before, time, loop)
-        let link = link(display.source())
+        let changes = Recorder<Double>()
+        let link = link(display.source()) { link in
+            if link.hasNewRate { changes.append(link.maximumFramesPerSecond.rounded()) }
+        }
         run(2)
         display.setRate(after)
         run(2)
         #expect(abs(link.maximumFramesPerSecond - after) < 0.001)
+        // The last of them.
+        #expect(changes.all.last == after)
         #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
         expectSteady(max(before, after))
         link.invalidate()
@@ -137,6 +142,30 @@ import Testing
         #expect(source.state == .locked)
         #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
         expectSteady(60)
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("An output that is off refuses to be asked: four times a second at most, the calls go on, and it is found again")
+    func off() throws {
+        let display = try FakeDisplay(144, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        display.mood = .off
+        run(0.5)
+        ticks.removeAll()
+        let before = display.requests_ns.count
+        run(10)
+        #expect((30...41).contains(display.requests_ns.count - before))
+        #expect(abs(ticks.count - 1440) <= 1)
+        #expect(source.state == .lost)
+        display.phase_ns += 2_000_000
+        display.mood = .well
+        run(2)
+        #expect(source.state == .locked)
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        expectSteady(144)
         #expect(link.droppedFrames == 0)
         link.invalidate()
     }

@@ -1,0 +1,81 @@
+import ArgumentParser
+import HRTimer
+
+/// `bench vsync`: the displays that are there, and how links follow them.
+struct VsyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vsync",
+        abstract: "Shows where a display's refreshes can be had, their told and true rate, and how links follow them.",
+        discussion: """
+            Each source that can be opened drives a display link for --seconds, after its rate was learnt; on a terminal a \
+            meter shows frames a second meanwhile. A Wayland compositor is watched by a small window that is shown for so long.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "Sources to look for: virtual, wayland, x11, drm. Repeatable; by default all.",
+            valueName: "source"
+        ),
+        transform: parseSource
+    )
+    var source: [VsyncSource.Kind] = []
+
+    @Option(
+        help: "How long each is measured, in seconds from 0.1 to 600, once its rate is known.",
+        transform: parseSeconds
+    )
+    var seconds: Double = 3
+
+    @Option(help: "The virtual display's rate, as in 60, 59.94 or 60000/1001.", transform: parseRate)
+    var rate: FrameRate = .standard
+
+    @OptionGroup var report: ReportOptions
+
+    func validate() throws {
+        if report.seed != nil { throw ValidationError("--seed takes no part here: nothing is random in bench vsync") }
+    }
+
+    func run() throws {
+        let file = try report.begin()
+        let host = HostReport.now()
+        let kinds = source.isEmpty ? VsyncSource.Kind.allCases : VsyncSource.Kind.allCases.filter(source.contains)
+        let isLive = !report.hidesProgress && isTerminal(2)
+        let session = VsyncSession(kinds, rate: rate, seconds: seconds, isLive: isLive)
+        session.run()
+        try write(
+            report.shape,
+            to: file,
+            text: { VsyncText(session: session, host: host, isColoured: $0).text },
+            json: { VsyncJSON(session: session, host: host, command: CommandLine.arguments).text }
+        )
+        if session.wasInterrupted { throw ExitCode(130) }
+    }
+}
+
+/// What `--source` takes.
+@Sendable
+func parseSource(_ text: String) throws -> VsyncSource.Kind {
+    guard let kind = VsyncSource.Kind(rawValue: text) else {
+        throw ValidationError("it takes virtual, wayland, x11 or drm")
+    }
+    return kind
+}
+
+/// What `--seconds` takes.
+@Sendable
+func parseSeconds(_ text: String) throws -> Double {
+    guard let seconds = Double(text), (0.1...600).contains(seconds) else {
+        throw ValidationError("it takes a number of seconds from 0.1 to 600")
+    }
+    return seconds
+}
+
+/// What `--rate` takes.
+@Sendable
+func parseRate(_ text: String) throws -> FrameRate {
+    guard let rate = FrameRate(text), FrameRate.bounds.contains(rate.framesPerSecond) else {
+        throw ValidationError("it takes refreshes a second, such as 60, 59.94 or 60000/1001")
+    }
+    return rate
+}

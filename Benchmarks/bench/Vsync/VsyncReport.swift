@@ -1,0 +1,119 @@
+import HRTimer
+
+/// What a person reads: each source in a line, what was not found, and what links would follow.
+struct VsyncText {
+    let session: VsyncSession
+    let host: HostReport
+    let isColoured: Bool
+
+    private static let titles: [(name: String, width: Int)] = [
+        ("told", 13), ("measured", 15), ("state", 10), ("residual", 10), ("calls", 8), ("dropped", 9), ("p50", 9),
+        ("p99", 9), ("max", 9), ("requests", 10), ("refused", 9), ("bogus", 7), ("missed", 8), ("restarts", 10),
+    ]
+
+    var text: String {
+        let facts = [bold("host")] + host.facts.map { "  \($0.title.padded(to: 16))\($0.text)" }
+        let head = "source".padded(to: 9) + Self.titles.map { $0.name.aligned(to: $0.width) }.joined()
+        return (facts + ["", bold(head)] + session.results.map(line) + notes).joined(separator: "\n") + "\n"
+    }
+
+    private func line(_ result: VsyncResult) -> String {
+        let name = result.kind.rawValue.padded(to: 9)
+        guard let statistics = result.statistics else { return name + "  not found: \(result.refusal ?? "")" }
+        func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
+        let cells = [
+            result.told.map { "\($0.framesPerSecond.formatted(decimals: 4)) Hz" } ?? "nothing",
+            "\(result.framesPerSecond.formatted(decimals: 4)) Hz",
+            result.state.rawValue,
+            time(statistics.residual?.inNanoseconds),
+            result.calls.grouped,
+            result.dropped.grouped,
+            time(result.deviation_ns(50)),
+            time(result.deviation_ns(99)),
+            time(result.deviations_ns.last),
+            statistics.requests.grouped,
+            statistics.refused.grouped,
+            statistics.bogus.grouped,
+            statistics.missed.grouped,
+            statistics.restarts.grouped,
+        ]
+        return name + zip(Self.titles, cells).map { $1.aligned(to: $0.width) }.joined()
+    }
+
+    private var notes: [String] {
+        var notes = [
+            "",
+            "residual: of what the source told, from the model's line, as root mean square; p50, p99, max: of the calls, from the",
+            "line through the refreshes that they were for; – means too few calls. What is told is not used once it is measured.",
+        ]
+        if let chosen = session.chosen {
+            notes.append("links without a rate follow: \(chosen.kind.rawValue)")
+            notes += chosen.refusals.map { "  not \($0)" }
+        }
+        if session.wasInterrupted { notes.append("interrupted: this is what there was until then") }
+        return notes
+    }
+
+    private func bold(_ text: String) -> String { isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
+}
+
+/// What a program reads of `bench vsync`: schema 1 without latencies.
+struct VsyncJSON {
+    let session: VsyncSession
+    let host: HostReport
+    let command: [String]
+
+    var text: String { value.text() + "\n" }
+
+    var value: JSONValue {
+        [
+            "schema": .integer(1),
+            "build": .string(buildName),
+            "command": .array(command.map { .string($0) }),
+            "interrupted": .bool(session.wasInterrupted),
+            "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
+            "results": .array([]),
+            "operations": .array([]),
+            "chosen": JSONValue(session.chosen?.kind.rawValue),
+            "refusals": .array((session.chosen?.refusals ?? []).map { .string($0.description) }),
+            "displays": .array(session.results.map(display)),
+        ]
+    }
+
+    private func display(_ result: VsyncResult) -> JSONValue {
+        guard let statistics = result.statistics else {
+            return ["source": .string(result.kind.rawValue), "refused_because": JSONValue(result.refusal)]
+        }
+        let deviation: JSONValue = [
+            "p50": JSONValue(result.deviation_ns(50)),
+            "p99": JSONValue(result.deviation_ns(99)),
+            "max": JSONValue(result.deviations_ns.last),
+        ]
+        let counts: JSONValue = [
+            "calls": JSONValue(result.calls),
+            "dropped": JSONValue(result.dropped),
+            "requests": JSONValue(statistics.requests),
+            "samples": JSONValue(statistics.samples),
+            "refused": JSONValue(statistics.refused),
+            "bogus": JSONValue(statistics.bogus),
+            "missed": JSONValue(statistics.missed),
+            "restarts": JSONValue(statistics.restarts),
+            "losses": JSONValue(statistics.losses),
+        ]
+        return [
+            "source": .string(result.kind.rawValue),
+            "refused_because": .null,
+            "told_hz": JSONValue(result.told?.framesPerSecond),
+            // Unlike those of latencies, its digits count: ten.
+            "measured_hz": .number(result.framesPerSecond),
+            "state": .string(result.state.rawValue),
+            "residual_ns": JSONValue(statistics.residual?.inNanoseconds),
+            "deviation_ns": deviation,
+            "counts": counts,
+        ]
+    }
+}
+
+extension Duration {
+    fileprivate var inNanoseconds: Int64 { Int64((self / .nanoseconds(1)).rounded()) }
+}

@@ -1,0 +1,75 @@
+import HRTimer
+
+/// What one source gave.
+struct VsyncResult {
+    let kind: VsyncSource.Kind
+    /// Why there is nothing else; nil if there is.
+    var refusal: String?
+    var told: FrameRate?
+    var framesPerSecond = 0.0
+    var state = VsyncSource.State.virtual
+    var statistics: VsyncSource.Statistics?
+    var calls = 0
+    var dropped = 0
+    /// How far calls were from the line through the refreshes that they were for; sorted, in ns.
+    var deviations_ns: [Int64] = []
+
+    init(kind: VsyncSource.Kind, refusal: String) {
+        self.kind = kind
+        self.refusal = refusal
+    }
+
+    init(_ source: VsyncSource, _ link: DisplayLink, _ ticks: VsyncTicks, dropped: Int) {
+        kind = source.kind
+        told = source.toldRate
+        framesPerSecond = source.framesPerSecond
+        state = source.state
+        statistics = source.statistics
+        calls = ticks.all.count
+        self.dropped = dropped
+        let period_ns = 1e9 / link.maximumFramesPerSecond
+        guard let line = Line(ticks.all.map(\.refresh_ns), period_ns: period_ns) else { return }
+        deviations_ns = zip(ticks.all, line.numbers)
+            .map { Int64(abs(Double($0.called_ns - line.first_ns) - line.offset_ns($1)).rounded()) }
+            .sorted()
+    }
+
+    /// A percentile where there are ten calls beyond it, as everywhere in the bench.
+    func deviation_ns(_ percent: Double) -> Int64? {
+        let count = Double(deviations_ns.count)
+        guard count * (100 - percent) / 100 >= 10 else { return nil }
+        return deviations_ns[min(deviations_ns.count - 1, Int(count * percent / 100))]
+    }
+
+    /// The least-squares line through instants that are a whole number of periods apart.
+    struct Line {
+        let first_ns: Int64
+        let numbers: [Double]
+        private let slope: Double
+        private let intercept: Double
+
+        /// Nil with fewer than two instants.
+        init?(_ instants_ns: [Int64], period_ns: Double) {
+            guard let first_ns = instants_ns.first, instants_ns.count >= 2 else { return nil }
+            self.first_ns = first_ns
+            var numbers = [0.0]
+            for (before, next) in zip(instants_ns, instants_ns.dropFirst()) {
+                numbers.append(numbers[numbers.count - 1] + max(1, (Double(next - before) / period_ns).rounded()))
+            }
+            self.numbers = numbers
+            let count = Double(numbers.count)
+            let offsets_ns = instants_ns.map { Double($0 - first_ns) }
+            let meanNumber = numbers.reduce(0, +) / count
+            let meanOffset = offsets_ns.reduce(0, +) / count
+            var (squares, products) = (0.0, 0.0)
+            for (number, offset) in zip(numbers, offsets_ns) {
+                squares += (number - meanNumber) * (number - meanNumber)
+                products += (number - meanNumber) * (offset - meanOffset)
+            }
+            slope = products / squares
+            intercept = meanOffset - slope * meanNumber
+        }
+
+        func offset_ns(_ number: Double) -> Double { intercept + slope * number }
+    }
+}

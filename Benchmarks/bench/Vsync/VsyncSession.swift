@@ -1,0 +1,132 @@
+import CBench
+import HRTimer
+
+/// One run of `bench vsync`: sources one after the other, on the thread that calls `run`.
+final class VsyncSession {
+    /// In the order in which they are looked for.
+    private(set) var results: [VsyncResult] = []
+    /// What links without a rate would follow here.
+    private(set) var chosen: VsyncSource?
+    private(set) var wasInterrupted = false
+    private let kinds: [VsyncSource.Kind]
+    private let rate: FrameRate
+    private let seconds: Double
+    private let isLive: Bool
+
+    init(_ kinds: [VsyncSource.Kind], rate: FrameRate, seconds: Double, isLive: Bool) {
+        self.kinds = kinds
+        self.rate = rate
+        self.seconds = seconds
+        self.isLive = isLive
+    }
+
+    func run() {
+        for kind in kinds where !cbench_stop_requested() {
+            do {
+                results.append(try open(kind))
+            } catch {
+                results.append(VsyncResult(kind: kind, refusal: "\(error)"))
+            }
+        }
+        chosen = .shared
+        wasInterrupted = cbench_stop_requested()
+    }
+
+    private func open(_ kind: VsyncSource.Kind) throws -> VsyncResult {
+        switch kind {
+        case .virtual: return measure(VsyncSource(frameRate: rate))
+        case .x11: return measure(try .x11())
+        case .drm: return measure(try .drm())
+        case .wayland:
+            let window = try WaylandWindow()
+            let source = try VsyncSource.wayland(window.surface)
+            // Before the window goes.
+            defer { source.detach() }
+            return measure(source) { window.draw(source) }
+        }
+    }
+
+    /// Nobody waits for longer for a rate to be learnt.
+    private static let learning: Duration = .seconds(3)
+
+    private func measure(_ source: VsyncSource, draw: @escaping @Sendable () -> Void = {}) -> VsyncResult {
+        let ticks = VsyncTicks(room: Int(seconds * FrameRate.bounds.upperBound))
+        let meter = LiveMeter(source.kind, isShown: isLive)
+        let loop = TimerLoop()
+        let link = DisplayLink(source: source) { link in
+            let called_ns = cbench_now_ns()
+            ticks.note(called_ns, of: link)
+            draw()
+            meter.note(link)
+            if cbench_stop_requested() { loop.stop() }
+        }
+        link.add(to: loop, forMode: .default)
+        // A virtual display is known; half a second is to settle.
+        let known: [VsyncSource.State] = [.virtual, .locked]
+        let limit = loop.now.advanced(by: Self.learning)
+        repeat {
+            loop.run(until: loop.now.advanced(by: .milliseconds(500)))
+        } while !known.contains(source.state) && loop.now < limit && !cbench_stop_requested()
+        let droppedBefore = link.droppedFrames
+        ticks.begin()
+        loop.run(until: loop.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+        ticks.end()
+        let result = VsyncResult(source, link, ticks, dropped: link.droppedFrames - droppedBefore)
+        link.invalidate()
+        meter.finish()
+        return result
+    }
+}
+
+/// What a link was called for, and when. On the loop's thread alone; all memory is there before the first call.
+final class VsyncTicks: @unchecked Sendable {
+    // Sendable: handler and reader are on one thread.
+    private(set) var all: [(refresh_ns: Int64, called_ns: Int64)] = []
+    private var isOn = false
+
+    init(room: Int) {
+        // Written once: a page that comes in at the first touch would be lateness of ours.
+        all = Array(repeating: (0, 0), count: room)
+        all.removeAll(keepingCapacity: true)
+    }
+
+    func begin() { isOn = true }
+
+    func end() { isOn = false }
+
+    func note(_ called_ns: Int64, of link: DisplayLink) {
+        guard isOn, all.count < all.capacity else { return }
+        all.append((link.timestamp.nanoseconds, called_ns))
+    }
+}
+
+/// Frames a second, on a terminal, while they are measured.
+final class LiveMeter: @unchecked Sendable {
+    // Sendable: on the loop's thread alone.
+    private let meter = FrameRateMeter()
+    private let kind: VsyncSource.Kind
+    private let isShown: Bool
+    private var shown_ns: Int64 = 0
+
+    init(_ kind: VsyncSource.Kind, isShown: Bool) {
+        self.kind = kind
+        self.isShown = isShown
+    }
+
+    /// Written at most ten times a second, after what is measured.
+    func note(_ link: DisplayLink) {
+        guard isShown else { return }
+        meter.note(link)
+        let now_ns = cbench_now_ns()
+        guard now_ns - shown_ns >= 100_000_000 else { return }
+        shown_ns = now_ns
+        let text = environment("NO_COLOR")?.isEmpty == false ? meter.text : meter.ansiText
+        let rate = meter.smoothedFramesPerSecond?.formatted(decimals: 2) ?? "–"
+        let state = link.source?.state.rawValue ?? ""
+        StandardError.write("\r\u{1b}[K\(kind.rawValue)  \(text)  \(rate) Hz  \(state)  dropped \(meter.droppedFrames)")
+    }
+
+    func finish() {
+        if isShown { StandardError.write("\r\u{1b}[K") }
+    }
+}

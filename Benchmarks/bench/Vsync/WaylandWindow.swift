@@ -1,0 +1,33 @@
+import CWaylandWindow
+import Glibc
+import HRTimer
+
+/// A window on the compositor of WAYLAND_DISPLAY, to be told of refreshes by.
+final class WaylandWindow: @unchecked Sendable {
+    // Sendable: used by the thread that measures, alone.
+    private let window: OpaquePointer
+
+    init() throws {
+        var window: OpaquePointer?
+        let status = wayland_window_open(nil, &window)
+        guard status == 0, let window else {
+            throw BenchError("cannot open a window on a Wayland compositor: \(String(cString: strerror(-status)))")
+        }
+        self.window = window
+    }
+
+    deinit { wayland_window_close(window) }
+
+    var surface: WaylandSurface {
+        WaylandSurface(
+            display: OpaquePointer(wayland_window_display(window)),
+            surface: OpaquePointer(wayland_window_surface(window))
+        )
+    }
+
+    /// A frame, of which the source may ask when it was shown.
+    func draw(_ source: VsyncSource) {
+        source.willCommit()
+        wayland_window_draw(window)
+    }
+}

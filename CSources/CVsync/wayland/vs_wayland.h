@@ -1,0 +1,53 @@
+#ifndef VS_WAYLAND_H
+#define VS_WAYLAND_H
+
+#include <time.h>
+
+#include "../vs_source.h"
+#include "vs_wl.h"
+
+// A compositor that does not answer: sway 0.15 without a screen never told of a presentation.
+enum { FEEDBACKS = 8 };
+
+typedef struct vs_wayland vs_wayland;
+
+// A wp_presentation_feedback under way.
+typedef struct {
+    vs_wayland *owner;
+    vs_wl_proxy *proxy;  // NULL if the place is free
+} vs_feedback;
+
+struct vs_wayland {
+    vs_source source;
+    const vs_wl *wl;
+    vs_wl_proxy *display;  // a wrapper of the application's; NULL once detached
+    vs_wl_proxy *connection;
+    vs_wl_queue *queue;
+    vs_wl_proxy *surface;       // a wrapper of the application's
+    vs_wl_proxy *registry;      // while it is opened
+    vs_wl_proxy *presentation;  // NULL if the compositor has none
+    clockid_t clock;            // of its timestamps
+    int commits, reads;
+    // WANTED: goes with the next commit.
+    enum { IDLE, WANTED, SENT } state;
+    vs_wl_proxy *frame;  // a wl_callback
+    vs_feedback feedbacks[FEEDBACKS];
+    // In a row without a presentation; frame callbacks are believed from FEEDBACKS on.
+    int unanswered;
+    unsigned frames;  // told by callbacks
+    int has_presented;
+    int is_shown;  // to be told
+    vs_sample sample;
+    int has_sample;
+};
+
+extern const vs_wl_interface vs_wayland_presentation;
+
+// Asks for a frame callback and a presentation with the commit that follows; what it gives is as of
+// vs_wayland_will_commit.
+int vs_wayland_ask(vs_wayland *wayland);
+
+// Destroys what was asked for.
+void vs_wayland_forget(vs_wayland *wayland);
+
+#endif

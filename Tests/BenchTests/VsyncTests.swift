@@ -1,0 +1,64 @@
+import ArgumentParser
+import HRTimer
+import Testing
+
+@testable import bench
+
+@Suite("bench vsync")
+struct VsyncCommandTests {
+    @Test("looks for every source unless some are named")
+    func options() throws {
+        let all = try VsyncCommand.parse([])
+        #expect(all.source == [])
+        #expect(all.seconds == 3)
+        let some = try VsyncCommand.parse(["--source", "x11", "--source", "virtual", "--seconds", "0.5", "--rate", "60000/1001"])
+        #expect(some.source == [.x11, .virtual])
+        #expect(some.rate == FrameRate(60_000, 1001))
+        #expect(try Bench.parseAsRoot(["vsync"]) is VsyncCommand)
+    }
+
+    @Test(
+        "answers what it cannot take with one line that names the option, and exit code 64",
+        arguments: [
+            ["--source", "moon"], ["--seconds", "0"], ["--seconds", "601"], ["--seconds", "nan"], ["--seconds", "x"],
+            ["--rate", "0"], ["--rate", "-60"], ["--rate", "60/0"], ["--rate", "x"], ["--seed", "1"],
+        ]
+    )
+    func refusesBadValues(arguments: [String]) throws {
+        let error = #expect(throws: (any Error).self) { try VsyncCommand.parse(arguments) }
+        let thrown = try #require(error)
+        #expect(VsyncCommand.exitCode(for: thrown).rawValue == 64)
+        let message = VsyncCommand.message(for: thrown)
+        #expect(message.contains(arguments[0]))
+        #expect(!message.contains("\n"))
+    }
+
+    @Test("measures the virtual display, and says why a source cannot be had")
+    @available(*, noasync)
+    func measures() throws {
+        let session = VsyncSession([.virtual, .drm], rate: FrameRate(200), seconds: 0.2, isLive: false)
+        session.run()
+        let virtual = try #require(session.results.first)
+        #expect(virtual.framesPerSecond == 200)
+        // A busy machine drops frames; more than there are it cannot call for.
+        #expect((1...43).contains(virtual.calls))
+        #expect(virtual.deviations_ns.count == virtual.calls)
+        let text = VsyncText(session: session, host: HostReport(facts: []), isColoured: false).text
+        #expect(text.contains("virtual") && text.contains("200.0000 Hz"))
+        let json = VsyncJSON(session: session, host: HostReport(facts: []), command: ["vsync"]).text
+        #expect(json.contains("\"measured_hz\": 200.0"))
+        for result in session.results where result.refusal != nil {
+            #expect(text.contains("\(result.kind.rawValue.padded(to: 9))  not found: "))
+            #expect(json.contains("refused_because"))
+        }
+    }
+
+    @Test("holds calls against the line through their refreshes")
+    func line() throws {
+        let instants_ns = [0, 100, 200, 400, 500].map { Int64($0) + 7 }
+        let line = try #require(VsyncResult.Line(instants_ns, period_ns: 101))
+        #expect(line.numbers == [0, 1, 2, 4, 5])
+        #expect(line.numbers.map { line.offset_ns($0).rounded() } == [0, 100, 200, 400, 500])
+        #expect(VsyncResult.Line([7], period_ns: 100) == nil)
+    }
+}

@@ -1,0 +1,238 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// A link on the refreshes that a compositor tells of a surface, made up, on frozen time.
+@Suite struct SurfaceSourceTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let ticks = Recorder<MonotonicInstant>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+    }
+
+    private func display(_ framesPerSecond: Double, _ commits: SurfaceCommits) throws -> FakeDisplay {
+        let display = try FakeDisplay(framesPerSecond, time, loop)
+        display.commits = commits
+        return display
+    }
+
+    /// One whose handler draws, if the application is who commits.
+    private func link(_ source: VsyncSource, draws: Bool = true) -> DisplayLink {
+        let link = DisplayLink(source: source) { [ticks] link in
+            ticks.append(link.timestamp)
+            if draws { link.source?.willCommit() }
+        }
+        link.add(to: loop, forMode: .default)
+        return link
+    }
+
+    private func run(_ seconds: Double) {
+        loop.run(until: time.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+    }
+
+    @Test(
+        "A surface's refreshes are found, by the application's commits or by the source's own; none is asked for twice",
+        arguments: [40.0, 60, 144],
+        [SurfaceCommits.application, .source]
+    )
+    func follows(_ rate: Double, _ commits: SurfaceCommits) throws {
+        let display = try display(rate, commits)
+        let source = display.source()
+        let link = link(source)
+        run(3)
+        #expect(source.state == .locked)
+        #expect(abs(source.framesPerSecond - rate) < rate * 1e-6)
+        ticks.removeAll()
+        let before = display.requests_ns.count
+        run(1)
+        // An answer that comes after the next call began makes the one after that ask.
+        #expect((Int(rate) / 2 - 1...Int(rate) + 1).contains(display.requests_ns.count - before))
+        #expect(ticks.all.allSatisfy { display.error_ns($0) <= 2 })
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("A link for every second refresh commits for each second one only, and the display keeps its rate")
+    func divided() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        let link = link(source)
+        link.frameInterval = 2
+        run(10)
+        #expect(abs(source.framesPerSecond - 60) < 1e-3)
+        ticks.removeAll()
+        run(1)
+        #expect(abs(ticks.count - 30) <= 1)
+        #expect(source.statistics.missed == 0)
+        link.invalidate()
+    }
+
+    @Test("Where nothing is drawn nothing is asked; the calls go on, and the surface does not count as hidden")
+    func still() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        source.whenHidden = .stop
+        let drawing = link(source)
+        run(2)
+        drawing.invalidate()
+        let link = link(source, draws: false)
+        ticks.removeAll()
+        run(0.1)
+        let before = display.requests_ns.count
+        run(10)
+        #expect(display.requests_ns.count == before)
+        #expect(!source.isHidden)
+        #expect(source.state == .lost)
+        #expect(abs(ticks.count - 606) <= 1)
+        source.willCommit()
+        run(0.1)
+        #expect(display.requests_ns.count == before + 1)
+        link.invalidate()
+    }
+
+    @Test(
+        "A hidden surface has calls as before, once a second, or none, as was chosen; when it is seen again there is no burst",
+        arguments: [VsyncSource.WhenHidden.full, .rate(FrameRate(1)), .stop]
+    )
+    func hidden(_ choice: VsyncSource.WhenHidden) throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        source.whenHidden = choice
+        let link = link(source)
+        run(2)
+        display.mood = .silent
+        run(0.5)
+        #expect(source.state == .coasting)
+        #expect(!source.isHidden)
+        run(2.5)
+        #expect(source.isHidden)
+        #expect(source.state == .lost)
+        ticks.removeAll()
+        let before = display.requests_ns.count
+        run(10)
+        switch choice {
+        case .full: #expect(abs(ticks.count - 600) <= 1)
+        case .rate: #expect(abs(ticks.count - 10) <= 1)
+        case .stop: #expect(ticks.count == 0)
+        }
+        // The request that is under way stays the only one.
+        #expect(display.requests_ns.count == before)
+        ticks.removeAll()
+        display.show()
+        run(0.05)
+        #expect(!source.isHidden)
+        #expect(ticks.count >= 1)
+        run(2)
+        #expect(source.state == .locked)
+        #expect(abs(ticks.count - 123) <= 2)
+        let steps_ns = zip(ticks.all, ticks.all.dropFirst()).map { $1.nanoseconds - $0.nanoseconds }
+        #expect(steps_ns.allSatisfy { $0 > 8_333_333 })
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("A choice that is made while the surface is hidden counts at once, for links that come later, too")
+    func chosenLater() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        let first = link(source)
+        run(2)
+        display.mood = .silent
+        run(3)
+        source.whenHidden = .stop
+        let second = link(source)
+        ticks.removeAll()
+        run(5)
+        #expect(ticks.count == 0)
+        source.whenHidden = .rate(FrameRate(10))
+        run(5)
+        #expect((98...102).contains(ticks.count))
+        source.whenHidden = .full
+        ticks.removeAll()
+        run(1)
+        #expect((118...122).contains(ticks.count))
+        first.invalidate()
+        second.invalidate()
+    }
+
+    @Test("A gap of two seconds and more, as of another virtual terminal, is coasted through")
+    func gap() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        display.mood = .silent
+        run(2.367)
+        display.show()
+        run(1)
+        #expect(source.state == .locked)
+        let steps_ns = zip(ticks.all, ticks.all.dropFirst()).map { $1.nanoseconds - $0.nanoseconds }
+        #expect(steps_ns.allSatisfy { (15_800_000...17_500_000).contains($0) })
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("When the compositor ends the calls go on, even those that were held; nothing is opened by itself")
+    func ends() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        source.whenHidden = .stop
+        let link = link(source)
+        run(2)
+        display.mood = .silent
+        run(5)
+        ticks.removeAll()
+        display.die()
+        run(10)
+        #expect(source.state == .lost)
+        #expect(source.statistics.losses == 1)
+        #expect(abs(ticks.count - 600) <= 2)
+        link.invalidate()
+    }
+
+    @Test("Detached, a source asks nothing more, counts no loss, and its links go on")
+    func detached() throws {
+        let display = try display(60, .application)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        source.detach()
+        source.detach()
+        #expect(display.isDetached)
+        let before = display.requests_ns.count
+        ticks.removeAll()
+        run(2)
+        #expect(display.requests_ns.count == before)
+        #expect(source.statistics.losses == 0)
+        #expect(source.state == .lost)
+        #expect(abs(ticks.count - 120) <= 1)
+        source.hasOpened(try self.display(75, .application))
+        run(3)
+        #expect(source.state == .locked)
+        #expect(abs(source.framesPerSecond - 75) < 1e-3)
+        link.invalidate()
+    }
+
+    @Test("Sources of other kinds have no surface to commit, to let go of, or to be hidden")
+    func otherKinds() throws {
+        let display = try FakeDisplay(60, time, loop)
+        let source = display.source()
+        source.whenHidden = .stop
+        source.willCommit()
+        source.detach()
+        let link = link(source)
+        run(2)
+        #expect(source.state == .locked)
+        display.mood = .silent
+        run(10)
+        #expect(!source.isHidden)
+        #expect(ticks.count > 700)
+        link.invalidate()
+    }
+}

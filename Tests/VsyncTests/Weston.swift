@@ -1,0 +1,110 @@
+import CWaylandWindow
+import Glibc
+import Synchronization
+import TestSupport
+
+/// A weston of a test's own, without a screen; ends with the value.
+final class Weston: Sendable {
+    let socket: String
+    private let pid: pid_t
+    private let directory: String
+    private let hasEnded = Atomic(false)
+
+    /// Whether weston is there to be run: `apt-get install weston`.
+    static let isInstalled = Shell.run("command -v weston >/dev/null") == 0
+
+    struct DidNotStart: Error {}
+
+    /// Starts one, and waits until it shows windows.
+    init() throws {
+        var template = Array("/tmp/weston.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw DidNotStart() }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        socket = directory + "/display"
+        let configuration = directory + "/weston.ini"
+        guard Shell.run("printf '[core]\\nidle-time=0\\n' > \(configuration)") == 0 else { throw DidNotStart() }
+        // Of weston 10 and before headless-backend.so, since then also called headless: both have the file.
+        let arguments = [
+            "weston", "--backend=headless-backend.so", "--use-pixman", "--socket=display", "--config=\(configuration)",
+        ]
+        guard let pid = Self.spawn(arguments, directory) else { throw DidNotStart() }
+        self.pid = pid
+    }
+
+    private static func spawn(_ arguments: [String], _ directory: String) -> pid_t? {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Nothing of ours is inherited: a test that hangs must not keep the runner's pipes.
+        for standard in 0...2 as ClosedRange<Int32> {
+            posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
+        }
+        var environment = ["XDG_RUNTIME_DIR=\(directory)"]
+        for name in ["PATH", "HOME", "LANG"] {
+            if let value = getenv(name) { environment.append("\(name)=\(String(cString: value))") }
+        }
+        let words = arguments.map { strdup($0) } + [nil]
+        let settings = environment.map { strdup($0) } + [nil]
+        defer { (words + settings).forEach { free($0) } }
+        var pid = pid_t()
+        return posix_spawnp(&pid, arguments[0], &actions, nil, words, settings) == 0 ? pid : nil
+    }
+
+    /// A window on it, as soon as it has them; within 20 s.
+    func window() throws -> Window {
+        for _ in 0..<400 {
+            if let window = Window(on: socket) { return window }
+            var status: Int32 = 0
+            guard waitpid(pid, &status, WNOHANG) == 0 else { break }
+            usleep(50_000)
+        }
+        throw DidNotStart()
+    }
+
+    func stop() { kill(pid, SIGSTOP) }
+
+    func resume() { kill(pid, SIGCONT) }
+
+    /// Kills it, and waits for its end.
+    func end() {
+        // Once: another process may have the number then.
+        guard !hasEnded.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        kill(pid, SIGKILL)
+        waitpid(pid, nil, 0)
+    }
+
+    deinit {
+        end()
+        _ = Shell.run("rm -rf \(directory)")
+    }
+}
+
+/// An application's window.
+final class Window: @unchecked Sendable {
+    // Sendable: used by the thread of a test, which is that of its loop.
+    private let window: OpaquePointer
+    let display: OpaquePointer
+    let surface: OpaquePointer
+
+    /// Nil while there is no compositor at that socket that shows windows.
+    init?(on socket: String) {
+        var window: OpaquePointer?
+        guard wayland_window_open(socket, &window) == 0, let window else { return nil }
+        self.window = window
+        display = OpaquePointer(wayland_window_display(window))
+        surface = OpaquePointer(wayland_window_surface(window))
+    }
+
+    deinit { wayland_window_close(window) }
+
+    /// Commits a frame.
+    func draw() { wayland_window_draw(window) }
+
+    func minimise() { wayland_window_hide(window) }
+
+    /// 0 or a negative errno.
+    func show() -> Int32 { wayland_window_show(window) }
+
+    /// Reads the connection, as applications do.
+    func serve() { _ = wayland_window_serve(window) }
+}

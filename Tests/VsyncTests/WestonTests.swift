@@ -1,0 +1,267 @@
+import CVsync
+import Glibc
+import HRTimerCore
+import TestSupport
+import Testing
+
+@testable import HRTimer
+
+/// Display links on what a real compositor tells of a window. It runs at some 40 Hz, and says 60. On a busy machine it is the
+/// compositor that is late: what must hold is counted, and of rates the best of three is looked at.
+@Suite(.serialized, .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"))
+struct WestonTests {
+    /// What a link told.
+    private let ticks = Recorder<Int64>()
+
+    private func surface(_ window: Window) -> WaylandSurface {
+        WaylandSurface(display: window.display, surface: window.surface)
+    }
+
+    /// Runs a loop with a link that draws in each call, for so long or until `isDone`, which is asked after each call.
+    @available(*, noasync)
+    @discardableResult
+    private func run(
+        _ source: VsyncSource,
+        _ window: Window?,
+        seconds: Double,
+        until isDone: @escaping @Sendable (Int) -> Bool = { _ in false }
+    ) -> DisplayLink {
+        let loop = TimerLoop()
+        let calls = Recorder<Void>()
+        let link = DisplayLink(source: source) { [ticks] link in
+            ticks.append(link.timestamp.nanoseconds)
+            calls.append(())
+            if let window {
+                source.willCommit()
+                window.draw()
+            }
+            if isDone(calls.count) { loop.stop() }
+        }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: .now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+        link.invalidate()
+        return link
+    }
+
+    /// Until the rate is known; a busy machine takes its time.
+    @available(*, noasync)
+    @discardableResult
+    private func lock(_ source: VsyncSource, _ window: Window?) -> Bool {
+        run(source, window, seconds: 20) { _ in source.state == .locked }
+        return source.state == .locked
+    }
+
+    private var steps_ns: [Int64] { zip(ticks.all, ticks.all.dropFirst()).map { $1 - $0 } }
+
+    /// Strictly rising, never two within half a period of 60 Hz, which is what was told.
+    private func expectSteady(_ where: SourceLocation = #_sourceLocation) {
+        #expect(steps_ns.allSatisfy { $0 > 8_000_000 }, sourceLocation: `where`)
+    }
+
+    @Test(
+        "The rate is the compositor's true one, not the one that it tells; by the application's commits or the source's",
+        .timeLimit(.minutes(2)),
+        arguments: [false, true]
+    )
+    func rate(_ isCommittedBySource: Bool) throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        var surface = surface(window)
+        surface.isCommittedBySource = isCommittedBySource
+        var rates: [Double] = []
+        while rates.count < 3, !(rates.last.map { (37...43).contains($0) } ?? false) {
+            let source = try VsyncSource.wayland(surface)
+            #expect(source.kind == .wayland)
+            #expect(lock(source, isCommittedBySource ? nil : window))
+            let before = source.statistics.requests
+            let calls = ticks.count
+            run(source, isCommittedBySource ? nil : window, seconds: 2)
+            rates.append(source.framesPerSecond)
+            let told = try #require(source.toldRate)
+            #expect(abs(told.framesPerSecond - 60) < 0.1)
+            // One for each refresh at most: no busy loop.
+            #expect(source.statistics.requests - before <= ticks.count - calls + 60)
+        }
+        #expect((37...43).contains(rates.last ?? 0), "\(rates)")
+        expectSteady()
+        withExtendedLifetime(weston) {}
+    }
+
+    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(1)))
+    func clock() throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        let driver = try CVsyncDriver.wayland(surface(window), answerWithin_ms: 20_000)
+        var told = 0
+        while told < 5 {
+            #expect(driver.request(1) == 0)
+            #expect(driver.request(1) == -EBUSY)
+            let before_ns = MonotonicInstant.now.nanoseconds
+            #expect(driver.willCommit() == 1)
+            #expect(driver.willCommit() == 0)
+            window.draw()
+            var sample = vs_sample()
+            var status: Int32 = 0
+            while status == 0 || sample.flags == UInt32(VS_SHOWN) {
+                var waiting = pollfd(fd: driver.descriptor, events: Int16(POLLIN), revents: 0)
+                try #require(poll(&waiting, 1, 20_000) == 1)
+                status = driver.take(&sample)
+            }
+            try #require(status == 1)
+            // Clocks that run at other rates are read one after the other.
+            #expect(sample.time_ns >= before_ns - 1_000_000)
+            #expect(sample.time_ns <= MonotonicInstant.now.nanoseconds + 1_000_000)
+            #expect(sample.flags == UInt32(VS_NO_SEQUENCE))
+            told += 1
+        }
+    }
+
+    @Test(
+        "When the compositor is killed the link goes on, without a burst; a surface of the next one takes its place",
+        .timeLimit(.minutes(2))
+    )
+    func killed() throws {
+        let weston = try Weston()
+        // Lives as long as the source has its surface.
+        let window = try weston.window()
+        let source = try VsyncSource.wayland(surface(window))
+        #expect(lock(source, window))
+        run(source, window, seconds: 4) { count in
+            if count == 20 { weston.end() }
+            return count == 80
+        }
+        #expect(source.state == .lost)
+        #expect(source.statistics.losses == 1)
+        #expect(ticks.count >= 80)
+        expectSteady()
+        #expect(throws: TimerError.self) { try VsyncSource.wayland(surface(window)) }
+
+        let next = try Weston()
+        let second = try next.window()
+        try source.attach(surface(second))
+        #expect(lock(source, second))
+        expectSteady()
+        source.detach()
+        withExtendedLifetime((window, second, next)) {}
+    }
+
+    @Test(
+        "While the compositor is stopped the link coasts on, and nothing is asked; then it goes on without a burst",
+        .timeLimit(.minutes(2))
+    )
+    func stopped() throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        let source = try VsyncSource.wayland(surface(window))
+        #expect(lock(source, window))
+        let stopped_ns = Recorder<Int64>()
+        let requests = Recorder<Int>()
+        run(source, window, seconds: 30) { _ in
+            let now_ns = MonotonicInstant.now.nanoseconds
+            guard let since_ns = stopped_ns.all.first else {
+                weston.stop()
+                stopped_ns.append(now_ns)
+                return false
+            }
+            if now_ns - since_ns > 500_000_000, !source.isHidden { requests.append(source.statistics.requests) }
+            return source.isHidden
+        }
+        #expect(source.isHidden)
+        #expect(source.state == .lost)
+        #expect(Set(requests.all).count <= 1)
+        // A stopped one is not waited for.
+        #expect { try VsyncSource.wayland(surface(window)) } throws: { ($0 as? TimerError)?.errorNumber == ETIMEDOUT }
+        weston.resume()
+        #expect(lock(source, window))
+        #expect(!source.isHidden)
+        expectSteady()
+    }
+
+    @Test("A minimised window counts as hidden: it has no calls if that was chosen, and has them again when it is shown")
+    @available(*, noasync)
+    func minimised() throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        let source = try VsyncSource.wayland(surface(window))
+        source.whenHidden = .stop
+        #expect(lock(source, window))
+        run(source, window, seconds: 30) { count in
+            if count == 1 { window.minimise() }
+            return source.isHidden
+        }
+        #expect(source.isHidden)
+        let before = ticks.count
+        run(source, window, seconds: 2.5)
+        // One that was under way.
+        #expect(ticks.count - before <= 1)
+        #expect(window.show() == 0)
+        #expect(lock(source, window))
+        #expect(!source.isHidden)
+        expectSteady()
+    }
+
+    @Test("Where the application reads the connection, what it has read is taken at the calls", .timeLimit(.minutes(2)))
+    func readByApplication() throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        var surface = surface(window)
+        surface.isReadBySource = false
+        let source = try VsyncSource.wayland(surface)
+        run(source, window, seconds: 1)
+        #expect(source.statistics.samples == 0)
+        run(source, window, seconds: 20) { _ in
+            window.serve()
+            return source.state == .locked
+        }
+        #expect(source.state == .locked)
+        expectSteady()
+    }
+
+    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(1)))
+    func resources() throws {
+        let weston = try Weston()
+        var window: Window? = try weston.window()
+        let source = try VsyncSource.wayland(surface(window!))
+        let descriptor = source.core.withLock { $0.driver?.descriptor } ?? -1
+        var status = stat()
+        #expect(fstat(descriptor, &status) == 0)
+        let inode = status.st_ino
+        run(source, window, seconds: 0.3)
+        source.detach()
+        // Another test may have that number by now, but not that socket.
+        #expect(fstat(descriptor, &status) != 0 || status.st_ino != inode)
+        // Nothing of the source is on the connection any more: this must not be noticed.
+        window = nil
+        #expect(source.state == .lost)
+        run(source, nil, seconds: 0.2)
+        source.willCommit()
+    }
+
+    @Test("The surface that was offered comes before all but a name; without one it is told what is missing")
+    @available(*, noasync)
+    func choice() throws {
+        let weston = try Weston()
+        let window = try weston.window()
+        func chosen(_ surface: WaylandSurface?, _ environment: [String: String]) -> VsyncSource {
+            VsyncSource.chosen(surface: surface) { environment[$0] }
+        }
+        let offered = surface(window)
+        #expect(chosen(offered, [:]).kind == .wayland)
+        #expect(chosen(offered, ["DISPLAY": ":987654"]).refusals == [])
+        #expect(chosen(offered, ["VSYNC_SOURCE": "wayland"]).kind == .wayland)
+        #expect(chosen(offered, ["VSYNC_SOURCE": "virtual"]).kind == .virtual)
+        let none = chosen(nil, ["VSYNC_SOURCE": "wayland"])
+        #expect(none.kind == .virtual)
+        #expect(none.refusals.map(\.kind) == [.wayland])
+        #expect(none.refusals.first?.reason.contains("surface") == true)
+        weston.end()
+        let gone = chosen(offered, [:])
+        #expect(gone.kind != .wayland)
+        #expect(gone.refusals.first?.kind == .wayland)
+        // The shared one, which other tests do not use.
+        VsyncSource.offer(nil)
+        #expect(VsyncSource.shared.kind != .wayland)
+        VsyncSource.offer(nil)
+        withExtendedLifetime(window) {}
+    }
+}
