@@ -14,7 +14,7 @@ vkms:
 	Tests/Vkms/run $(VKMS)
 
 .PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
-    model model-short fuzz arm64 vkms never-early clock-steps time-namespace steady
+    model model-short fuzz arm64 vkms never-early sleep-races ecosystem clock-steps time-namespace steady
 
 build:
 	$(SWIFT) build
@@ -70,6 +70,15 @@ sanitize-realtime:
 never-early:
 	HRTIMER_FIRES=10000000 HRTIMER_REAL_FIRES=100000 $(SWIFT) test -c release -Xswiftc -enable-testing \
 	    --disable-xctest --scratch-path .build-release --filter 'NeverEarlyTests|FireCostTests'
+
+# 10^6 rounds of cancelled sleeps in groups and async let, and of timeouts and ticks: optimized, as users have it.
+sleep-races:
+	$(SWIFT) build -c release --product SleepRaces --scratch-path .build-races
+	$$($(SWIFT) build -c release --scratch-path .build-races --show-bin-path)/SleepRaces $(ARGS)
+
+# What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
+ecosystem:
+	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest
 
 # Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
 clock-steps:

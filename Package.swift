@@ -18,13 +18,17 @@ let package = Package(
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
-        .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench")
+        .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
+        .trait(name: "ServiceLifecycle", description: "An engine as a service of swift-service-lifecycle"),
+        .trait(name: "Metrics", description: "An engine's lateness and counts by way of swift-metrics"),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        // Not even fetched without the trait.
+        // Not even fetched without their traits.
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     ],
     targets: [
         .systemLibrary(
@@ -46,7 +50,19 @@ let package = Package(
         // Loads what it needs of X11 when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
-        .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer", "CVsync"], swiftSettings: strict),
+        .target(
+            name: "HRTimer",
+            dependencies: [
+                "HRTimerCore", "CHRTimer", "CVsync",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ],
+            swiftSettings: strict
+        ),
         .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
@@ -104,6 +120,13 @@ let package = Package(
             name: "AsyncMainProgram",
             dependencies: ["MainThreadScenario"],
             path: "Tests/Programs/AsyncMainProgram",
+            swiftSettings: strict
+        ),
+        // Cancelled sleeps by the million, optimized: `make sleep-races`.
+        .executableTarget(
+            name: "SleepRaces",
+            dependencies: ["HRTimer"],
+            path: "Tests/Programs/SleepRaces",
             swiftSettings: strict
         ),
         .target(

@@ -26,6 +26,7 @@ private struct Probe {
     var displays: (VsyncSource, VsyncRefusal, FrameRateRange, WakeLead, FrameRateMeter, FrameCoalescer<Int>)?
     var more: (LatencyHistogram, EngineStatistics, TimerPrecision, WayToWait, TimeBase)?
     var lives: (SuspensionMonitor, BackgroundGrace, ExclusiveTimer, AutoAdvance, LoopWorker)?
+    var tasks: (IdleTimeout, TimerTicks<MonotonicInstant>, TimerTick<MonotonicInstant>, TimerClockID)?
     var error: TimerError?
 }
 

@@ -38,7 +38,7 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     }
 
     /// The child, first of all.
-    func begin() {
+    final func begin() {
         task = withUnsafeCurrentTask { $0 }
         if advance(from: Phase.created, to: Phase.running) { return }
         task?.cancel()
@@ -46,9 +46,11 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     }
 
     /// The child, when the operation has returned.
-    func end(isolation: isolated (any Actor)? = #isolation) async {
+    final func end(isolation: isolated (any Actor)? = #isolation) async {
         while true {
-            if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) { return }
+            if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) {
+                return
+            }
             await withUnsafeContinuation { continuation in
                 waiting = continuation
                 if !advance(from: Phase.cancelling, to: Phase.awaited) { continuation.resume() }
@@ -57,7 +59,7 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     }
 
     /// The deadline has come: runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
-    func expire() {
+    final func expire() {
         if advance(from: Phase.created, to: Phase.expiredBefore) { return expired.store(true, ordering: .releasing) }
         guard advance(from: Phase.running, to: Phase.cancelling) else { return }
         expired.store(true, ordering: .releasing)
@@ -73,6 +75,11 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     }
 
     override final func ring() { expire() }
+
+    /// Who keeps the deadline; nil if `sleepUntilDeadline` has to.
+    func keepTime() -> KeptTime? { nil }
+
+    func sleepUntilDeadline() async throws {}
 
     /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
     override final func hostHasEnded() { expire() }
@@ -128,125 +135,129 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
 
     let clock: C
     let deadline: C.Instant
+    private let tolerance: C.Instant.Duration?
 
-    init(_ clock: C, _ deadline: C.Instant) {
+    init(_ clock: C, _ deadline: C.Instant, _ tolerance: C.Instant.Duration?) {
         self.clock = clock
         self.deadline = deadline
+        self.tolerance = tolerance
         super.init(within: DeadlineScope.innermost)
     }
-}
 
-/// What became of an operation, and whether its deadline came before it returned.
-struct BoundedResult<Return: ~Copyable, Failure: Error>: ~Copyable {
-    var result: Result<Return, Failure>
-    var hasExpired: Bool
-}
-
-/// An operation, and where its result belongs, both for one child task.
-///
-/// Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
-private struct BoundedWork<Return: ~Copyable, Failure: Error>: @unchecked Sendable {
-    let operation: nonisolated(nonsending) () async throws(Failure) -> Return
-    let result: UnsafeMutablePointer<Result<Return, Failure>>
-
-    nonisolated(nonsending) func perform() async {
-        do throws(Failure) {
-            result.initialize(to: .success(try await operation()))
-        } catch {
-            result.initialize(to: .failure(error))
+    override func keepTime() -> KeptTime? {
+        // By far the most frequent, and cheap to tell.
+        if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
+            return KeptTime(clock.host, clock.wish(deadline, tolerance as? Duration))
         }
+        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
+        return KeptTime(clock.host, wish)
+    }
+
+    override func sleepUntilDeadline() async throws {
+        try await clock.sleep(until: deadline, tolerance: tolerance)
     }
 }
 
-/// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
-nonisolated(nonsending) func bounded<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
-    _ deadline: C.Instant,
-    _ tolerance: C.Instant.Duration?,
-    _ clock: C,
-    _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async -> BoundedResult<Return, Failure> {
-    if let nearest = DeadlineScope.nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
-        do throws(Failure) {
-            return BoundedResult(result: .success(try await operation()), hasExpired: false)
-        } catch {
-            return BoundedResult(result: .failure(error), hasExpired: false)
-        }
-    }
-    let scope = ClockDeadlineScope(clock, deadline)
-    if clock.now >= deadline { scope.expire() }
-    let result = UnsafeMutablePointer<Result<Return, Failure>>.allocate(capacity: 1)
-    defer { result.deallocate() }
-    await scope.run(operation, tolerance, into: result, isolation: #isolation)
-    return BoundedResult(result: result.move(), hasExpired: scope.hasExpired)
-}
-
-extension ClockDeadlineScope {
-    fileprivate func run<Return: ~Copyable, Failure: Error>(
-        _ operation: nonisolated(nonsending) () async throws(Failure) -> Return,
+extension DeadlineScope {
+    /// For an operation with that deadline; nil if one around it is earlier, and cancels it too.
+    static func make<C: Clock & Identifiable>(
+        _ deadline: C.Instant,
         _ tolerance: C.Instant.Duration?,
-        into result: UnsafeMutablePointer<Result<Return, Failure>>,
-        isolation: isolated (any Actor)?
-    ) async {
+        _ clock: C
+    ) -> DeadlineScope? {
+        if innermost != nil, let nearest = nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
+            return nil
+        }
+        let scope = ClockDeadlineScope(clock, deadline, tolerance)
+        if clock.now >= deadline { scope.expire() }
+        return scope
+    }
+
+    /// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
+    ///
+    /// Not generic over the clock too: code that is generic over several types is not specialised for one of them.
+    nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
+        _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
+    ) async throws(Failure) -> Return {
+        let value = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+        defer { value.deallocate() }
+        // Not an optional Failure, whose type had to be looked up each time.
+        var failure: (any Error)?
+        await run(isolation: #isolation) {
+            do throws(Failure) {
+                value.initialize(to: try await operation())
+            } catch {
+                failure = error
+            }
+        }
+        if let failure = failure as? Failure { throw failure }
+        return value.move()
+    }
+}
+
+/// Knows nothing of the types of clocks and results.
+extension DeadlineScope {
+    fileprivate typealias Work = nonisolated(nonsending) () async -> Void
+
+    /// What the child runs.
+    private struct Sent: @unchecked Sendable {
+        // Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
+        let work: Work
+    }
+
+    fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         // The child has ended before this returns.
-        await withoutActuallyEscaping(operation) { operation in
+        await withoutActuallyEscaping(work) { work in
             _ = isolation
-            await run(BoundedWork(operation: operation, result: result), tolerance, isolation: isolation)
+            await run(Sent(work: work), isolation: isolation)
         }
     }
 
     /// The child starts on the calling thread, where its parent belongs too: an operation that does not suspend has returned
     /// before anybody thinks of a timer.
-    private func run<Return: ~Copyable, Failure: Error>(
-        _ work: BoundedWork<Return, Failure>,
-        _ tolerance: C.Instant.Duration?,
-        isolation: isolated (any Actor)?
-    ) async {
+    private func run(_ sent: Sent, isolation: isolated (any Actor)?) async {
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
             group.addImmediateTask {
                 // Captured, the child is isolated as its parent is.
                 _ = isolation
-                await self.perform(work, isolation: isolation)
+                await self.perform(sent, isolation: isolation)
             }
-            if hasEnded || hasExpired { return await group.waitForAll() }
-            if let timed = EngineTimed(clock, deadline, tolerance) {
-                let alarm = timed.request.map { arm($0, on: timed.host) }
-                await group.waitForAll()
-                if let alarm { timed.host.disarm(alarm) }
-                return
+            if hasEnded || hasExpired {
+                await group.next()
+            } else if let time = keepTime() {
+                let alarm = time.request.map { arm($0, on: time.host) }
+                await group.next()
+                if let alarm { time.host.disarm(alarm) }
+            } else {
+                group.addTask { [self] in
+                    try? await sleepUntilDeadline()
+                    if !Task.isCancelled { expire() }
+                }
+                while !hasEnded { await group.next() }
+                group.cancelAll()
             }
-            group.addTask { [self] in
-                try? await clock.sleep(until: deadline, tolerance: tolerance)
-                if !Task.isCancelled { expire() }
-            }
-            // One of the two, and the other is not awaited longer than needed.
-            while !hasEnded { await group.next() }
-            group.cancelAll()
         }
     }
 
-    private func perform<Return: ~Copyable, Failure: Error>(
-        _ work: BoundedWork<Return, Failure>,
-        isolation: isolated (any Actor)?
-    ) async {
+    private func perform(_ sent: Sent, isolation: isolated (any Actor)?) async {
         begin()
         await Self.$innermost.withValue(self) {
             // As above.
             _ = isolation
-            await work.perform()
+            await sent.work()
         }
         await end()
     }
 }
 
-/// What a timer of ours takes the place of a sleep for: the deadlines of our own clocks and of the standard library's two.
-private struct EngineTimed {
+/// Who keeps a deadline: a timer of ours takes the place of a sleep.
+struct KeptTime {
     let host: TimerHost
     /// Nil for a deadline that never comes.
     let request: HostAlarm.Request?
 
-    init?<C: Clock>(_ clock: C, _ deadline: C.Instant, _ tolerance: C.Instant.Duration?) {
-        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
-        host = clock.host
+    init(_ host: TimerHost, _ wish: Sleeper.Wish) {
+        self.host = host
         request = wish.deadline_ns == .max ? nil : wish.request(from: host.time.now_ns)
     }
 }
@@ -256,12 +267,6 @@ protocol EngineTimedClock {
     var host: TimerHost { get }
     /// Nil if the instant is not the clock's.
     func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish?
-}
-
-extension MonotonicClock: EngineTimedClock {
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
-        (deadline as? MonotonicInstant).map { wish($0, tolerance as? Duration) }
-    }
 }
 
 extension EngineClock: EngineTimedClock {

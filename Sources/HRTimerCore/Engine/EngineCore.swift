@@ -192,11 +192,13 @@ extension EngineCore {
         while let latch = state.withLock({ $0.joinCall(of: token) }) { await latch.opened() }
     }
 
-    /// Every caller returns when the thread has ended, unless it is that thread.
-    package func shutdown() {
+    /// Every caller returns when the thread has ended, unless it is that thread. Gives how many timers this call has dropped.
+    @discardableResult
+    package func shutdown() -> Int {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
-        if isInherited { return }
+        if isInherited { return 0 }
         let state = self.state.lock()
+        let dropped = state.pointee.isShutDown ? 0 : state.pointee.schedule.count
         var timers = state.pointee.end()
         self.state.unlock()
         waiter.wake()
@@ -213,6 +215,7 @@ extension EngineCore {
         timers.forEach { timer in
             if case .staged(let owner) = timer.action { owner.engineHasEnded() }
         }
+        return dropped
     }
 }
 

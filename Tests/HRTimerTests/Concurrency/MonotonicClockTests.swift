@@ -89,6 +89,63 @@ import Testing
         #expect(clock.minimumResolution == .nanoseconds(1))
     }
 
+    @Test(
+        "async_task_sleep_cancel's four outcomes (case 29): finished, momentary, cancelled before it started, cancelled"
+    )
+    func outcomes() async throws {
+        let finished = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+        await sleepersAre(1)
+        time.advance(by: .seconds(1))
+        try await finished.value
+        try await Task { [clock] in try await clock.sleep(for: .zero) }.value
+        let before = Task { [clock] in
+            while !Task.isCancelled { await Task.yield() }
+            try await clock.sleep(for: .seconds(1))
+        }
+        before.cancel()
+        await #expect(throws: CancellationError.self) { try await before.value }
+        let during = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+        await sleepersAre(1)
+        during.cancel()
+        // Gone from the queue when cancel returns, not only when the task goes on.
+        #expect(engine.liveTimers == 0)
+        await #expect(throws: CancellationError.self) { try await during.value }
+        #expect(engine.statistics.fires == 1)
+    }
+
+    @Test("Sleeps share a wake-up within their tolerance on an engine that coalesces, never after its end (case 30)")
+    func tolerance() async throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let clock = MonotonicClock(engine: engine)
+        let start = time.now
+        let sleepers = [(100, 50), (120, 0), (130, 300)].map { delay, tolerance in
+            Task {
+                try await clock.sleep(until: start + .milliseconds(delay), tolerance: .milliseconds(tolerance))
+            }
+        }
+        while engine.liveTimers != 3 { await Task.yield() }
+        #expect(time.nextDeadline == start + .milliseconds(120))
+        time.advance(by: .milliseconds(119))
+        #expect(engine.liveTimers == 3)
+        time.advance(by: .milliseconds(1))
+        #expect(engine.liveTimers == 1)
+        #expect(engine.statistics.wakeups == 1)
+        time.advance(by: .milliseconds(310))
+        for sleeper in sleepers { try await sleeper.value }
+        #expect(engine.statistics.wakeups == 2)
+    }
+
+    @Test("Among thousands on virtual time a sleep that says nothing of tolerance wakes at its deadline")
+    func noCrowdInVirtualTime() async throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        for _ in 0..<5000 { engine.schedule(at: .distantFuture) { _ in } }
+        let sleeper = Task { try await MonotonicClock(engine: engine).sleep(for: .seconds(10)) }
+        while engine.liveTimers != 5001 { await Task.yield() }
+        #expect(time.nextDeadline == time.now + .seconds(10))
+        time.advance(by: .seconds(10))
+        try await sleeper.value
+    }
+
     @Test("A thousand sleepers all wake, none before its deadline")
     func many() async throws {
         let start = time.now

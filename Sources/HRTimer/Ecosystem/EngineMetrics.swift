@@ -1,0 +1,73 @@
+#if Metrics
+public import HRTimerCore
+import Metrics
+
+/// What an engine does, told to the metrics system of the program (swift-metrics). With the package's trait `Metrics` alone.
+///
+///     var configuration = TimerEngine.Configuration()
+///     configuration.recordLateness(label: "timers.lateness")
+///     let engine = try TimerEngine(configuration)
+///     let metrics = EngineMetrics(of: engine, label: "timers", every: .seconds(10))
+public final class EngineMetrics: Sendable {
+    private let engine: TimerEngine
+    private let token: TimerToken
+
+    /// Has the engine add to the counters LABEL.fires, .missed-ticks, .wakeups and .wakes-sent what came to them, and set the meter
+    /// LABEL.timers to its live timers, at that interval. It does so by a timer of its own, which is among those that it counts,
+    /// until the last reference goes.
+    public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
+        self.engine = engine
+        let report = EngineReport(label, engine.core)
+        token = engine.schedule(after: interval, every: interval) { _ in report.tell() }
+    }
+
+    deinit {
+        engine.cancel(token)
+    }
+}
+
+extension TimerEngine.Configuration {
+    /// Has the engine record each fire's lateness in the timer of that label, in nanoseconds: a call of the metrics system for each fire,
+    /// on the engine's thread. Takes the place of the `latenessWatch`.
+    public mutating func recordLateness(label: String) {
+        let timer = Metrics.Timer(label: label)
+        latenessWatch = .init(bound: .nanoseconds(-1)) { fire in
+            timer.recordNanoseconds(fire.firedAt.nanoseconds.subtractingSaturating(fire.deadline.nanoseconds))
+        }
+    }
+}
+
+/// The counters of one engine, and what they have been told.
+private final class EngineReport: Sendable {
+    private let core: EngineCore
+    private let fires: Counter
+    private let missedTicks: Counter
+    private let wakeups: Counter
+    private let wakesSent: Counter
+    private let timers: Meter
+    private let told: Locked<EngineStatistics>
+
+    init(_ label: String, _ core: EngineCore) {
+        self.core = core
+        fires = Counter(label: label + ".fires")
+        missedTicks = Counter(label: label + ".missed-ticks")
+        wakeups = Counter(label: label + ".wakeups")
+        wakesSent = Counter(label: label + ".wakes-sent")
+        timers = Meter(label: label + ".timers")
+        told = Locked(core.statistics)
+    }
+
+    func tell() {
+        let now = core.statistics
+        let before = told.withLock { told in
+            defer { told = now }
+            return told
+        }
+        fires.increment(by: now.fires - before.fires)
+        missedTicks.increment(by: now.missedTicks - before.missedTicks)
+        wakeups.increment(by: now.wakeups - before.wakeups)
+        wakesSent.increment(by: now.wakesSent - before.wakesSent)
+        timers.set(core.liveTimers)
+    }
+}
+#endif

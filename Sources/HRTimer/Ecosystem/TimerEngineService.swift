@@ -1,0 +1,57 @@
+#if ServiceLifecycle
+public import HRTimerCore
+public import ServiceLifecycle
+import Synchronization
+
+/// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then ends the engine, and says what was
+/// still pending.
+///
+///     let timers = TimerEngineService(try TimerEngine()) { report in
+///         logger.info("\(report.droppedTimers) timers dropped")
+///     }
+///     try await ServiceGroup(services: [timers, server], logger: logger).run()
+///
+/// Services are shut down last to first: the engine goes before what needs no timers, and after what does. With the package's
+/// trait `ServiceLifecycle` alone.
+public struct TimerEngineService: Service {
+    /// What the end of an engine left undone.
+    public struct Report: Sendable {
+        /// Timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them have thrown
+        /// `CancellationError`.
+        public let droppedTimers: Int
+        /// What the engine did in its life.
+        public let statistics: EngineStatistics
+    }
+
+    /// The engine, for whoever makes timers on it.
+    public let engine: TimerEngine
+    private let onShutdown: @Sendable (Report) -> Void
+
+    /// A service that ends `engine`, and calls `onShutdown` when its thread has ended.
+    public init(_ engine: TimerEngine, onShutdown: @escaping @Sendable (Report) -> Void) {
+        self.engine = engine
+        self.onShutdown = onShutdown
+    }
+
+    /// Returns when the engine has ended, after the graceful shutdown. Cancelled it ends the engine too, reports, and throws
+    /// `CancellationError`.
+    public func run() async throws {
+        let isGraceful: Bool
+        do {
+            try await gracefulShutdown()
+            isGraceful = true
+        } catch {
+            isGraceful = false
+        }
+        let dropped = Dropped()
+        // A thread of its own waits for the engine's, not one of the pool.
+        await onThreadOfItsOwn { [core = engine.core] in dropped.count.store(core.shutdown(), ordering: .releasing) }
+        onShutdown(Report(droppedTimers: dropped.count.load(ordering: .acquiring), statistics: engine.statistics))
+        if !isGraceful { throw CancellationError() }
+    }
+
+    private final class Dropped: Sendable {
+        let count = Atomic(0)
+    }
+}
+#endif

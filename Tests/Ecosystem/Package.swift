@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What other packages make of our clocks, and we of theirs. A package of its own, so that nobody who uses HRTimer fetches them.
+let package = Package(
+    name: "Ecosystem",
+    dependencies: [
+        .package(name: "swift-hrtimer", path: "../..", traits: ["ServiceLifecycle", "Metrics"]),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    ],
+    targets: [
+        .testTarget(
+            name: "EcosystemTests",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "HRTimerTesting", package: "swift-hrtimer"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ]
+        )
+    ],
+    swiftLanguageModes: [.v6]
+)

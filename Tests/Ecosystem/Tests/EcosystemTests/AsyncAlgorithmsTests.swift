@@ -1,0 +1,136 @@
+import AsyncAlgorithms
+import HRTimer
+import HRTimerTesting
+import Testing
+
+/// The sequences of swift-async-algorithms on our clocks, virtual and real.
+@Suite("swift-async-algorithms", .timeLimit(.minutes(1)))
+struct AsyncAlgorithmsTests {
+    let time = ManualTime(start: MonotonicInstant(nanoseconds: 0))
+    let engine: TimerEngine
+    let clock: MonotonicClock
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        clock = MonotonicClock(engine: engine)
+    }
+
+    /// Moves the clock from deadline to deadline, whenever somebody sleeps, until the task is done.
+    private func finish<Value: Sendable>(_ task: Task<Value, Never>) async -> Value {
+        let mover = Task {
+            while !Task.isCancelled {
+                if engine.liveTimers > 0 { time.advance(to: time.nextDeadline) }
+                await Task.yield()
+            }
+        }
+        let value = await task.value
+        mover.cancel()
+        await mover.value
+        return value
+    }
+
+    @Test("TestTimer's tick1, tick2 and tick3: a timer sequence ticks every so many seconds", arguments: 1...3)
+    func timer(step: Int) async {
+        let task = Task { [clock] in
+            var seen: [Int64] = []
+            for await instant in AsyncTimerSequence(interval: .seconds(step), clock: clock).prefix(3) {
+                seen.append(instant.nanoseconds / 1_000_000_000)
+            }
+            return seen
+        }
+        #expect(await finish(task) == (1...3).map { Int64($0 * step) })
+    }
+
+    @Test("TestTimer's tick2_event_skew3: a consumer of 3 with a step of 2 has its values at 5 and 8")
+    func skew() async {
+        let task = Task { [clock] in
+            var seen: [Int64] = []
+            for await _ in AsyncTimerSequence(interval: .seconds(2), clock: clock).prefix(2) {
+                try? await clock.sleep(for: .seconds(3))
+                seen.append(clock.now.nanoseconds / 1_000_000_000)
+            }
+            return seen
+        }
+        #expect(await finish(task) == [5, 8])
+    }
+
+    @Test("debounce gives the last value when it has been quiet for so long")
+    func debounce() async {
+        let (stream, values) = AsyncStream.makeStream(of: String.self)
+        let task = Task { [clock] in
+            var seen: [String] = []
+            for await value in stream.debounce(for: .seconds(1), clock: clock) {
+                seen.append("\(value)@\(clock.now.nanoseconds / 1_000_000_000)")
+                if value == "a" { values.yield("b") } else { values.finish() }
+            }
+            return seen
+        }
+        values.yield("a")
+        #expect(await finish(task) == ["a@1", "b@2"])
+    }
+
+    @Test("chunked(by: .repeating) collects what came in an interval")
+    func chunked() async {
+        let ticks = clock.ticks(every: .seconds(2))
+        let task = Task { [clock] in
+            var sizes: [Int] = []
+            for await chunk in ticks.chunked(by: .repeating(every: .seconds(7), clock: clock)).prefix(2) {
+                sizes.append(chunk.count)
+            }
+            return sizes
+        }
+        // At 2, 4 and 6; at 8, 10 and 12, and at 14 one or the other comes first.
+        let sizes = await finish(task)
+        #expect(sizes.first == 3)
+        #expect(sizes.last.map { (3...4).contains($0) } == true)
+    }
+
+    @Test("throttle lets one value through in an interval")
+    func throttle() async {
+        let ticks = clock.ticks(every: .seconds(1), policy: .burst)
+        let task = Task { [clock] in
+            var seen: [Int64] = []
+            for await tick in ticks._throttle(for: .seconds(3), clock: clock).prefix(3) {
+                seen.append(tick.deadline.nanoseconds / 1_000_000_000)
+            }
+            return seen
+        }
+        let seen = await finish(task)
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { $1 - $0 >= 3 })
+        #expect(seen.first == 1)
+    }
+
+    @Test("ticks merge and combine like any other sequence, and never fail")
+    func merged() async {
+        let task = Task { [clock] in
+            let fast = clock.ticks(every: .seconds(2)).map { _ in "fast" }
+            let slow = clock.ticks(every: .seconds(5)).map { _ in "slow" }
+            var count: [String: Int] = [:]
+            for await name in merge(fast, slow).prefix(7) { count[name, default: 0] += 1 }
+            return count
+        }
+        let count = await finish(task)
+        #expect(count["fast"] == 5 && count["slow"] == 2)
+    }
+
+    @Test(
+        "On the real clock a timer sequence is never early, nor is what debounce gives",
+        arguments: TimerPrecision.allCases
+    )
+    func real(precision: TimerPrecision) async {
+        let clock = MonotonicClock(precision: precision)
+        var deadline = clock.now
+        for await instant in AsyncTimerSequence(interval: .milliseconds(1), clock: clock).prefix(20) {
+            deadline = deadline + .milliseconds(1)
+            #expect(instant >= deadline)
+        }
+        let begun = clock.now
+        let (stream, values) = AsyncStream.makeStream(of: Int.self)
+        values.yield(1)
+        for await value in stream.debounce(for: .milliseconds(2), clock: clock) {
+            #expect(value == 1)
+            #expect(clock.now >= begun + .milliseconds(2))
+            values.finish()
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import HRTimer
+import HRTimerTesting
+import Metrics
+import MetricsTestKit
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Testing
+
+/// What the traits ServiceLifecycle and Metrics add.
+@Suite("Servers", .timeLimit(.minutes(1)))
+struct ServerTests {
+    private func service(_ pending: Int) throws -> (TimerEngineService, AsyncStream<TimerEngineService.Report>) {
+        let (reports, report) = AsyncStream.makeStream(of: TimerEngineService.Report.self)
+        let engine = try TimerEngine()
+        for _ in 0..<pending { engine.schedule(after: .seconds(3600)) { _ in } }
+        return (TimerEngineService(engine) { report.yield($0) }, reports)
+    }
+
+    @Test("An engine that is a service ends with the graceful shutdown, and says what it dropped")
+    func shutdown() async throws {
+        let (service, reports) = try service(3)
+        let sleeper = Task {
+            try await MonotonicClock(engine: service.engine).sleep(until: .distantFuture)
+        }
+        while service.engine.liveTimers != 4 { await Task.yield() }
+        try await testGracefulShutdown { trigger in
+            async let run: Void = service.run()
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        var iterator = reports.makeAsyncIterator()
+        let report = await iterator.next()
+        #expect(report?.droppedTimers == 4)
+        #expect(service.engine.liveTimers == 0)
+        await #expect(throws: CancellationError.self) { try await sleeper.value }
+    }
+
+    @Test("An engine whose service is cancelled ends too, and reports")
+    func cancelled() async throws {
+        let (service, reports) = try service(1)
+        let run = Task { try await service.run() }
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        var iterator = reports.makeAsyncIterator()
+        #expect(await iterator.next()?.droppedTimers == 1)
+    }
+
+    @Test("Lateness and counts are metrics")
+    func metrics() throws {
+        let metrics = TestMetrics()
+        MetricsSystem.bootstrap(metrics)
+        let time = ManualTime()
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.recordLateness(label: "test.lateness")
+        let engine = try TimerEngine(configuration)
+        let reporter = EngineMetrics(of: engine, label: "test", every: .seconds(10))
+        engine.schedule(after: .seconds(1), every: .seconds(1)) { fire in
+            // Late by half a second for the next one.
+            if fire.missedTicks == 0 { time.advance(by: .milliseconds(1500)) }
+        }
+        time.advance(by: .seconds(20))
+        let lateness = try metrics.expectTimer("test.lateness")
+        #expect(lateness.values.contains(500_000_000))
+        #expect(try metrics.expectCounter("test.fires").totalValue > 0)
+        #expect(try metrics.expectMeter("test.timers").lastValue == 2)
+        withExtendedLifetime(reporter) {}
+        engine.cancel(engine.schedule(after: .seconds(1)) { _ in })
+    }
+}

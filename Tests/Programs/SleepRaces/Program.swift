@@ -1,0 +1,141 @@
+import Glibc
+import HRTimer
+
+/// Cancelled sleeps in task groups and `async let`, optimized and across modules: shapes in which an optimizer has freed a task's
+/// memory in the wrong order ("freed pointer was not the last allocation", swiftlang/swift#87481). It has come to its end, or it
+/// has crashed. Takes the number of rounds, 10^6 by default.
+@main
+struct Program {
+    static func main() async throws {
+        let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000
+        let precise = try TimerEngine(.init(name: "races", precision: .precise))
+        let clocks = [MonotonicClock(), MonotonicClock(engine: precise)]
+        let workers = 4
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for worker in 0..<workers {
+                group.addTask {
+                    var ended = 0
+                    for round in 0..<rounds / workers {
+                        try await race(round, on: clocks[(round + worker).isMultiple(of: 16) ? 1 : 0])
+                        ended += 1
+                    }
+                    return ended
+                }
+            }
+            var ended = 0
+            for try await share in group { ended += share }
+            print("\(ended) rounds")
+        }
+        let left = TimerEngine.shared.liveTimers + precise.liveTimers
+        guard left == 0 else {
+            print("\(left) timers are left")
+            exit(1)
+        }
+    }
+
+    private static func race(_ round: Int, on clock: MonotonicClock) async throws {
+        switch round % 8 {
+        case 0: await inGroup(clock)
+        case 1: try await inThrowingGroup(clock)
+        case 2: await asyncLet(clock)
+        case 3: await asyncLetUnawaited(clock)
+        case 4: await atItsDeadline(clock, round)
+        case 5: await nested(clock)
+        case 6: await withinTimeout(clock)
+        default: await ticking(clock)
+        }
+    }
+
+    private static func inGroup(_ clock: MonotonicClock) async {
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<3 { group.addTask { await wasCancelled(clock, .seconds(3600)) } }
+            group.addTask { false }
+            _ = await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private static func inThrowingGroup(_ clock: MonotonicClock) async throws {
+        let winner = try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask { 1 }
+            group.addTask {
+                try await clock.sleep(for: .seconds(3600))
+                return 2
+            }
+            defer { group.cancelAll() }
+            return try await group.next()
+        }
+        precondition(winner == 1)
+    }
+
+    private static func asyncLet(_ clock: MonotonicClock) async {
+        let task = Task.detached {
+            async let one: Void? = try? clock.sleep(for: .seconds(3600))
+            async let other: Void? = try? clock.sleep(until: .now.advanced(by: .seconds(7200)), tolerance: .seconds(1))
+            _ = await (one, other)
+        }
+        await Task.yield()
+        task.cancel()
+        await task.value
+    }
+
+    /// Cancelled by the end of the scope.
+    private static func asyncLetUnawaited(_ clock: MonotonicClock) async {
+        async let _ = try clock.sleep(for: .seconds(3600))
+        async let value = 3
+        let three = await value
+        precondition(three == 3)
+    }
+
+    private static func atItsDeadline(_ clock: MonotonicClock, _ round: Int) async {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await wasCancelled(clock, .microseconds(round % 50)) }
+            for _ in 0..<round % 5 { await Task.yield() }
+            group.cancelAll()
+        }
+    }
+
+    private static func nested(_ clock: MonotonicClock) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                async let inner: Void = withTaskGroup(of: Void.self) { inner in
+                    inner.addTask { _ = await wasCancelled(clock, .seconds(3600)) }
+                    await inner.waitForAll()
+                }
+                await inner
+            }
+            group.cancelAll()
+        }
+    }
+
+    private static func withinTimeout(_ clock: MonotonicClock) async {
+        #if compiler(>=6.2)
+        async let quick = withTimeout(.seconds(3600), clock: clock) {
+            await Task.yield()
+            return 5
+        }
+        async let cancelled: Void = withDeadline(in: .microseconds(20), clock: clock) {
+            try? await clock.sleep(for: .seconds(3600))
+        }
+        _ = await cancelled
+        let value = try? await quick
+        precondition(value == 5)
+        #else
+        await inGroup(clock)
+        #endif
+    }
+
+    private static func ticking(_ clock: MonotonicClock) async {
+        await withTaskGroup(of: Void.self) { group in
+            let ticks = clock.ticks(every: .seconds(3600), first: .distantPast)
+            group.addTask { for await _ in ticks {} }
+            await Task.yield()
+            group.cancelAll()
+        }
+    }
+
+    private static func wasCancelled(_ clock: MonotonicClock, _ duration: Duration) async -> Bool {
+        do { try await clock.sleep(for: duration) } catch { return true }
+        return false
+    }
+}
