@@ -9,7 +9,10 @@ import Testing
 struct SleepRaceTests {
     private let rounds = isSanitized ? 200 : 1000
 
-    @Test("A sleep that is cancelled at its deadline ends once, one way or the other, and leaves no timer", arguments: TimerPrecision.allCases)
+    @Test(
+        "A sleep that is cancelled at its deadline ends once, one way or the other, and leaves no timer",
+        arguments: TimerPrecision.allCases
+    )
     func sleeps(precision: TimerPrecision) async throws {
         let engine = try TimerEngine(.init(name: "contract", precision: precision))
         let clock = MonotonicClock(engine: engine)

@@ -29,11 +29,12 @@ enum SleeperOperations {
         let before = cbench_usage_now()
         let start_ns = cbench_now_ns()
         var peak = idle
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<timers { group.addTask { try? await sleep() } }
-            peak = cbench_resident_bytes()
-            group.cancelAll()
-        }
+        // No group: what a group does for each of its children grows with their number.
+        var tasks = (0..<timers).map { _ in Task.detached { try? await sleep() } }
+        peak = cbench_resident_bytes()
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.value }
+        tasks = []
         let took_ns = cbench_now_ns() - start_ns
         let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
         cbench_give_back_memory()
@@ -68,13 +69,12 @@ enum SleeperOperations {
         _ sleep: @escaping @Sendable (Duration) async throws -> Void
     ) async -> OperationSample {
         let before = cbench_usage_now()
-        await withTaskGroup(of: Void.self) { group in
-            for index in 0..<timers {
-                // From half a second on: until then most of them are started.
-                let delay = Duration.nanoseconds(500_000_000 + Int64(index) * 1_000_000_000 / Int64(timers))
-                group.addTask { try? await sleep(delay) }
-            }
+        let tasks = (0..<timers).map { index in
+            // From half a second on: until then most of them are started.
+            let delay = Duration.nanoseconds(500_000_000 + Int64(index) * 1_000_000_000 / Int64(timers))
+            return Task.detached { try? await sleep(delay) }
         }
+        for task in tasks { _ = await task.value }
         let cpu_ns = cbench_usage_now().process_cpu_ns - before.process_cpu_ns
         return OperationSample(nsPerOp: nil, cpuPerOp_ns: Double(cpu_ns) / Double(timers))
     }

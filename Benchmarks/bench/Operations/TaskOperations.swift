@@ -100,7 +100,8 @@ enum TaskOperations {
     }
 
     /// So many at a time, that most of them sleep when they are cancelled.
-    private static func cancelled(_ sleep: @escaping @Sendable () async throws -> Void) async throws -> OperationSample {
+    private static func cancelled(_ sleep: @escaping @Sendable () async throws -> Void) async throws -> OperationSample
+    {
         let batch = 64
         var sample = await repeated(atMost: 1600) { _ in
             let begun = Begun()

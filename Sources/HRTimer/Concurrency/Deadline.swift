@@ -33,8 +33,8 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
     clock: C,
     operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return {
-    let bounded: BoundedResult<Return, Failure> = await bounded(expiration, tolerance, clock, operation)
-    return try bounded.result.get()
+    guard let scope = DeadlineScope.make(expiration, tolerance, clock) else { return try await operation() }
+    return try await scope.bound(operation)
 }
 
 /// The same once `timeout` has passed on that clock, counted from now.

@@ -48,7 +48,9 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     /// The child, when the operation has returned.
     final func end(isolation: isolated (any Actor)? = #isolation) async {
         while true {
-            if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) { return }
+            if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) {
+                return
+            }
             await withUnsafeContinuation { continuation in
                 waiting = continuation
                 if !advance(from: Phase.cancelling, to: Phase.awaited) { continuation.resume() }
@@ -156,41 +158,44 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
     }
 }
 
-/// What became of an operation, and whether its deadline came before it returned.
-struct BoundedResult<Return: ~Copyable, Failure: Error>: ~Copyable {
-    var result: Result<Return, Failure>
-    var hasExpired: Bool
+extension DeadlineScope {
+    /// For an operation with that deadline; nil if one around it is earlier, and cancels it too.
+    static func make<C: Clock & Identifiable>(
+        _ deadline: C.Instant,
+        _ tolerance: C.Instant.Duration?,
+        _ clock: C
+    ) -> DeadlineScope? {
+        if innermost != nil, let nearest = nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
+            return nil
+        }
+        let scope = ClockDeadlineScope(clock, deadline, tolerance)
+        if clock.now >= deadline { scope.expire() }
+        return scope
+    }
+
+    /// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
+    ///
+    /// Not generic over the clock too: code that is generic over several types is not specialised for one of them.
+    nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
+        _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
+    ) async throws(Failure) -> Return {
+        let value = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+        defer { value.deallocate() }
+        // Not an optional Failure, whose type had to be looked up each time.
+        var failure: (any Error)?
+        await run(isolation: #isolation) {
+            do throws(Failure) {
+                value.initialize(to: try await operation())
+            } catch {
+                failure = error
+            }
+        }
+        if let failure = failure as? Failure { throw failure }
+        return value.move()
+    }
 }
 
-/// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
-nonisolated(nonsending) func bounded<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
-    _ deadline: C.Instant,
-    _ tolerance: C.Instant.Duration?,
-    _ clock: C,
-    _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async -> BoundedResult<Return, Failure> {
-    if let nearest = DeadlineScope.nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
-        do throws(Failure) {
-            return BoundedResult(result: .success(try await operation()), hasExpired: false)
-        } catch {
-            return BoundedResult(result: .failure(error), hasExpired: false)
-        }
-    }
-    let scope = ClockDeadlineScope(clock, deadline, tolerance)
-    if clock.now >= deadline { scope.expire() }
-    let result = UnsafeMutablePointer<Result<Return, Failure>>.allocate(capacity: 1)
-    defer { result.deallocate() }
-    await scope.run(isolation: #isolation) {
-        do throws(Failure) {
-            result.initialize(to: .success(try await operation()))
-        } catch {
-            result.initialize(to: .failure(error))
-        }
-    }
-    return BoundedResult(result: result.move(), hasExpired: scope.hasExpired)
-}
-
-/// Knows nothing of the types of clocks and results: what is generic is slower by half.
+/// Knows nothing of the types of clocks and results.
 extension DeadlineScope {
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
 

@@ -33,12 +33,11 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
     operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
     let deadline = clock.now.advanced(by: timeout)
-    let bounded: BoundedResult<Return, any Error> = await bounded(deadline, tolerance, clock, operation)
-    let hasExpired = bounded.hasExpired
+    guard let scope = DeadlineScope.make(deadline, tolerance, clock) else { return try await operation() }
     do {
-        return try bounded.result.get()
+        return try await scope.bound(operation)
     } catch {
-        throw hasExpired ? TimedOut(timeout: timeout, underlying: error) : error
+        throw scope.hasExpired ? TimedOut(timeout: timeout, underlying: error) : error
     }
 }
 #endif

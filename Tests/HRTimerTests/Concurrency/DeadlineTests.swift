@@ -84,7 +84,10 @@ struct DeadlineTests {
         #expect(value == time.now)
     }
 
-    @Test("that have passed cancel before the operation begins, which runs nevertheless", arguments: [0, -1] as [Int64])
+    @Test(
+        "that have passed cancel before the operation begins, which runs nevertheless",
+        arguments: [0, -1] as [Int64]
+    )
     func past(offset_ns: Int64) async {
         let deadline = time.now.advanced(by: .nanoseconds(offset_ns))
         let (wasCancelled, value) = await withDeadline(deadline, clock: clock) { (Task.isCancelled, 3) }
@@ -400,7 +403,9 @@ struct TimeoutTests {
         }
         await moved
         #expect(late == "late")
-        await #expect(throws: TimedOut.self) { try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() } }
+        await #expect(throws: TimedOut.self) {
+            try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() }
+        }
     }
 
     @Test("of a cancelled task do not pass for timeouts")

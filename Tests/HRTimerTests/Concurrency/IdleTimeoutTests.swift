@@ -103,7 +103,10 @@ struct IdleTimeoutTests {
         #expect(calls.count == 1)
     }
 
-    @Test("of any length is safe", arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min)] as [Duration])
+    @Test(
+        "of any length is safe",
+        arguments: [.zero, .seconds(-5), .seconds(Int64.max), .seconds(Int64.min)] as [Duration]
+    )
     func anyLength(length: Duration) {
         let idle = idle(length)
         time.advance(by: .zero)

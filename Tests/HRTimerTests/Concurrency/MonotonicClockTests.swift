@@ -89,7 +89,9 @@ import Testing
         #expect(clock.minimumResolution == .nanoseconds(1))
     }
 
-    @Test("async_task_sleep_cancel's four outcomes (case 29): finished, momentary, cancelled before it started, cancelled")
+    @Test(
+        "async_task_sleep_cancel's four outcomes (case 29): finished, momentary, cancelled before it started, cancelled"
+    )
     func outcomes() async throws {
         let finished = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
         await sleepersAre(1)

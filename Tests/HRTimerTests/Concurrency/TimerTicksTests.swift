@@ -22,7 +22,8 @@ struct TimerTicksTests {
     }
 
     /// The next tick, after the clock was moved for whoever sleeps.
-    private func next(_ iterator: inout Ticks.Iterator, moving duration: Duration) async -> TimerTick<MonotonicInstant>? {
+    private func next(_ iterator: inout Ticks.Iterator, moving duration: Duration) async -> TimerTick<MonotonicInstant>?
+    {
         async let moved: Void = {
             await sleepersAre(1)
             time.advance(by: duration)
@@ -51,10 +52,12 @@ struct TimerTicksTests {
     @Test("begin at an instant, and count from a past one")
     func first() async {
         time.advance(by: .milliseconds(100))
-        var ahead = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 107_000_000)).makeAsyncIterator()
+        var ahead = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 107_000_000))
+            .makeAsyncIterator()
         #expect(ms(await next(&ahead, moving: .milliseconds(7))?.deadline) == 107)
         #expect(ms(await next(&ahead, moving: .milliseconds(10))?.deadline) == 117)
-        var past = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 82_000_000)).makeAsyncIterator()
+        var past = clock.ticks(every: .milliseconds(10), first: MonotonicInstant(nanoseconds: 82_000_000))
+            .makeAsyncIterator()
         let tick = await past.next()
         #expect(ms(tick?.deadline) == 82)
         #expect(tick?.lateness == .milliseconds(35))
@@ -138,7 +141,10 @@ struct TimerTicksTests {
         #expect(tick?.lateness == .zero)
     }
 
-    @Test("missed before a change of tempo are counted in the next one", arguments: [.merge, .burst, .skip] as [MissedTickPolicy])
+    @Test(
+        "missed before a change of tempo are counted in the next one",
+        arguments: [.merge, .burst, .skip] as [MissedTickPolicy]
+    )
     func missedBeforeTempo(policy: MissedTickPolicy) async {
         let ticks = clock.ticks(every: .milliseconds(100), policy: policy)
         var iterator = ticks.makeAsyncIterator()

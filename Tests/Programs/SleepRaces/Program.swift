@@ -83,7 +83,8 @@ struct Program {
     private static func asyncLetUnawaited(_ clock: MonotonicClock) async {
         async let _ = try clock.sleep(for: .seconds(3600))
         async let value = 3
-        precondition(await value == 3)
+        let three = await value
+        precondition(three == 3)
     }
 
     private static func atItsDeadline(_ clock: MonotonicClock, _ round: Int) async {

@@ -113,7 +113,10 @@ struct AsyncAlgorithmsTests {
         #expect(count["fast"] == 5 && count["slow"] == 2)
     }
 
-    @Test("On the real clock a timer sequence is never early, nor is what debounce gives", arguments: TimerPrecision.allCases)
+    @Test(
+        "On the real clock a timer sequence is never early, nor is what debounce gives",
+        arguments: TimerPrecision.allCases
+    )
     func real(precision: TimerPrecision) async {
         let clock = MonotonicClock(precision: precision)
         var deadline = clock.now
