@@ -14,7 +14,7 @@ import Testing
         return settings
     }
 
-    private func slack_ns() -> Int32 { prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) }
+    private func slack_ns() -> Int { Int(hrt_thread_timer_slack_ns()) }
 
     @Test("A loop's thread asks for what it is told to, says what came of it, and runs all the same")
     func thread() async throws {
@@ -32,7 +32,7 @@ import Testing
 
     @Test("So does a worker; without settings nothing is asked for, and nothing answered")
     func worker() async throws {
-        let slacks = Recorder<Int32>()
+        let slacks = Recorder<Int>()
         let worker = try LoopWorker(name: "granted", precision: .normal, realTime: settings) { [self] loop in
             slacks.append(slack_ns())
             loop.perform(afterDelay: 0.001) {}
