@@ -15,7 +15,9 @@ struct ConfidenceInterval: Sendable, Equatable {
 /// evidence.
 enum Bootstrap {
     /// The interval of the median at 1 - `doubt`; nil for fewer than five values, of which no interval can be told.
-    static func median(of values: [Double], doubt: Double = 0.01, draws: Int = 1000, seed: UInt64 = 1) -> ConfidenceInterval? {
+    static func median(of values: [Double], doubt: Double = 0.01, draws: Int = 1000, seed: UInt64 = 1)
+        -> ConfidenceInterval?
+    {
         guard values.count >= 5 else { return nil }
         var random = SeededRandom(seed: seed)
         let medians = (0..<draws).map { _ in
