@@ -149,7 +149,7 @@ struct RunOptions: ParsableArguments {
     }
 
     /// Whoever asks for more asks for more time.
-    private var hasDefaultLength: Bool { !sweep && blocks == nil && interval <= .milliseconds(1) }
+    private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? .milliseconds(1)) <= .milliseconds(1) }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
 

@@ -27,7 +27,7 @@ struct VsyncCommand: ParsableCommand {
     )
     var seconds: Double = 3
 
-    @Option(help: "The virtual display's rate, as in 60, 59.94 or 60000/1001.", transform: parseRate)
+    @Option(help: "The virtual display's rate, as in 60, 59.94 or 60000/1001.", transform: parseFrameRate)
     var rate: FrameRate = .standard
 
     @OptionGroup var report: ReportOptions
@@ -73,7 +73,7 @@ func parseSeconds(_ text: String) throws -> Double {
 
 /// What `--rate` takes.
 @Sendable
-func parseRate(_ text: String) throws -> FrameRate {
+func parseFrameRate(_ text: String) throws -> FrameRate {
     guard let rate = FrameRate(text), FrameRate.bounds.contains(rate.framesPerSecond) else {
         throw ValidationError("it takes refreshes a second, such as 60, 59.94 or 60000/1001")
     }
