@@ -20,8 +20,7 @@ struct OperationTests {
     private static let packages =
         PublicOperations.comparisons(timers: 10) + ContendedOperations.comparisons(timers: 10)
         + [FireOperations.comparison(timers: 10)] + CoalesceOperations.comparisons(ownTimers: 10)
-        + TaskOperations.comparisons(ownTimers: 10) + SourceOperations.comparisons(ownTimers: 10)
-        + [StatisticsOperations.comparison]
+        + TaskOperations.comparisons(ownTimers: 10) + [StatisticsOperations.comparison]
 
     @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
     func packagesRun(name: String) async throws {

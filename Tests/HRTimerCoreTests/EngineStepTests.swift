@@ -120,7 +120,7 @@ import Testing
             return StagedCall(Callback {}, missedTicks: 0)
         }
 
-        func end(wasCalled: Bool, before: TickCount?, _ engine: inout EngineState) -> Callback? { nil }
+        func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
 
         func engineHasEnded() {}
     }

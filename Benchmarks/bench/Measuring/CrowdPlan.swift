@@ -64,8 +64,6 @@ struct CrowdPlan: Sendable {
         /// Of the whole process.
         let cpu_ns: Int64
         let wakeups: UInt64?
-        /// Times that a thread of the process went to sleep by itself.
-        let sleeps: Int64
     }
 
     /// Arms the crowd, lets it settle for two intervals, and watches it for `length_ns`. The crowd is ended then.
@@ -83,15 +81,14 @@ struct CrowdPlan: Sendable {
         return Observation(
             fires: after.fires - before.fires,
             took_ns: after.now_ns - before.now_ns,
-            cpu_ns: after.usage.process_cpu_ns - before.usage.process_cpu_ns,
-            wakeups: after.wakeups.flatMap { after in before.wakeups.map { after - $0 } },
-            sleeps: after.usage.voluntary_switches - before.usage.voluntary_switches
+            cpu_ns: after.cpu_ns - before.cpu_ns,
+            wakeups: after.wakeups.flatMap { after in before.wakeups.map { after - $0 } }
         )
     }
 
     private struct Look {
         let now_ns = cbench_now_ns()
-        let usage = cbench_usage_now()
+        let cpu_ns = cbench_usage_now().process_cpu_ns
         let fires: Int
         let wakeups: UInt64?
 

@@ -23,18 +23,12 @@ struct OperationSample: Sendable, Equatable {
     /// Times a second that a thread came back from a wait, and the fewest that could serve the same timers.
     var wakeupsPerSecond: Double?
     var greedyWakeupsPerSecond: Double?
-    /// Whether wake-ups are what rivals are compared by, though their fewest is not known.
-    var comparesWakeups = false
     /// Fired before the deadline, or after a later one: a rival that does either has no number worth reading.
     var early: UInt64 = 0
     var inversions: UInt64 = 0
 
-    /// What rivals are compared by: time, or processor time, or wake-ups, or memory, the first of them that is known.
-    var compared: Double? {
-        if let nsPerOp { return nsPerOp }
-        let isByWakeups = greedyWakeupsPerSecond != nil || comparesWakeups
-        return (isByWakeups ? wakeupsPerSecond : cpuPerOp_ns) ?? bytesPerTimer
-    }
+    /// What rivals are compared by: time, or processor time, or wake-ups, the first of them that is known.
+    var compared: Double? { nsPerOp ?? (greedyWakeupsPerSecond == nil ? cpuPerOp_ns : wakeupsPerSecond) }
 }
 
 func blocksPerOp(_ allocations: UInt64, _ operations: Int) -> Double? {

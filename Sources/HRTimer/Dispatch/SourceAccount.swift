@@ -47,10 +47,10 @@ final class SourceAccount: Sendable {
 extension SourceCore {
     /// From now on, if it is not so already.
     package func keepAccount() {
-        withLock { _ in
-            if state.rare?.account == nil { state.rarely.account = SourceAccount(core.time) }
+        withLock { state in
+            if state.account == nil { state.account = SourceAccount(core.time) }
         }
     }
 
-    package var statistics: SourceStatistics? { withLock { _ in state.rare?.account }?.statistics }
+    package var statistics: SourceStatistics? { withLock(\.account)?.statistics }
 }

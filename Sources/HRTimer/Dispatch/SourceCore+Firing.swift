@@ -3,44 +3,101 @@ import HRTimerCore
 import Synchronization
 
 extension SourceCore: StagedHandler {
+    /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
+    @inline(__always)
+    func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
+        guard let timer = state.timer else { return false }
+        var deadline_ns = Int64.max
+        if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+            deadline_ns = state.ticks.deadline_ns
+            let isOpen =
+                core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
+            movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
+        }
+        if let alarm = state.alarm {
+            alarm.set(deadline_ns)
+            deadline_ns = .max
+        } else if state.lead != nil {
+            deadline_ns = beforeDeadline(deadline_ns, &state)
+        }
+        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+    }
+
+    /// Where a call is submitted before its deadline. Apart, for it is rare.
+    @inline(never)
+    private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
+        // Without a handler nothing is submitted, and ticks are counted when they have come.
+        if state.handlers.event == nil { return deadline_ns }
+        return state.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
+    }
+
+    /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
+    /// for that alone. Not on virtual time, where everything comes when the clock is moved.
+    @inline(__always)
+    func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, submit: Callback?) {
+        if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
+            state.timer != nil,
+            !engine.isShutDown
+        {
+            state.isInFlight = true
+            engine.countFire()
+            return (settle(&state, &engine), submit)
+        }
+        return (settle(&state, &engine), nil)
+    }
+
+    /// What the clock of the deadlines reads.
+    private func now_ns(_ state: State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
+
+    /// Whether a call of the event handler may be made now.
+    private func isDue(_ state: State) -> Bool {
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.handlers.event != nil
+        else { return false }
+        return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
+    }
+
+    package func laterDeadline() -> Int64? {
+        let before_ns = state.ticks.deadline_ns
+        close()
+        let later_ns = state.ticks.deadline_ns
+        guard later_ns > before_ns else { return nil }
+        movable_ns.store(later_ns, ordering: .relaxed)
+        return state.lead == nil ? later_ns : beforeDeadline(later_ns, &state)
+    }
+
     /// On the engine's thread: a nominal deadline has come, or is about to.
     package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
         // Closed once more: it may have been moved since the engine looked.
         close()
-        guard state.mayFire else {
-            if state.isInFlight { state.flags.insert(.isSlow) }
-            return nil
-        }
-        let now_ns = state.rare?.alarm?.time.now_ns ?? now_ns
-        guard state.event != nil else {
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+        let now_ns = state.alarm?.time.now_ns ?? now_ns
+        guard state.handlers.event != nil else {
             // Nobody is told of these ticks.
-            if takeTicks(now_ns) != nil { state.repetition.end(&state.ticks, now_ns: now_ns) }
-            _ = settle(&engine)
+            if Self.takeTicks(now_ns, &state) != nil { state.repetition.end(&state.ticks, now_ns: now_ns) }
+            _ = settle(&state, &engine)
             return nil
         }
-        if state.flags.contains(.submits), let submission {
+        if let submit = state.handlers.submit {
             state.isInFlight = true
-            state.flags.insert(.engineSubmits)
-            return StagedCall(submission, missedTicks: 0)
+            state.engineSubmits = true
+            return StagedCall(submit, missedTicks: 0)
         }
         let ticksBefore = state.ticks
-        guard let event = takeCall(now_ns) else {
+        guard let event = Self.takeCall(now_ns, &state) else {
             // Scheduled anew for a later deadline.
-            _ = settle(&engine)
+            _ = settle(&state, &engine)
             return nil
         }
-        state.flags.remove([.engineSubmits, .isSetAnew])
-        return StagedCall(event, missedTicks: Int(clamping: data - 1), before: ticksBefore)
+        state.ticksBefore = ticksBefore
+        state.engineSubmits = false
+        return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
     }
 
-    package func end(wasCalled: Bool, before: TickCount?, _ engine: inout EngineState) -> Callback? {
+    package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         close()
-        if !state.flags.contains(.engineSubmits) { return endCall(wasCalled: wasCalled, before, &engine) }
+        if !state.engineSubmits { return endCall(wasCalled: wasCalled, &engine) }
         // What was submitted ends on its queue.
-        if wasCalled {
-            expectEnd(&engine)
-            return nil
-        }
+        if wasCalled { return nil }
         state.isInFlight = state.isCancelled
         settleUnlessPutBack(&engine)
         if !state.isCancelled { return nil }
@@ -48,16 +105,12 @@ extension SourceCore: StagedHandler {
     }
 
     /// On the engine's thread, with its lock held.
-    @inline(__always)
-    private func endCall(wasCalled: Bool, _ before: TickCount?, _ engine: inout EngineState) -> Callback? {
-        let latch = endRunning()
-        if wasCalled {
-            endTicks()
-            _ = settle(&engine)
-        } else {
-            if let before, !state.flags.contains(.isSetAnew) { state.ticks = before }
-            settleUnlessPutBack(&engine)
-        }
+    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
+        let latch = endRunning(&state)
+        if !wasCalled, let before = state.ticksBefore { state.ticks = before }
+        state.ticksBefore = nil
+        if wasCalled { endTicks() }
+        if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
         let isCancelled = state.isCancelled
         return Callback { [self] in
@@ -68,64 +121,48 @@ extension SourceCore: StagedHandler {
 
     /// Where the policy has the handler's return decide about the next deadline.
     private func endTicks() {
-        if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
-            state.repetition.end(&state.ticks, now_ns: now_ns)
+        if state.policy == .delay || state.policy == .mergeToGrid {
+            state.repetition.end(&state.ticks, now_ns: now_ns(state))
         }
     }
 
     /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
     private func settleUnlessPutBack(_ engine: inout EngineState) {
-        guard !state.timer.isNone, !engine.schedule.isUntouchedSinceCall(state.timer) else { return }
-        _ = settle(&engine)
+        guard let timer = state.timer, !engine.schedule.isUntouchedSinceCall(timer) else { return }
+        _ = settle(&state, &engine)
     }
 
     /// The handler has returned, or is not called after all.
-    @inline(__always)
-    private func endRunning() -> Latch? {
-        state.running = 0
-        if told.load(ordering: .relaxed) != Self.over { told.store(0, ordering: .relaxed) }
+    private func endRunning(_ state: inout State) -> Latch? {
+        state.running = nil
+        state.data = 0
         if !state.isCancelled { state.isInFlight = false }
-        return state.rare?.whileRunning.release()
+        return state.whileRunning.release()
     }
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     func deliver() {
-        let (event, deadline_ns) = withLock { _ -> (Callback?, Int64?) in
-            close()
-            guard mayBeCalled, state.suspensions == 0 else { return (nil, nil) }
-            if let deadline_ns = deadlineToSpinTo { return (nil, deadline_ns) }
-            return (takeCall(now_ns), nil)
+        if core.precision == .precise { spinOut() }
+        callHere(isEvent: true) { state in
+            state.suspensions > 0 ? nil : Self.takeCall(now_ns(state), &state)
         }
-        if let deadline_ns {
-            spinOut(until: deadline_ns) { mayBeCalled && state.suspensions == 0 ? takeCall(now_ns) : nil }?.run()
-        } else {
-            event?.run()
-        }
-        endHere { [event] in if event != nil || deadline_ns != nil { endTicks() } }
     }
 
     /// Before the first call of the event handler, unless the source was cancelled first.
     func callRegistration() {
-        let registration = withLock { _ -> Callback? in
-            guard mayBeCalled else { return nil }
+        callHere(isEvent: false) { state in
             state.running = pthread_self()
-            return state.rare?.registration.take()
+            return state.handlers.registration.take()
         }
-        registration?.run()
-        endHere {}
     }
 
-    private var mayBeCalled: Bool { state.flags.isDisjoint(with: [.isCancelled, .hasEnded]) }
-
-    /// On the target, after a call.
-    @inline(__always)
-    private func endHere(_ endTicks: () -> Void) {
-        let (latch, isCancelled, next) = withLock { engine in
-            close()
-            endTicks()
-            let latch = endRunning()
-            if state.flags.contains(.isSlow), state.ticks.deadline_ns > now_ns { state.flags.remove(.isSlow) }
-            return (latch, state.isCancelled, settleOrSubmit(&engine))
+    private func callHere(isEvent: Bool, _ take: (inout State) -> Callback?) {
+        let callback = withLock { state in state.isCancelled || state.hasEnded ? nil : take(&state) }
+        callback?.run()
+        let (latch, isCancelled, next) = withLock { state, engine in
+            if isEvent, callback != nil { endTicks() }
+            let latch = endRunning(&state)
+            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
@@ -133,52 +170,46 @@ extension SourceCore: StagedHandler {
         if isCancelled { finishCancelling() }
     }
 
-    /// None if the source was scheduled anew while the call was on its way. With the lock held.
-    @inline(__always)
-    private func takeCall(_ now_ns: Int64) -> Callback? {
+    /// None if the source was scheduled anew while the call was on its way.
+    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
         let deadline_ns = state.ticks.deadline_ns
-        guard let ticks = takeTicks(now_ns) else { return nil }
+        guard let ticks = takeTicks(now_ns, &state) else { return nil }
         state.isInFlight = true
-        told.store(min(ticks, Self.over - 1), ordering: .relaxed)
+        state.data = ticks
         state.running = pthread_self()
-        guard let rare = state.rare, let account = rare.account, let event = state.event else { return state.event }
-        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, rare.alarm?.time)
+        guard let account = state.account, let event = state.handlers.event else { return state.handlers.event }
+        return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
-    @inline(__always)
-    private func takeTicks(_ now_ns: Int64) -> UInt? {
+    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
         guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
-        else { return nil }
+        else {
+            return nil
+        }
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
     /// The engine's thread is not there any more, or this is its last deed.
     package func engineHasEnded() {
-        var mustFinish = false
-        var left = Left()
-        withLock { engine in
-            if state.isCancelled {
-                // What was cancelled is finished on its queue, if it has one.
-                mustFinish = !state.flags.contains(.submits)
-            } else {
-                state.flags.insert(.hasEnded)
-                letGo(&engine, &left)
-            }
+        let (mustFinish, left) = withLock { state -> (Bool, Left) in
+            // What was cancelled is finished on its queue, if it has one.
+            if state.isCancelled { return (state.target == nil, Left()) }
+            state.hasEnded = true
+            return (false, Self.letGo(&state))
         }
         if mustFinish { finishCancelling() }
-        left.end(core)
+        left.alarm?.end()
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
     func hasRung(_ alarm: SourceAlarm) {
-        let (mustWake, submit) = withLock { engine -> (Bool, Callback?) in
-            close()
-            guard state.rare?.alarm === alarm, !state.timer.isNone else { return (false, nil) }
-            if state.flags.contains(.submits) || !isDue { return settleOrSubmit(&engine) }
+        let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
+            guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
+            if state.handlers.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns
-            return (engine.setOwned(state.timer, deadline_ns: now_ns, .init(), now_ns), nil)
+            return (engine.setOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
         }
         if mustWake { core.wake() }
         submit?.run()
@@ -186,27 +217,25 @@ extension SourceCore: StagedHandler {
 
     /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
     func finishCancelling() {
-        do {
-            var left = Left()
-            withLock { engine in
-                letGo(&engine, &left)
-                if left.rest?.cancel != nil { state.running = pthread_self() }
-            }
-            left.rest?.cancel?.run()
-            left.end(core)
+        let left = withLock { state in
+            state.running = pthread_self()
+            return Self.letGo(&state)
         }
-        // All is freed by the time that whoever waits goes on.
-        let latch = withLock { _ -> Latch? in
-            state.running = 0
-            return state.rare?.whileRunning.release()
+        left.handlers.cancel?.run()
+        left.timer.map { _ = core.cancel($0) }
+        left.alarm?.end()
+        withExtendedLifetime(left) {}
+        let latch = withLock { state in
+            state.running = nil
+            return state.whileRunning.release()
         }
         latch?.open()
     }
 
     /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
     func onTarget(_ block: @escaping @Sendable () -> Void) {
-        if let target = withLock({ _ in state.rare?.target }) {
-            submission(block, to: target)()
+        if let target = withLock(\.target) {
+            target.submit(block)
         } else if !core.runSoon(block) {
             block()
         }

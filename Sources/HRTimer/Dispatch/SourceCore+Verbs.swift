@@ -7,47 +7,18 @@ extension SourceCore {
     /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
     @inline(never)
     package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Repetition, _ leeway: Duration) {
-        if Instant.clock != core.time.clock { return scheduleOnItsClock(deadline, repetition, leeway) }
-        let deadline_ns = deadline == .distantPast ? core.time.now_ns : deadline.nanoseconds
+        var alarm = Instant.clock == core.time.clock ? nil : SourceAlarm(self, core.time.on(Instant.clock))
+        let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
+        let deadline_ns = max(deadline.nanoseconds, now_ns)
         let leeway_ns = leeway.nanosecondsRoundedUp
-        var alarm: SourceAlarm?
-        update { engine in
-            register(&engine)
-            set(deadline_ns, repetition, leeway_ns)
-            if let rare = state.rare, rare.alarm != nil {
-                swap(&alarm, &rare.alarm)
-                noteSpecial(&engine)
-            }
-            return true
+        update { state in
+            state.ticks = TickCount(deadline_ns: deadline_ns)
+            state.ticksBefore = nil
+            state.repetition = repetition.with(state.policy)
+            state.leeway_ns = capped(leeway_ns, repetition)
+            swap(&alarm, &state.alarm)
         }
         alarm?.end()
-    }
-
-    private func scheduleOnItsClock<Instant: TimerInstant>(
-        _ deadline: Instant,
-        _ repetition: Repetition,
-        _ leeway: Duration
-    ) {
-        var alarm = SourceAlarm(self, core.time.on(Instant.clock))
-        let deadline_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : deadline.nanoseconds
-        let leeway_ns = leeway.nanosecondsRoundedUp
-        update { engine in
-            register(&engine)
-            set(deadline_ns, repetition, leeway_ns)
-            swap(&alarm, &state.rarely.alarm)
-            noteSpecial(&engine)
-            return true
-        }
-        alarm?.end()
-    }
-
-    /// With the lock held.
-    @inline(__always)
-    private func set(_ deadline_ns: Int64, _ repetition: Repetition, _ leeway_ns: Int64) {
-        state.ticks = TickCount(deadline_ns: deadline_ns)
-        state.flags.insert(.isSetAnew)
-        state.leeway_ns = leeway_ns == 0 ? 0 : capped(leeway_ns, repetition)
-        state.repetition = repetition.with(state.repetition.policy)
     }
 
     /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
@@ -68,141 +39,83 @@ extension SourceCore {
         state.ticks.deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
     }
 
-    package func setEventHandler(_ handler: Callback?) {
-        // What is replaced is freed after the lock: its captures may call back.
-        var handler = handler
-        withLock { engine in
-            register(&engine)
-            if state.flags.isDisjoint(with: [.isCancelled, .hasEnded]) { swap(&handler, &state.event) }
-        }
-    }
-
-    package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
-        setRare(handler) { rare, handler in swap(&handler, &rare.registration) }
-    }
-
-    package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        setRare(handler) { rare, handler in swap(&handler, &rare.cancel) }
-    }
-
-    @inline(__always)
-    private func setRare(_ handler: (@Sendable () -> Void)?, _ set: (Rare, inout Callback?) -> Void) {
-        var handler = handler.map(Callback.init)
-        withLock { engine in
-            register(&engine)
-            if state.flags.isDisjoint(with: [.isCancelled, .hasEnded]) { set(state.rarely, &handler) }
-        }
-    }
-
-    /// From the next call on. Nil for the engine's thread.
-    package func setTarget(_ target: Target?) {
-        changeTarget { _ in target }
-    }
-
-    package func changeTarget(_ change: (Target?) -> Target?) {
-        let old = withLock { engine -> Target? in
-            if state.isCancelled || state.hasEnded { return nil }
-            let target = change(state.rare?.target)
-            if target == nil, state.rare == nil { return nil }
-            defer { noteSpecial(&engine) }
-            return set(target)
-        }
-        withExtendedLifetime(old) {}
-    }
-
-    package func setPolicy(_ policy: MissedTickPolicy) {
-        withLock { _ in state.repetition = state.repetition.with(policy) }
-    }
-
-    /// Nil for the engine's own.
-    package func setPrecision(_ precision: TimerPrecision?) {
-        update { engine in
-            if state.precision == precision { return false }
-            state.precision = precision
-            if let rare = state.rare { rare.lead = lead(for: rare.target) }
-            noteSpecial(&engine)
-            return true
-        }
-    }
-
-    package var policy: MissedTickPolicy { withLock { _ in state.repetition.policy } }
-    package var precision: TimerPrecision? { withLock { _ in state.precision } }
-    package var isStrict: Bool { withLock { _ in state.isStrict } }
-    package var isCancelled: Bool { withLock { _ in state.isCancelled } }
-    package var data: UInt {
-        let told = told.load(ordering: .relaxed)
-        return told == Self.over ? 0 : told
-    }
-
-    /// Nil if none is to come, and on another clock.
-    package var nextDeadline_ns: Int64? {
-        withLock { _ in
-            close()
-            guard state.rare?.alarm == nil, state.flags.contains(.isActive), !state.isCancelled, !state.hasEnded else {
-                return nil
-            }
-            return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
-        }
-    }
-
     package func activate() {
-        start {
-            if state.flags.contains(.isActive) { return false }
-            state.flags.insert(.isActive)
+        let registration = begin { state in
+            if state.isActive { return false }
+            state.isActive = true
             return true
         }
+        if registration { onTarget { [self] in callRegistration() } }
     }
 
     package func resume() {
-        start {
+        let registration = begin { state in
             if state.suspensions > 0 {
                 state.suspensions -= 1
                 return state.suspensions == 0
             }
-            if state.flags.contains(.isActive) { return false }
-            state.flags.insert(.isActive)
+            if state.isActive { return false }
+            state.isActive = true
             return true
         }
+        if registration { onTarget { [self] in callRegistration() } }
     }
 
-    /// A source that has become active has its registration handler called before anything else.
-    @inline(__always)
-    private func start(_ change: () -> Bool) {
+    /// True if it has become active, and its registration handler is to be called before anything else.
+    private func begin(_ change: (inout State) -> Bool) -> Bool {
         var isToRegister = false
-        update { _ in
-            let wasActive = state.flags.contains(.isActive)
-            guard change() else { return false }
+        updateFlags { state in
+            let wasActive = state.isActive
+            guard change(&state) else { return false }
             isToRegister =
-                !wasActive && state.rare?.registration != nil
-                && state.flags.contains(.isActive) && state.flags.isDisjoint(with: [.isInFlight, .isCancelled])
+                !wasActive && state.isActive && state.handlers.registration != nil && !state.isInFlight
+                && !state.isCancelled
             if isToRegister { state.isInFlight = true }
             return true
         }
-        if isToRegister { onTarget { [self] in callRegistration() } }
+        return isToRegister
     }
 
     package func suspend() {
-        update { _ in
+        updateFlags { state in
             if state.suspensions < .max { state.suspensions += 1 }
             return state.suspensions == 1
         }
     }
 
     package func cancel() {
-        var mustFinish = false
-        var left = Left()
-        withLock { engine in
-            if state.isCancelled { return }
-            state.flags.insert(.isCancelled)
-            // Nothing to call where handlers belong, and no call on its way: all is freed at once.
-            if !state.isInFlight, state.rare?.cancel == nil { return letGo(&engine, &left) }
-            close()
-            left.mustWake = settle(&engine)
+        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
+            if state.isCancelled { return (false, false, false) }
+            state.isCancelled = true
+            let mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
-            mustFinish = !state.isInFlight
-            state.isInFlight = true
+            defer { state.isInFlight = true }
+            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
         }
-        left.end(core)
-        if mustFinish { onTarget { [self] in finishCancelling() } }
+        if mustWake { core.wake() }
+        guard mustFinish else { return }
+        if hasCancelHandler {
+            onTarget { [self] in finishCancelling() }
+        } else {
+            // Nothing to call where handlers belong: freed at once.
+            finishCancelling()
+        }
+    }
+
+    package func waitUntilNotRunning() {
+        while let latch = joinRunning() { latch.wait() }
+    }
+
+    package func untilNotRunning() async {
+        while let latch = joinRunning() { await latch.opened() }
+    }
+
+    /// Nil if no handler runs, or that of the calling thread.
+    private func joinRunning() -> Latch? {
+        withLock { state -> Latch? in
+            // In a child of fork(2) nobody runs it, whatever the state says.
+            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
+            return state.whileRunning.join()
+        }
     }
 }

@@ -1,3 +1,4 @@
+package import Dispatch
 import Glibc
 import HRTimerCore
 import Synchronization
@@ -6,13 +7,11 @@ import Synchronization
 ///
 /// The source keeps its own grid: the engine's timer fires once and is armed again only when the handler has returned.
 /// While a handler runs, waits in a blocked queue, or is suspended, nothing is armed and nothing wakes; the ticks that pass
-/// meanwhile are counted by arithmetic when the next call begins. (But see `expectEnd`.)
+/// meanwhile are counted by arithmetic when the next call begins.
 ///
-/// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held. It becomes one
-/// of the engine's timers with the first thing that is set on it, and is none any more when it is cancelled: to make a source takes
-/// no lock, nor to let a cancelled one go.
+/// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
 package final class SourceCore: @unchecked Sendable {
-    // Sendable: all but the state is constant or atomic.
+    // Sendable: all but the state is constant.
 
     @exclusivity(unchecked)
     // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
@@ -26,229 +25,226 @@ package final class SourceCore: @unchecked Sendable {
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
-    /// What the handler that runs is told; `over` when nothing is left to be ended. Written with the lock held.
-    let told = Atomic<UInt>(0)
-    static let over = UInt.max
+    /// Where the handlers belong, if not on the engine's thread.
+    package struct Target: Sendable {
+        /// Nil if it is none.
+        package var queue: DispatchQueue?
+        /// Has a block run there.
+        package let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// Keeps the engine running, and so the lock.
-    private let engine: TimerEngine
-    private let lock: LockReference<EngineState>
-    var core: EngineCore {
-        @inline(__always) get { engine.core }
+        package init(
+            queue: DispatchQueue? = nil,
+            _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        ) {
+            self.queue = queue
+            self.submit = submit
+        }
     }
+
+    /// Keeps the engine running.
+    private let engine: TimerEngine
+    let core: EngineCore
+    /// Leeway counts as none.
+    private let isStrict: Bool
 
     struct State: Sendable {
-        /// The engine's timer, if it is one of the engine's.
-        var timer = TimerToken.none
-        var suspensions: UInt32 = 0
+        /// The engine's timer; nil before `register`, stale once the engine ended.
+        var timer: TimerToken?
         /// The next nominal deadline that was not counted yet.
         var ticks = TickCount(deadline_ns: .max)
-        var leeway_ns: Int64 = 0
-        /// With the policy, also of what fires once.
+        /// What they were before a call was made up that may still be called off; nil once they were set anew.
+        var ticksBefore: TickCount?
         var repetition = Repetition.once
-        /// Leeway counts as none.
-        var isStrict = false
-        /// Nil for the engine's own.
-        var precision: TimerPrecision?
-        var flags: Flags = []
-        /// What to call when the source fires.
-        var event: Callback?
-        /// The thread that runs a handler, or 0.
-        var running: pthread_t = 0
-        /// What most sources do without.
-        var rare: Rare?
-    }
-
-    struct Flags: OptionSet, Sendable {
-        let rawValue: UInt16
-
-        static let isActive = Flags(rawValue: 1)
-        static let isCancelled = Flags(rawValue: 2)
-        /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
-        static let hasEnded = Flags(rawValue: 4)
-        /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
-        static let isInFlight = Flags(rawValue: 8)
-        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become of
-        /// the submitted one by then.
-        static let engineSubmits = Flags(rawValue: 16)
-        /// The ticks were set anew since a call was made up.
-        static let isSetAnew = Flags(rawValue: 32)
-        /// The last call was not over when the deadline after it had come.
-        static let isSlow = Flags(rawValue: 64)
-        /// It has a target.
-        static let submits = Flags(rawValue: 128)
-        /// It has an alarm, a lead or a precision: the engine's timer is not simply armed for the deadline.
-        static let isSpecial = Flags(rawValue: 256)
-    }
-
-    /// Under the same lock.
-    final class Rare: @unchecked Sendable {
-        // Sendable: touched with the lock held alone.
-
+        var policy = MissedTickPolicy.merge
+        var leeway_ns: Int64 = 0
         /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
         var alarm: SourceAlarm?
+        var isActive = false
+        var isCancelled = false
+        /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
+        var hasEnded = false
+        /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
+        var isInFlight = false
+        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become of
+        /// the submitted one by then.
+        var engineSubmits = false
+        var suspensions = 0
+        var data: UInt = 0
+        var handlers = Handlers()
+        /// The thread that runs a handler, and those who wait for it to return.
+        var running: pthread_t?
+        var whileRunning = WaitList()
         /// Where the handlers belong; nil for the engine's thread.
         var target: Target?
-        /// For a queue, if the source or its engine is precise; nil otherwise.
+        /// For a queue, on a precise engine; nil otherwise.
         var lead: SourceLead?
         /// Nil unless somebody asked for it.
         var account: SourceAccount?
+    }
+
+    struct Handlers: Sendable {
+        var event: Callback?
         var registration: Callback?
         var cancel: Callback?
-        /// Those who wait for a handler to return.
-        var whileRunning = WaitList()
+        /// Submits a call to the target.
+        var submit: Callback?
     }
 
     package init(engine: TimerEngine, target: Target?, isStrict: Bool) {
         self.engine = engine
-        lock = engine.core.state.reference
-        state.isStrict = isStrict
-        // Nobody else has it yet.
-        if let target {
-            _ = set(target)
-            if state.rare?.lead != nil { state.flags.insert(.isSpecial) }
-        }
+        core = engine.core
+        self.isStrict = isStrict
+        state.target = target
+        state.lead = lead(for: target)
     }
 
-    /// With the lock held. Gives the former target.
-    func set(_ target: Target?) -> Target? {
-        let rare = state.rarely
-        let old = rare.target
-        rare.target = target
-        rare.lead = lead(for: target)
-        if target == nil { state.flags.remove(.submits) } else { state.flags.insert(.submits) }
-        return old
-    }
-
-    /// With the lock held, after the alarm, the lead or the precision changed.
-    func noteSpecial(_ engine: inout EngineState) {
-        if state.precision != nil || state.rare?.alarm != nil || state.rare?.lead != nil {
-            state.flags.insert(.isSpecial)
-        } else if state.flags.contains(.isSpecial) {
-            state.flags.remove(.isSpecial)
-            if !state.timer.isNone, !engine.isShutDown { engine.schedule.ask(.init(), for: state.timer) }
-        }
-    }
-
-    func lead(for target: Target?) -> SourceLead? {
-        let isPrecise = state.precision == .precise || core.precision == .precise
-        guard target?.queue != nil, isPrecise, core.time.virtual == nil else { return nil }
+    private func lead(for target: Target?) -> SourceLead? {
+        guard target?.queue != nil, core.precision == .precise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
-    /// The state is used in place, and not handed on as an argument: it is one variable, whoever changes it.
+    /// For what settles, and so needs the deadline that holds.
     @inline(__always)
-    func withLock<Result>(_ body: (inout EngineState) -> Result) -> Result {
-        lock.withLock { engine in body(&engine) }
+    func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
+        core.state.withLock { engine in
+            close()
+            return body(&state, &engine)
+        }
     }
 
-    /// Changes the state, if it is to be changed, arms the engine's timer accordingly, and wakes the engine if it must be. Where
-    /// nothing is changed the timer keeps its place among equal deadlines.
     @inline(__always)
-    func update(_ change: (inout EngineState) -> Bool) {
-        let (mustWake, submit) = withLock { engine -> (Bool, Callback?) in
-            close()
-            return change(&engine) ? settleOrSubmit(&engine) : (false, nil)
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        core.state.withLock { _ in body(&state) }
+    }
+
+    /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
+    @inline(__always)
+    func update(_ change: (inout State) -> Void) {
+        let (mustWake, submit) = withLock { state, engine in
+            change(&state)
+            return settleOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
         submit?.run()
     }
 
-    /// With the lock held: becomes one of the engine's timers, unless it is, or has ended.
-    @inline(__always)
-    func register(_ engine: inout EngineState) {
-        if state.timer.isNone { registerFirst(&engine) }
+    /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
+    /// the ticks alone.
+    func updateFlags(_ change: (inout State) -> Bool) {
+        let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
+            guard change(&state) else { return (false, nil) }
+            close()
+            return settleOrSubmit(&state, &engine)
+        }
+        if mustWake { core.wake() }
+        submit?.run()
     }
 
-    @inline(never)
-    private func registerFirst(_ engine: inout EngineState) {
-        if state.isCancelled || state.hasEnded { return }
-        state.timer = engine.addOwned(self)
-        if state.timer.isNone { state.flags.insert(.hasEnded) }
+    package func register() {
+        withLock { state in state.handlers.submit = state.target.map(submission) }
+        var request = EngineCore.Request()
+        request.isOwned = true
+        let timer = core.schedule(.staged(self), request)
+        withLock { state in
+            state.timer = timer
+            if timer == .stale { state.hasEnded = true }
+        }
+    }
+
+    private func submission(_ target: Target) -> Callback {
+        Callback { [self] in target.submit { [self] in deliver() } }
+    }
+
+    /// From the next call on. Nil for the engine's thread.
+    package func setTarget(_ target: Target?) {
+        changeTarget { _ in target }
+    }
+
+    package func changeTarget(_ change: (Target?) -> Target?) {
+        let old = withLock { state in
+            let old = (state.target, state.handlers.submit)
+            if !state.isCancelled, !state.hasEnded {
+                state.target = change(state.target)
+                state.handlers.submit = state.target.map(submission)
+                state.lead = lead(for: state.target)
+            }
+            return old
+        }
+        withExtendedLifetime(old) {}
     }
 
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
     package func abandon() {
-        if told.load(ordering: .acquiring) == Self.over { return }
-        var left = Left()
-        withLock { engine in
-            if state.isCancelled { return }
-            state.flags.insert(.isCancelled)
-            letGo(&engine, &left)
+        let left = withLock { state -> Left in
+            if state.isCancelled { return Left() }
+            state.isCancelled = true
+            return Self.letGo(&state)
         }
-        left.end(core)
+        left.timer.map { _ = core.cancel($0) }
+        left.alarm?.end()
     }
 
     /// What a source has no use for any more: freed after the lock.
-    struct Left: ~Copyable {
-        var event: Callback?
-        /// Itself as the engine held it.
-        var action: EngineCore.Action?
-        var rest: Rest?
-        var mustWake = false
+    struct Left: Sendable {
+        var timer: TimerToken?
+        var alarm: SourceAlarm?
+        var handlers = Handlers()
+        var target: Target?
+    }
 
-        /// After the lock.
-        @inline(__always)
-        borrowing func end(_ core: @autoclosure () -> EngineCore) {
-            if mustWake { core().wake() }
-            if let rest { rest.alarm?.end() }
+    static func letGo(_ state: inout State) -> Left {
+        defer {
+            state.timer = nil
+            state.alarm = nil
+            state.handlers = Handlers()
+            state.target = nil
+        }
+        return Left(timer: state.timer, alarm: state.alarm, handlers: state.handlers, target: state.target)
+    }
+
+    package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
+        setHandler { $0.event = handler.map(Callback.init) }
+    }
+
+    package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
+        setHandler { $0.registration = handler.map(Callback.init) }
+    }
+
+    package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
+        setHandler { $0.cancel = handler.map(Callback.init) }
+    }
+
+    @inline(__always)
+    private func setHandler(_ set: (inout Handlers) -> Void) {
+        // What is replaced is freed after the lock: its captures may call back.
+        let old = withLock { state in
+            let old = state.handlers
+            if !state.isCancelled, !state.hasEnded { set(&state.handlers) }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    package func setPolicy(_ policy: MissedTickPolicy) {
+        withLock { state in
+            state.policy = policy
+            state.repetition = state.repetition.with(policy)
         }
     }
 
-    /// Of what most sources do without.
-    struct Rest {
-        var alarm: SourceAlarm?
-        var target: Target?
-        var registration: Callback?
-        var cancel: Callback?
-    }
+    package var policy: MissedTickPolicy { withLock(\.policy) }
+    package var isCancelled: Bool { withLock(\.isCancelled) }
+    package var data: UInt { withLock(\.data) }
 
-    /// With the lock held. The first time there is something in it.
-    @inline(__always)
-    func letGo(_ engine: inout EngineState, _ left: inout Left) {
-        left.mustWake = engine.removeOwned(state.timer, &left.action)
-        state.timer = .none
-        swap(&left.event, &state.event)
-        if let rare = state.rare { left.rest = Self.rest(rare) }
-        told.store(Self.over, ordering: .releasing)
-    }
-
-    @inline(never)
-    private static func rest(_ rare: Rare) -> Rest {
-        Rest(
-            alarm: rare.alarm.take(),
-            target: rare.target.take(),
-            registration: rare.registration.take(),
-            cancel: rare.cancel.take()
-        )
+    /// Nil if none is to come, and on another clock.
+    package var nextDeadline_ns: Int64? {
+        withLock { state, _ in
+            guard state.alarm == nil, state.isActive, !state.isCancelled, !state.hasEnded else { return nil }
+            return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
+        }
     }
 
     func capped(_ leeway_ns: Int64, _ repetition: Repetition) -> Int64 {
-        state.isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
-    }
-}
-
-extension SourceCore.State {
-    var isCancelled: Bool { flags.contains(.isCancelled) }
-    var hasEnded: Bool { flags.contains(.hasEnded) }
-    var isInFlight: Bool {
-        get { flags.contains(.isInFlight) }
-        set { if newValue { flags.insert(.isInFlight) } else { flags.remove(.isInFlight) } }
-    }
-
-    /// Whether a call may be made at the deadline.
-    @inline(__always)
-    var mayFire: Bool {
-        flags.isDisjoint(with: [.isCancelled, .isInFlight]) && flags.contains(.isActive) && suspensions == 0
-    }
-
-    /// What most sources do without, made when it is needed first.
-    var rarely: SourceCore.Rare {
-        mutating get {
-            if let rare { return rare }
-            let made = SourceCore.Rare()
-            rare = made
-            return made
-        }
+        isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
     }
 }

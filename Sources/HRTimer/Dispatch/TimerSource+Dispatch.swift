@@ -7,7 +7,7 @@ extension TimerSource {
     /// hop. On a precise engine it is submitted earlier by the hop as learned, and the block spins the rest out, inside the engine's
     /// budget for spinning: never early, and no other work of the queue is held up by more. While the queue is blocked the source costs no wake-ups; the call that comes then tells all ticks in `data`.
     public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
-        self.init(engine: engine, target: .init(queue: queue), isStrict: isStrict)
+        self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
     }
 
     /// The same by GCD's flags, of which `.strict` is the only one.
@@ -16,13 +16,25 @@ extension TimerSource {
         engine: TimerEngine = .shared,
         queue: DispatchQueue? = nil
     ) {
-        self.init(engine: engine, target: queue.map { .init(queue: $0) }, isStrict: flags.contains(.strict))
+        self.init(engine: engine, target: queue.map { Self.target($0) }, isStrict: flags.contains(.strict))
+    }
+
+    private static func target(
+        _ queue: DispatchQueue,
+        _ qos: DispatchQoS = .unspecified,
+        _ flags: DispatchWorkItemFlags = []
+    ) -> SourceCore.Target {
+        // The flags are not Sendable in Dispatch's types, the number that they are is.
+        let flags = flags.rawValue
+        return .init(queue: queue) { block in
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block)
+        }
     }
 
     /// Has the handlers run on `queue` from the next call on, or on the engine's thread; GCD allows it before activation alone. A
     /// call that was submitted before is made where it was submitted.
     public func setTarget(queue: DispatchQueue?) {
-        core.setTarget(queue.map { .init(queue: $0) })
+        core.setTarget(queue.map { Self.target($0) })
     }
 
     /// The spelling of GCD. From the next call on, handlers are submitted to the source's queue with that quality of service and
@@ -32,7 +44,7 @@ extension TimerSource {
         flags: DispatchWorkItemFlags = [],
         handler: (@isolated(any) @Sendable () -> Void)?
     ) {
-        core.changeTarget { target in target?.queue.map { .init(queue: $0, qos: qos, flags: flags) } ?? target }
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setEventHandler(handler)
     }
 
@@ -42,7 +54,7 @@ extension TimerSource {
         flags: DispatchWorkItemFlags = [],
         handler: (@isolated(any) @Sendable () -> Void)?
     ) {
-        core.changeTarget { target in target?.queue.map { .init(queue: $0, qos: qos, flags: flags) } ?? target }
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setRegistrationHandler(handler)
     }
 
@@ -52,7 +64,7 @@ extension TimerSource {
         flags: DispatchWorkItemFlags = [],
         handler: (@isolated(any) @Sendable () -> Void)?
     ) {
-        core.changeTarget { target in target?.queue.map { .init(queue: $0, qos: qos, flags: flags) } ?? target }
+        core.changeTarget { target in target?.queue.map { Self.target($0, qos, flags) } ?? target }
         setCancelHandler(handler)
     }
 
@@ -141,8 +153,7 @@ extension TimerEngine {
     /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot at
     /// once; what was submitted already it does not take back.
     ///
-    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its token is
-    /// stale. `distantFuture` never submits. The work may come later by `tolerance`, none unless given, where GCD
+    /// A past deadline submits at once, `distantFuture` never. The work may come later by `tolerance`, none unless given, where GCD
     /// takes a tenth of the delay.
     @discardableResult
     public func schedule(
@@ -153,10 +164,6 @@ extension TimerEngine {
         flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
-        if core.mayCallElsewhere(deadline.nanoseconds) {
-            queue.async(qos: qos, flags: flags, execute: work)
-            return .stale
-        }
         let flags = flags.rawValue
         return schedule(at: deadline, tolerance: tolerance) { _ in
             queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)

@@ -35,12 +35,12 @@ public final class TimerSource: Sendable {
         modes: [TimerLoop.Mode] = [.common],
         isStrict: Bool = false
     ) {
-        let target = SourceCore.Target { loop.perform(inModes: modes, order: 0, $0) }
-        self.init(engine: engine, target: target, isStrict: isStrict)
+        self.init(engine: engine, target: .init { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
     }
 
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
         core = SourceCore(engine: engine, target: target, isStrict: isStrict)
+        core.register()
     }
 
     deinit {
@@ -96,16 +96,6 @@ public final class TimerSource: Sendable {
         set { core.setPolicy(newValue) }
     }
 
-    /// How exact this source is to be, if that is more than its engine is; nil, as at first, for the engine's own precision.
-    ///
-    /// Less than the engine's counts as the engine's. `.normal` and `.precise` leave the leeway unused. May be set at any time, also
-    /// inside the handler; it counts from the next deadline on that the engine waits for. `.precise` has the engine spin, and on a
-    /// queue the block, within the engine's `spinBudget`. On another clock than the engine's it says nothing.
-    public var precision: TimerPrecision? {
-        get { core.precision }
-        set { core.setPrecision(newValue) }
-    }
-
     /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
     /// made up: a precise engine does that some microseconds before the deadline.
     ///
@@ -114,16 +104,10 @@ public final class TimerSource: Sendable {
     /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the actor the
     /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
     /// it is by then.
-    public func setEventHandler(_ handler: @escaping @isolated(any) @Sendable () -> Void) {
-        guard handler.isolation != nil else { return core.setEventHandler(Callback(onItsActor(handler))) }
+    public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
         // Weak: the source holds its handler.
         let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, handler)))
-    }
-
-    /// The same, or no handler.
-    public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
-        if let handler { setEventHandler(handler) } else { core.setEventHandler(nil) }
+        core.setEventHandler(handler.map { onItsActor(merges: true, unless: isCancelled, $0) })
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
@@ -157,38 +141,28 @@ public final class TimerSource: Sendable {
         core.suspend()
     }
 
-    /// Ends the source: handlers are freed after the cancel handler ran. Idempotent; legal in any state.
+    /// Ends the source: no call of the event handler begins on the source's own thread or serial queue after this returned, and
+    /// handlers are freed after the cancel handler ran. Idempotent; legal in any state.
     ///
-    /// From then on no call of the event handler is taken up: not for a tick that has passed, nor one that waits in its queue. Called on
-    /// the source's own thread or serial queue, no statement of the handler runs after this has returned. Called elsewhere, and on a
-    /// concurrent queue, one call at the most may have been taken up just before by another thread, and goes on, maybe with its
-    /// first statement still to come: `cancelAndWait()` waits for it. The cancel handler always comes after it.
-    ///
-    /// A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
+    /// From another thread, and on a concurrent queue, a call may still begin that was made up before; `cancelAndWait()` waits for
+    /// it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
     public func cancel() {
         core.cancel()
     }
 
-    /// Cancels, and returns only when no handler is running, on a concurrent queue too, and none will: the cancel handler has
-    /// returned as well, if handlers belong on the engine's thread.
-    ///
-    /// In a handler of this source, and on the engine's thread, it does not wait for itself. For a cancel handler that is still to be
-    /// called on a queue or in a loop it does not wait: the caller may be what keeps those busy.
+    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait, nor for a cancel handler
+    /// that has not begun: that may belong on the very queue that the caller keeps busy.
     @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()
         core.waitUntilNotRunning()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits, so that they wait for a cancel handler on a queue as well. (Not on
-    /// virtual time, where it comes when the clock is moved.)
+    /// The same for asynchronous functions: no thread of theirs waits.
     public func cancelAndWait() async {
         core.cancel()
         await core.untilNotRunning()
     }
-
-    /// Whether leeway counts as none: what the source was made with.
-    public var isStrict: Bool { core.isStrict }
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { core.isCancelled }

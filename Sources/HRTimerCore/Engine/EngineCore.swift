@@ -124,7 +124,7 @@ package final class EngineCore: Sendable {
         package var crowdTolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
-        /// Stays until it is cancelled, however often it fires.
+        /// Stays until it is cancelled, however often it fires. Then it is as precise as its engine.
         package var isOwned = false
 
         package init() {}
@@ -151,17 +151,6 @@ extension EngineCore {
         self.state.unlock()
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
-    }
-
-    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as a
-    /// fire. Not on virtual time, where everything comes when the clock is moved.
-    package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
-        guard time.virtual == nil, deadline_ns <= time.now_ns else { return false }
-        return state.withLock { state in
-            if state.isShutDown { return false }
-            state.countFire()
-            return true
-        }
     }
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.

@@ -10,27 +10,20 @@ package struct EngineState: ~Copyable, Sendable {
     struct Timer: Sendable {
         /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
-        /// Stays after its last fire: its owner arms it again, by `setOwned`.
-        var isOwned = false
-        var isInUse = false
-        /// There is more of it in `series`.
-        var hasSeries = false
-        /// A timer armed for the past is not late before it was armed.
-        var lateFrom_ns = Int64.min
-    }
-
-    /// What belongs to a timer that repeats by itself, or may be made to: most do not, nor do those of sources.
-    struct Series: Sendable {
         var repetition = Repetition.once
         /// What was asked for, of which the interval may allow but a part.
         var asked_ns: Int64 = 0
         /// Ticks that no call has told yet.
         var untold = 0
+        /// A timer armed for the past is not late before it was armed.
+        var lateFrom_ns = Int64.min
+        /// Stays after its last fire: its owner arms it again, by `setOwned`. As precise as its engine.
+        var isOwned = false
+        var isInUse = false
     }
 
     package var schedule: TimerSchedule
     var timers = SlotArray<Timer> { Timer() }
-    private var series = SlotArray<Series> { Series() }
     /// What the clock read when the thread looked last.
     var looked_ns = Int64.min
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
@@ -44,7 +37,6 @@ package struct EngineState: ~Copyable, Sendable {
     private var isTurning = false
     /// The schedule has nothing more to give back.
     private var isTrimmingTimers = false
-    private var isTrimmingSeries = false
     private var hasEnded = false
     /// The process that the engine's thread is in; a child of fork(2) has another.
     private let generation = hrt_fork_generation()
@@ -74,30 +66,16 @@ extension EngineState {
         timers.makeRoom(for: token.slot)
         // Field by field: a record moved as a whole takes as long as the arming.
         timers[token.slot].action = consume action
+        timers[token.slot].repetition = request.repetition
+        timers[token.slot].asked_ns = request.tolerance_ns
+        timers[token.slot].untold = 0
         timers[token.slot].isOwned = request.isOwned
         timers[token.slot].isInUse = true
-        timers[token.slot].hasSeries = request.repetition != .once
-        if request.repetition != .once { addSeries(token.slot, request.repetition, request.tolerance_ns) }
         return token
     }
 
     /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
     private static var crowd: Int { 4096 }
-
-    @inline(never)
-    private mutating func addSeries(_ slot: UInt32, _ repetition: Repetition, _ asked_ns: Int64) {
-        series.makeRoom(for: slot)
-        series[slot] = Series(repetition: repetition, asked_ns: asked_ns)
-    }
-
-    private func repetition(_ slot: UInt32) -> Repetition {
-        timers[slot].hasSeries ? series[slot].repetition : .once
-    }
-
-    /// Nothing for what fires once, which has no ticks to tell.
-    private mutating func setUntold(_ untold: Int, _ slot: UInt32) {
-        if timers[slot].hasSeries { series[slot].untold = untold }
-    }
 
     private func asked(_ request: EngineCore.Request) -> TimerSchedule.Asked {
         let precision = max(request.precision ?? .coalesced, schedule.precision)
@@ -129,30 +107,29 @@ extension EngineState {
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
         if let tolerance_ns {
-            if timers[token.slot].hasSeries { series[token.slot].asked_ns = tolerance_ns }
-            ask(tolerance_ns, for: token)
+            timers[token.slot].asked_ns = tolerance_ns
+            askForTolerance(token)
         }
         schedule.arm(token, deadline_ns)
-        setUntold(0, token.slot)
+        timers[token.slot].untold = 0
         return true
     }
 
     /// Arms a timer or moves it, with another interval. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
-        let slot = token.slot
-        let asked_ns = timers[slot].hasSeries ? series[slot].asked_ns : schedule.tolerance_ns(of: token)
-        addSeries(slot, Repetition(every: interval, policy: repetition(slot).policy), asked_ns)
-        timers[slot].hasSeries = true
+        timers[token.slot].repetition = Repetition(every: interval, policy: timers[token.slot].repetition.policy)
         // What the former interval allowed may be longer than this one.
-        ask(asked_ns, for: token)
+        askForTolerance(token)
         schedule.arm(token, deadline_ns)
+        timers[token.slot].untold = 0
         return true
     }
 
-    private mutating func ask(_ tolerance_ns: Int64, for token: TimerToken) {
+    private mutating func askForTolerance(_ token: TimerToken) {
         guard schedule.precision == .coalesced, !schedule.isPrecise(token) else { return }
-        schedule.ask(.init(tolerance_ns: repetition(token.slot).tolerance_ns(asked: tolerance_ns)), for: token)
+        let timer = timers[token.slot]
+        schedule.ask(.init(tolerance_ns: timer.repetition.tolerance_ns(asked: timer.asked_ns)), for: token)
     }
 
     /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called for.
@@ -182,14 +159,12 @@ extension EngineState {
         let isCalledOff = callOff(token)
         let hasBegun = running?.token == token && !isCalledOff
         // A repeating timer has another deadline, which is the one that is cancelled.
-        let isPending = !hasBegun || timers[token.slot].hasSeries || schedule.isArmed(token)
+        let isPending = !hasBegun || timers[token.slot].repetition.repeats || schedule.isArmed(token)
         return Cancelled(wasPending: isPending, mustWake: isCalledOff, action: remove(token))
     }
 
     private mutating func remove(_ token: TimerToken) -> EngineCore.Action? {
         _ = schedule.remove(token)
-        if timers[token.slot].hasSeries { series[token.slot] = Series() }
-        timers[token.slot].hasSeries = false
         timers[token.slot].isInUse = false
         return timers[token.slot].action.take()
     }
@@ -233,45 +208,6 @@ extension EngineState {
         return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
     }
 
-    /// The same for a timer that asks for more than its deadline, or did until now.
-    @inline(never)
-    package mutating func setOwned(
-        _ token: TimerToken,
-        deadline_ns: Int64,
-        _ asked: TimerSchedule.Asked,
-        _ now_ns: @autoclosure () -> Int64
-    ) -> Bool {
-        if isShutDown { return false }
-        let isCalledOff = callOff(token)
-        schedule.ask(asked, for: token)
-        if deadline_ns == .max {
-            schedule.disarm(token)
-            return isCalledOff
-        }
-        schedule.arm(token, deadline_ns)
-        return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
-    }
-
-    /// A timer for an owner, not armed yet. Stale if the engine has ended.
-    package mutating func addOwned(_ owner: any StagedHandler) -> TimerToken {
-        if isShutDown { return .stale }
-        var request = EngineCore.Request()
-        request.isOwned = true
-        return add(.staged(owner), request)
-    }
-
-    /// The owner's timer is none any more. The action, nil before, is to be let go after the lock. True if the thread must be
-    /// woken.
-    @inline(__always)
-    package mutating func removeOwned(_ token: TimerToken, _ action: inout EngineCore.Action?) -> Bool {
-        guard !token.isNone, !isShutDown, schedule.isLive(token) else { return false }
-        let isCalledOff = callOff(token)
-        _ = schedule.remove(token)
-        timers[token.slot].isInUse = false
-        swap(&action, &timers[token.slot].action)
-        return isCalledOff
-    }
-
     /// An owner makes a call without the engine's thread.
     package mutating func countFire() {
         statistics.fires += 1
@@ -291,7 +227,7 @@ extension EngineState {
             timers.forEach { if $0.isInUse && !$0.isOwned { count += 1 } }
             // A timer whose last call goes on is called, and not dropped.
             if let running, !timers[running.token.slot].isOwned, schedule.isLive(running.token),
-                !repetition(running.token.slot).repeats, schedule.isUntouchedSinceCall(running.token), !isAhead
+                !timers[running.token.slot].repetition.repeats, schedule.isUntouchedSinceCall(running.token), !isAhead
             {
                 count -= 1
             }
@@ -306,7 +242,6 @@ extension EngineState {
         schedule.end()
         var timers = SlotArray { Timer() }
         swap(&timers, &self.timers)
-        series = SlotArray { Series() }
         return timers
     }
 }
@@ -393,11 +328,6 @@ extension EngineState {
         if schedule.settle() { return .again }
         if isTrimmingTimers {
             isTrimmingTimers = timers.trim { !$0.isInUse }
-            isTrimmingSeries = !isTrimmingTimers
-            return .again
-        }
-        if isTrimmingSeries {
-            isTrimmingSeries = series.trim { $0.repetition == .once }
             return .again
         }
         if schedule.wantsTrim {
@@ -439,16 +369,16 @@ extension EngineState {
 
     private mutating func beginPlain(_ call_ns: Int64, _ call: inout Call) -> Bool {
         let slot = call.token.slot
-        let before = timers[slot].hasSeries ? series[slot].untold : 0
+        let before = timers[slot].untold
         call.ticks = TickCount(deadline_ns: call.due.deadline_ns, untold: before)
-        let told = repetition(slot).begin(&call.ticks, now_ns: call_ns)
+        let told = timers[slot].repetition.begin(&call.ticks, now_ns: call_ns)
         if let told {
             call.missedTicks = told
             statistics.missedTicks += UInt64(clamping: told - before)
             return true
         }
         statistics.missedTicks += UInt64(clamping: call.ticks.untold - before)
-        setUntold(call.ticks.untold, slot)
+        timers[slot].untold = call.ticks.untold
         schedule.endCall(call.token)
         schedule.arm(call.token, call.ticks.deadline_ns)
         return false
@@ -477,9 +407,7 @@ extension EngineState {
         let isMade = call.isAhead ? spin.end() : true
         if !isMade { statistics.fires -= 1 }
         if spun_ns > 0 { statistics.spinTime += .nanoseconds(spun_ns) }
-        if case .staged(let owner) = call.action {
-            call.block = owner.end(wasCalled: isMade, before: call.staged?.before, &self)
-        }
+        if case .staged(let owner) = call.action { call.block = owner.end(wasCalled: isMade, &self) }
         call.hasEngineEnded = isShutDown
         let isLive = schedule.isLive(call.token)
         if isMade {
@@ -504,13 +432,13 @@ extension EngineState {
             keep(&call, untold: 0)
             return
         }
-        guard repetition(call.token.slot).repeats else {
+        guard timers[call.token.slot].repetition.repeats else {
             // Its action stays in the call, to be freed after the lock.
             _ = schedule.remove(call.token)
             timers[call.token.slot].isInUse = false
             return
         }
-        series[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
+        timers[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
         statistics.missedTicks += UInt64(clamping: call.ticks.untold)
         keep(&call, untold: call.ticks.untold)
         schedule.arm(call.token, call.ticks.deadline_ns)
@@ -518,7 +446,7 @@ extension EngineState {
 
     /// The timer goes on.
     private mutating func keep(_ call: inout Call, untold: Int) {
-        setUntold(untold, call.token.slot)
+        timers[call.token.slot].untold = untold
         swap(&call.action, &timers[call.token.slot].action)
     }
 }

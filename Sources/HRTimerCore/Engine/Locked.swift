@@ -60,30 +60,7 @@ public import CHRTimer
         hrt_lock_release(mutex)
     }
 
-    /// The same lock and value for whoever keeps the owner alive: nobody counts references when it is locked by this.
-    package var reference: LockReference<Value> { LockReference(mutex: mutex) }
-
     /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once it
     /// was locked again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
-}
-
-/// A lock that somebody else owns: see `Locked.reference`.
-package struct LockReference<Value: ~Copyable>: @unchecked Sendable {
-    // Sendable: the value is touched with the lock held alone. Good as long as the owner is there.
-    @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
-
-    // As in the owner.
-    @inlinable var value: UnsafeMutablePointer<Value> {
-        (UnsafeMutableRawPointer(mutex) + Locked<Value>.offset).assumingMemoryBound(to: Value.self)
-    }
-
-    @inlinable @inline(__always)
-    package func withLock<Result: ~Copyable, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        hrt_lock_acquire(mutex)
-        defer { hrt_lock_release(mutex) }
-        return try body(&value.pointee)
-    }
 }

@@ -11,9 +11,8 @@ package protocol StagedHandler: AnyObject, Sendable {
     func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall?
 
     /// After the call; or without one, if it was called off: then everything becomes as it was before `begin`, but for what
-    /// others changed since, and `before` is what the call said. With the engine's lock held; what it gives is to be called after
-    /// the lock.
-    func end(wasCalled: Bool, before: TickCount?, _ engine: inout EngineState) -> Callback?
+    /// others changed since. With the engine's lock held; what it gives is to be called after the lock.
+    func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback?
 
     /// The engine was shut down with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
     /// shut it down; after `end` if a call was going on.
@@ -25,13 +24,10 @@ package struct StagedCall: Sendable {
     package var callback: Callback
     /// Ticks beside the one of the call.
     package var missedTicks: Int
-    /// What its owner counted before the call was made up, told it again if it is not made.
-    package var before: TickCount?
 
-    package init(_ callback: Callback, missedTicks: Int, before: TickCount? = nil) {
+    package init(_ callback: Callback, missedTicks: Int) {
         self.callback = callback
         self.missedTicks = missedTicks
-        self.before = before
     }
 }
 

@@ -16,16 +16,7 @@ public struct TimerToken: Hashable, Sendable {
     }
 
     /// No timer's: generations begin at 1.
-    package static let stale = none
-
-    /// The same, where it is needed too often to be looked up.
-    package static var none: TimerToken {
-        @inline(__always) get { TimerToken(hrt_token(slot: 0, generation: 0)) }
-    }
-
-    /// Whether it is no timer's, whichever schedule has it.
-    @inline(__always)
-    package var isNone: Bool { generation == 0 }
+    package static let stale = TimerToken(hrt_token(slot: 0, generation: 0))
 
     @inline(__always)
     package var c: hrt_token { hrt_token(slot: slot, generation: generation) }

@@ -33,34 +33,14 @@ package struct TimerSchedule: ~Copyable {
 
     private struct Slot: Sendable {
         var tolerance_ns: Int64 = 0
-        /// The three below, in one word: there is one of these for each timer.
-        private var packed: UInt64 = 0
-
-        init(tolerance_ns: Int64 = 0, isPrecise: Bool = false, phase: Phase = .vacant) {
-            self.tolerance_ns = tolerance_ns
-            self.isPrecise = isPrecise
-            self.phase = phase
-        }
-
+        var isPrecise = false
         /// Says nothing while the timer is armed: an owner's arming leaves it alone, to spare a line of the cache.
-        var phase: Phase {
-            get { Phase(rawValue: UInt8(truncatingIfNeeded: packed & 3)).unsafelyUnwrapped }
-            set { packed = packed & ~3 | UInt64(newValue.rawValue) }
-        }
-
-        var isPrecise: Bool {
-            get { packed & 4 != 0 }
-            set { packed = packed & ~4 | (newValue ? 4 : 0) }
-        }
-
+        var phase = Phase.vacant
         /// While it is taken: which arming that was. Put off, moved and taken again, it is listed twice.
-        var taken: UInt64 {
-            get { packed >> 3 }
-            set { packed = packed & 7 | newValue << 3 }
-        }
+        var taken: UInt64 = 0
     }
 
-    /// See above; vacant where there is no timer. Two bits.
+    /// See above; vacant where there is no timer.
     private enum Phase: UInt8 { case vacant, idle, taken, firing }
 
     package init(precision: TimerPrecision) {
@@ -199,9 +179,6 @@ extension TimerSchedule {
 
     /// Whether the timer asks to be precise where the others are not.
     package func isPrecise(_ token: TimerToken) -> Bool { slots[token.slot].isPrecise }
-
-    /// What it asked for last, as it counts.
-    package func tolerance_ns(of token: TimerToken) -> Int64 { slots[token.slot].tolerance_ns }
 
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
     @inline(__always)

@@ -15,7 +15,6 @@ import Testing
     let calls = Recorder<UInt>()
     let blocks = Recorder<Block>()
     let deadline: MonotonicInstant
-    private let before = Recorder<TickCount?>()
 
     /// What was submitted to the queue.
     struct Block: Sendable {
@@ -40,14 +39,11 @@ import Testing
 
     /// As the engine does, under its lock.
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
-        let call = engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }
-        before.append(call?.before)
-        return call?.callback.run
+        engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }?.callback.run
     }
 
     private func end(_ source: TimerSource, wasCalled: Bool) {
-        let before = before.all.last ?? nil
-        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, before: before, &$0) }?.run()
+        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, &$0) }?.run()
     }
 
     @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")
