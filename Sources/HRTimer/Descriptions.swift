@@ -37,7 +37,9 @@ extension TimerLoop: CustomStringConvertible {
         let time = time
         return state.withLock { state in
             if state.isEnded { return "\(name)(ended)" }
-            var parts = [state.runs.last.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")]
+            var parts = [
+                state.runs.last.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")
+            ]
             if state.schedule.sleepsUntil_ns != .min { parts.append("waits") }
             if state.isKeptAlive { parts.append("kept alive") }
             let count = state.schedule.count
@@ -56,7 +58,9 @@ extension TimerLoop: CustomStringConvertible {
 extension LoopSource: CustomStringConvertible {
     /// Its descriptor, what it waits for, and whether it is valid.
     public var description: String {
-        let names = [(Events.readable, "readable"), (.writable, "writable")].filter { events.contains($0.0) }.map { $0.1 }
+        let names = [(Events.readable, "readable"), (.writable, "writable")].filter { events.contains($0.0) }.map {
+            $0.1
+        }
         let state = isValid ? "\(names.joined(separator: ", ")), \(triggering)-triggered" : "invalid"
         return "LoopSource(descriptor \(descriptor), \(state))"
     }

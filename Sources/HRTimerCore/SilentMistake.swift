@@ -59,16 +59,18 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
     /// Whether mistakes are looked for: what takes any time to notice is looked for in debug builds alone.
     package static var isLookedFor: Bool {
         #if DEBUG
-            true
+        true
         #else
-            false
+        false
         #endif
     }
 
     package static func report(_ mistake: @autoclosure () -> SilentMistake) {
         guard isLookedFor else { return }
         let mistake = mistake()
-        let (handler, isNew) = listener.withLock { ($0.handler, $0.handler == nil && $0.told.insert(mistake.kind).inserted) }
+        let (handler, isNew) = listener.withLock {
+            ($0.handler, $0.handler == nil && $0.told.insert(mistake.kind).inserted)
+        }
         if let handler {
             handler(mistake)
         } else if isNew {

@@ -9,7 +9,8 @@ import Testing
 /// nobody waits for a loop that does not run.
 @Suite(.serialized, .enabled(if: isDebugBuild)) struct SilentMistakeTests {
     /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
-    private func mistakes(_ kind: SilentMistake.Kind, _ body: () async throws -> Void) async rethrows -> [SilentMistake] {
+    private func mistakes(_ kind: SilentMistake.Kind, _ body: () async throws -> Void) async rethrows -> [SilentMistake]
+    {
         let told = Recorder<SilentMistake>()
         SilentMistake.handler = { if $0.kind == kind { told.append($0) } }
         defer { SilentMistake.handler = nil }
@@ -71,7 +72,9 @@ import Testing
     @Test("A loop's thread that nobody keeps is told, if its loop has timers")
     func threadNotKept() async throws {
         let told = try await mistakes(.threadNotKept) {
-            try TimerLoop.thread(name: "dropped").loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
+            let dropped = try TimerLoop.thread(name: "dropped")
+            dropped.loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
+            withExtendedLifetime(dropped) {}
             _ = try TimerLoop.thread(name: "idle")
             let kept = try TimerLoop.thread(name: "kept")
             kept.loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
@@ -115,7 +118,7 @@ import Testing
     func quantile() async {
         let told = await mistakes(.quantileAboveOne) {
             let histogram = LatencyHistogram()
-            histogram.record(1)
+            histogram.record(1.0)
             #expect(histogram.quantile(99) == .seconds(1))
         }
         #expect(told.contains { $0.description.hasPrefix("quantile(99.0) takes 0 ... 1") })

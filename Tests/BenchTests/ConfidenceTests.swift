@@ -81,7 +81,7 @@ struct SpikeTests {
             // The block goes on.
             #expect(!recorder.fire(first + 151))
             #expect(recorder.spikes == 1)
-            while readText(file)?.split(separator: "\n").count != round { usleep(1000) }
+            while watch.commandsRun != round { usleep(1000) }
         }
         watch.stop()
         #expect(readText(file) == "50\n50\n")
@@ -147,6 +147,8 @@ struct NanosecondsTextTests {
         #expect(nanoseconds("1.5ms") == 1_500_000)
         #expect(nanoseconds("10m") == 600_000_000_000)
         #expect(nanoseconds("2h") == 7_200_000_000_000)
-        for text in ["", "5", "ms", "-1ms", "nans", "infs", "1e30s", "1 ms x"] { #expect(nanoseconds(text) == nil, "\(text)") }
+        for text in ["", "5", "ms", "-1ms", "nans", "infs", "1e30s", "1 ms x"] {
+            #expect(nanoseconds(text) == nil, "\(text)")
+        }
     }
 }

@@ -162,7 +162,8 @@ struct CrowdCommandTests {
 
     private static func measure(_ id: String) throws -> [Outcome] {
         let options = try CrowdOptions.parse([
-            "--timers", "10", "--rate", "200", "--only", id, "--rounds", "1", "--length", "30ms", "--phases", "clusters:2",
+            "--timers", "10", "--rate", "200", "--only", id, "--rounds", "1", "--length", "30ms", "--phases",
+            "clusters:2",
         ])
         let session = CrowdSession(options.plan, options.entries, rounds: 1, length_ns: options.length, seed: 1)
         session.run(Progress(.hidden))
@@ -195,7 +196,9 @@ struct CrowdCommandTests {
     @Test("refuses what it cannot take")
     func refuses() {
         for text in ["0", "10001", "nan", "x", "-1"] { #expect(throws: (any Error).self) { try parseRate(text) } }
-        for text in ["", "odd", "clusters:0", "clusters:"] { #expect(throws: (any Error).self) { try parsePhases(text) } }
+        for text in ["", "odd", "clusters:0", "clusters:"] {
+            #expect(throws: (any Error).self) { try parsePhases(text) }
+        }
         for text in ["", "-1ms", "2h"] { #expect(throws: (any Error).self) { try parseTolerance(text) } }
         for text in ["", "1ms", "2h"] { #expect(throws: (any Error).self) { try parseLength(text) } }
     }

@@ -18,8 +18,12 @@ struct RunOptionsTests {
 
     @Test("measures display links at a display's own rate when they are named, each block as long as the others")
     func displayLinkRates() throws {
-        let options = try RunOptions.parse(["--only", "hrtimer.display-link.*hz", "--preset", "standard", "--seed", "1"])
-        let intervals_ns: [String: Int64] = ["59.94hz": 16_683_333, "60hz": 16_666_667, "120hz": 8_333_333, "144hz": 6_944_444, "1000hz": 1_000_000]
+        let options = try RunOptions.parse([
+            "--only", "hrtimer.display-link.*hz", "--preset", "standard", "--seed", "1",
+        ])
+        let intervals_ns: [String: Int64] = [
+            "59.94hz": 16_683_333, "60hz": 16_666_667, "120hz": 8_333_333, "144hz": 6_944_444, "1000hz": 1_000_000,
+        ]
         #expect(Set(options.subjects.map(\.id)) == Set(intervals_ns.keys.map { "hrtimer.display-link.\($0)" }))
         let plan = try #require(options.plans.first)
         for subject in options.subjects {
@@ -40,7 +44,10 @@ struct RunOptionsTests {
 
     @Test("asks for all subjects in the long presets, and for those chosen whether they are for a first look or not")
     func longPresetsHaveAll() throws {
-        #expect(try RunOptions.parse(["--preset", "standard"]).subjects.map(\.id) == Subject.all.filter { $0.interval_ns == nil }.map(\.id))
+        #expect(
+            try RunOptions.parse(["--preset", "standard"]).subjects.map(\.id)
+                == Subject.all.filter { $0.interval_ns == nil }.map(\.id)
+        )
         #expect(try RunOptions.parse(["--only", "kernel.ppoll"]).subjects.map(\.id) == ["kernel.ppoll"])
     }
 

@@ -44,7 +44,10 @@ struct SubjectTests {
         }
     }
 
-    @Test("of swift-async-algorithms says how to build it in, where it is not", .enabled(if: !Subject.hasAsyncAlgorithms))
+    @Test(
+        "of swift-async-algorithms says how to build it in, where it is not",
+        .enabled(if: !Subject.hasAsyncAlgorithms)
+    )
     func saysHowToBuildAsyncAlgorithms() throws {
         let sequence = try #require(Subject.all.first { $0.id == "swift.async-timer-sequence" })
         let error = #expect(throws: BenchError.self) {

@@ -11,7 +11,9 @@ struct VsyncCommandTests {
         let all = try VsyncCommand.parse([])
         #expect(all.source == [])
         #expect(all.seconds == 3)
-        let some = try VsyncCommand.parse(["--source", "x11", "--source", "virtual", "--seconds", "0.5", "--rate", "60000/1001"])
+        let some = try VsyncCommand.parse([
+            "--source", "x11", "--source", "virtual", "--seconds", "0.5", "--rate", "60000/1001",
+        ])
         #expect(some.source == [.x11, .virtual])
         #expect(some.rate == FrameRate(60_000, 1001))
         #expect(try Bench.parseAsRoot(["vsync"]) is VsyncCommand)

@@ -42,7 +42,9 @@ let toast = "toast"
 let (done, total, socket) = (1.0, 2.0, Int32(0))
 let (midnight_ns, noon_ns) = (Int64(0), Int64(0))
 let (deadline, start) = (MonotonicInstant.now, MonotonicInstant.now)
-let (loop, timer, queue) = (TimerLoop(), LoopTimer(timeInterval: 1, repeats: true) { _ in }, DispatchQueue(label: "queue"))
+let (loop, timer, queue) = (
+    TimerLoop(), LoopTimer(timeInterval: 1, repeats: true) { _ in }, DispatchQueue(label: "queue")
+)
 nonisolated(unsafe) let base = OpaquePointer(bitPattern: 8)!
 
 func tick(_ ticks: UInt) {}

@@ -27,7 +27,9 @@ import Testing
         #expect(engine.deadline(of: never) == nil)
     }
 
-    @Test("Inside a handler a deadline is the one it is called for, or what the handler set; others that are due keep theirs")
+    @Test(
+        "Inside a handler a deadline is the one it is called for, or what the handler set; others that are due keep theirs"
+    )
     func deadlinesInHandler() throws {
         let engine = try TimerEngine(time: time.base)
         let seen = Recorder<MonotonicInstant?>()
@@ -83,7 +85,9 @@ import Testing
         #expect(fires.all.map(\.deadline) == [at(100), at(110), at(200), at(300), at(400)])
     }
 
-    @Test("A shorter interval takes a longer one's tolerance with it: no call comes for a later tick, or after the window")
+    @Test(
+        "A shorter interval takes a longer one's tolerance with it: no call comes for a later tick, or after the window"
+    )
     func tolerance() throws {
         let engine = try TimerEngine(precision: .coalesced, time: time.base)
         let token = engine.schedule(
@@ -103,7 +107,10 @@ import Testing
         #expect(fires.all.last?.firedAt == at(109_000))
     }
 
-    @Test("A timer that was moved out of a window does not fire for its former deadline", arguments: [nil, 50] as [Int64?])
+    @Test(
+        "A timer that was moved out of a window does not fire for its former deadline",
+        arguments: [nil, 50] as [Int64?]
+    )
     func formerDeadline(_ interval_ns: Int64?) throws {
         let engine = try TimerEngine(precision: .coalesced, time: time.base)
         let token = engine.schedule(

@@ -45,7 +45,7 @@ import Testing
         for value in 1...100 { histogram.record(.microseconds(value)) }
         histogram.record(.nanoseconds(-20))
         histogram.record(.milliseconds(1500))
-        #expect("\(histogram)" == "102 values, 1 early: min -20 ns, p50 50 µs, p90 91 µs, p99 101 µs, max 1.5 s")
+        #expect("\(histogram)" == "102 values, 1 early: min -20 ns, p50 50 µs, p90 91 µs, p99 100 µs, max 1.5 s")
     }
 
     @Test("Threads may record side by side, and nothing is lost")

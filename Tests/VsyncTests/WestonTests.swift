@@ -177,7 +177,9 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("A minimised window counts as hidden: it has no calls if that was chosen, and has them again when it is shown")
+    @Test(
+        "A minimised window counts as hidden: it has no calls if that was chosen, and has them again when it is shown"
+    )
     @available(*, noasync)
     func minimised() throws {
         let weston = try Weston()

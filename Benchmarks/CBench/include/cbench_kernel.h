@@ -75,8 +75,9 @@ cbench_usage cbench_usage_now(void);
 // The same with what the counters say.
 cbench_usage cbench_usage_with(cbench_counters counters);
 
-// Bytes of the process that are in memory, proc_pid_statm(5), and what malloc_trim(3) gives back of them.
+// Bytes of the process that are in memory, proc_pid_statm(5).
 int64_t cbench_resident_bytes(void);
+// malloc_trim(3).
 void cbench_give_back_memory(void);
 
 static inline int64_t cbench_now_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_MONOTONIC); }

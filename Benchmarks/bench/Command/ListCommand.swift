@@ -4,7 +4,8 @@ import ArgumentParser
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists the subjects, an id for --only and --skip and what it does; with --ops the operations of bench ops."
+        abstract:
+            "Lists the subjects, an id for --only and --skip and what it does; with --ops the operations of bench ops."
     )
 
     @Flag(name: .customLong("ops"), help: "List the operations of bench ops, and who is compared in each.")

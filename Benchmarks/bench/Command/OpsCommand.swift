@@ -35,7 +35,9 @@ struct OpsCommand: ParsableCommand {
 
     private func countInstructions(_ session: OperationSession) throws {
         guard let valgrind = InstructionCounts.valgrind else {
-            StandardError.print("bench: --instructions takes valgrind, which is not installed: instructions are not counted")
+            StandardError.print(
+                "bench: --instructions takes valgrind, which is not installed: instructions are not counted"
+            )
             return
         }
         for comparison in session.comparisons { try InstructionCounts.count(comparison, with: valgrind) }

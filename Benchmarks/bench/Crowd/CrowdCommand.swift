@@ -62,7 +62,8 @@ struct CrowdOptions: ParsableArguments {
 struct CrowdCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crowd",
-        abstract: "Measures many repeating timers at once: fires a second, processor time and wake-ups a fire, lateness."
+        abstract:
+            "Measures many repeating timers at once: fires a second, processor time and wake-ups a fire, lateness."
     )
 
     @OptionGroup var options: CrowdOptions

@@ -8,14 +8,15 @@ struct CrowdReport {
         let plan = session.plan
         func bold(_ text: String) -> String { isColoured ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
         let facts = host.facts.map { fact in "  \(fact.title.padded(to: 16))\(fact.text)" }
-        let heading = [
-            bold("host"),
-        ] + facts + [
-            "",
-            bold("crowd: \(plan.timers.grouped) timers, each every \(timeText(plan.interval_ns)), \(phasesText)"),
-            "  \(session.rounds) rounds in random order, each watched for \(timeText(session.length_ns)), seed \(session.seed)",
-            "",
-        ]
+        let heading =
+            [
+                bold("host")
+            ] + facts + [
+                "",
+                bold("crowd: \(plan.timers.grouped) timers, each every \(timeText(plan.interval_ns)), \(phasesText)"),
+                "  \(session.rounds) rounds in random order, each watched for \(timeText(session.length_ns)), seed \(session.seed)",
+                "",
+            ]
         return (heading + table(bold) + notes).joined(separator: "\n") + "\n"
     }
 

@@ -10,7 +10,9 @@ final class NIOFleet: RatedCrowd {
         let loop = group.next()
         try loop.submit {
             try armPending(fleet.timers.count, within: fleet.armingLimit) { index in
-                Callback(member: fleet.member(index), repeats: fleet.timers[index].interval_ns != nil).schedule(on: loop)
+                Callback(member: fleet.member(index), repeats: fleet.timers[index].interval_ns != nil).schedule(
+                    on: loop
+                )
             }
         }.wait()
     }

@@ -69,7 +69,8 @@ struct Explanation: Sendable {
             Explanation("poll(NULL, 0, timeout in ms)", "poll(2)", [.wholeMilliseconds(id), .pollRule(id)])
         case "kernel.epoll-pwait2":
             Explanation("epoll_pwait2(…, timespec)", "epoll_pwait2(2)", [.pollRule(id), .slack(id), .relative(id)])
-        case "kernel.ppoll": Explanation("ppoll(NULL, 0, timespec)", "poll(2)", [.pollRule(id), .slack(id), .relative(id)])
+        case "kernel.ppoll":
+            Explanation("ppoll(NULL, 0, timespec)", "poll(2)", [.pollRule(id), .slack(id), .relative(id)])
         case "kernel.select":
             Explanation("select(0, …, timeval)", "select(2)", [.pollRule(id), .slack(id), .relative(id)])
         case "kernel.pselect":
@@ -122,13 +123,21 @@ struct Explanation: Sendable {
                 ]
             )
         case "kernel.timerfd-epoll":
-            Explanation("timerfd_settime(…), epoll_wait(…), read(…)", "timerfd_create(2), epoll(7)", [
-                against("kernel.timerfd-read", id, "Three system calls a fire, where a plain read has two.")
-            ])
+            Explanation(
+                "timerfd_settime(…), epoll_wait(…), read(…)",
+                "timerfd_create(2), epoll(7)",
+                [
+                    against("kernel.timerfd-read", id, "Three system calls a fire, where a plain read has two.")
+                ]
+            )
         case "kernel.timerfd-epoll-et":
-            Explanation("timerfd_settime(…), epoll_wait(EPOLLET)", "timerfd_create(2), epoll(7)", [
-                against("kernel.timerfd-epoll", id, "Without the read: arming it anew makes the next edge.")
-            ])
+            Explanation(
+                "timerfd_settime(…), epoll_wait(EPOLLET)",
+                "timerfd_create(2), epoll(7)",
+                [
+                    against("kernel.timerfd-epoll", id, "Without the read: arming it anew makes the next edge.")
+                ]
+            )
         case "kernel.timer-create-signal", "kernel.setitimer":
             Explanation(
                 id == "kernel.setitimer" ? "setitimer(ITIMER_REAL)" : "timer_create(SIGEV_SIGNAL), timer_settime(…)",
@@ -146,12 +155,21 @@ struct Explanation: Sendable {
         case "kernel.timer-create-thread-id":
             Explanation("timer_create(SIGEV_THREAD_ID), sigwaitinfo(…)", "timer_create(2)", [slackless(id)])
         case "kernel.timer-create-thread":
-            Explanation("timer_create(SIGEV_THREAD)", "timer_create(2), sigevent(3type)", [
-                against("kernel.timerfd-read", id, "The C library makes a thread for each expiry, and a helper that stays.")
-            ])
+            Explanation(
+                "timer_create(SIGEV_THREAD)",
+                "timer_create(2), sigevent(3type)",
+                [
+                    against(
+                        "kernel.timerfd-read",
+                        id,
+                        "The C library makes a thread for each expiry, and a helper that stays."
+                    )
+                ]
+            )
         case "kernel.io-uring-timeout", "kernel.io-uring-enter-timeout":
             Explanation(
-                id == "kernel.io-uring-timeout" ? "IORING_OP_TIMEOUT, IORING_TIMEOUT_ABS" : "io_uring_enter(EXT_ARG, timespec)",
+                id == "kernel.io-uring-timeout"
+                    ? "IORING_OP_TIMEOUT, IORING_TIMEOUT_ABS" : "io_uring_enter(EXT_ARG, timespec)",
                 "io_uring_enter(2)",
                 [
                     slackless(id),
@@ -159,14 +177,18 @@ struct Explanation: Sendable {
                 ]
             )
         case "kernel.sched-deadline":
-            Explanation("sched_setattr(SCHED_DEADLINE), sched_yield()", "sched(7)", [
-                against(
-                    Subject.referenceID,
-                    id,
-                    "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is "
-                        + "the scheduler's own, which drifts against CLOCK_MONOTONIC."
-                )
-            ])
+            Explanation(
+                "sched_setattr(SCHED_DEADLINE), sched_yield()",
+                "sched(7)",
+                [
+                    against(
+                        Subject.referenceID,
+                        id,
+                        "The scheduler wakes the thread before all others, and puts it off when its runtime is spent. Its clock is "
+                            + "the scheduler's own, which drifts against CLOCK_MONOTONIC."
+                    )
+                ]
+            )
         default: nil
         }
     }

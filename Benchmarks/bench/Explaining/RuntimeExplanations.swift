@@ -7,40 +7,56 @@ extension Explanation {
     private static func foundation(_ id: String) -> Explanation? {
         switch id {
         case "foundation.timer":
-            Explanation("Timer on a RunLoop", "https://developer.apple.com/documentation/foundation/timer", [
-                .against(
-                    "kernel.timerfd-read",
-                    id,
-                    "A timerfd beneath, and much above: dates in floating point on the wall clock, and a search through the "
-                        + "loop's timers for each change.",
-                    by: .processorTime
-                ),
-                .wallClock,
-            ])
+            Explanation(
+                "Timer on a RunLoop",
+                "https://developer.apple.com/documentation/foundation/timer",
+                [
+                    .against(
+                        "kernel.timerfd-read",
+                        id,
+                        "A timerfd beneath, and much above: dates in floating point on the wall clock, and a search through the "
+                            + "loop's timers for each change.",
+                        by: .processorTime
+                    ),
+                    .wallClock,
+                ]
+            )
         case "foundation.timer-tolerance":
-            Explanation("Timer with a tolerance", "https://developer.apple.com/documentation/foundation/timer", [
-                .against(
-                    "foundation.timer",
-                    id,
-                    every: 10_000_000,
-                    fires: 50,
-                    "With a tolerance it is a Dispatch source, and the tolerance is used even where it shares no wake-up."
-                )
-            ])
+            Explanation(
+                "Timer with a tolerance",
+                "https://developer.apple.com/documentation/foundation/timer",
+                [
+                    .against(
+                        "foundation.timer",
+                        id,
+                        every: 10_000_000,
+                        fires: 50,
+                        "With a tolerance it is a Dispatch source, and the tolerance is used even where it shares no wake-up."
+                    )
+                ]
+            )
         case "foundation.thread-sleep":
-            Explanation("Thread.sleep(until:)", "https://developer.apple.com/documentation/foundation/thread", [
-                .slack(id), .relative(id), .wallClock,
-            ])
+            Explanation(
+                "Thread.sleep(until:)",
+                "https://developer.apple.com/documentation/foundation/thread",
+                [
+                    .slack(id), .relative(id), .wallClock,
+                ]
+            )
         case "foundation.run-until":
-            Explanation("RunLoop.run(until:)", "https://developer.apple.com/documentation/foundation/runloop", [
-                .against(
-                    "foundation.thread-sleep",
-                    id,
-                    "It returns at once where the loop has neither timers nor sources, and goes through the whole loop "
-                        + "otherwise.",
-                    by: .processorTime
-                )
-            ])
+            Explanation(
+                "RunLoop.run(until:)",
+                "https://developer.apple.com/documentation/foundation/runloop",
+                [
+                    .against(
+                        "foundation.thread-sleep",
+                        id,
+                        "It returns at once where the loop has neither timers nor sources, and goes through the whole loop "
+                            + "otherwise.",
+                        by: .processorTime
+                    )
+                ]
+            )
         default: nil
         }
     }
@@ -49,28 +65,40 @@ extension Explanation {
         let manual = "dispatch_source_create(3)"
         switch id {
         case "dispatch.source", "dispatch.source-strict", "dispatch.source-global":
-            return Explanation("DispatchSource.makeTimerSource(…)", manual, [
-                .against(
-                    "kernel.timerfd-epoll",
-                    id,
-                    "A thread of Dispatch waits in epoll for a timerfd and hands the source to a thread of the pool: two "
-                        + "threads are woken for a fire."
-                ),
-                Trap("The leeway is 0 only where it is asked for: schedule(deadline:) has one of its own."),
-            ])
+            return Explanation(
+                "DispatchSource.makeTimerSource(…)",
+                manual,
+                [
+                    .against(
+                        "kernel.timerfd-epoll",
+                        id,
+                        "A thread of Dispatch waits in epoll for a timerfd and hands the source to a thread of the pool: two "
+                            + "threads are woken for a fire."
+                    ),
+                    Trap("The leeway is 0 only where it is asked for: schedule(deadline:) has one of its own."),
+                ]
+            )
         case "dispatch.async-after":
-            return Explanation("DispatchQueue.asyncAfter(deadline:)", "dispatch_after(3)", [
-                .against(
-                    "dispatch.source-strict",
-                    id,
-                    every: 20_000_000,
-                    fires: 30,
-                    "Its leeway is a tenth of the delay, 1 ms at least and 60 s at most, and cannot be chosen. It is used "
-                        + "where another timer's wake-up is near: a program with more timers sees more of it."
-                )
-            ])
+            return Explanation(
+                "DispatchQueue.asyncAfter(deadline:)",
+                "dispatch_after(3)",
+                [
+                    .against(
+                        "dispatch.source-strict",
+                        id,
+                        every: 20_000_000,
+                        fires: 30,
+                        "Its leeway is a tenth of the delay, 1 ms at least and 60 s at most, and cannot be chosen. It is used "
+                            + "where another timer's wake-up is near: a program with more timers sees more of it."
+                    )
+                ]
+            )
         case "dispatch.semaphore-wait":
-            return Explanation("DispatchSemaphore.wait(timeout:)", "dispatch_semaphore_wait(3)", [.slack(id), .wallClock])
+            return Explanation(
+                "DispatchSemaphore.wait(timeout:)",
+                "dispatch_semaphore_wait(3)",
+                [.slack(id), .wallClock]
+            )
         default: return nil
         }
     }
@@ -79,55 +107,91 @@ extension Explanation {
         let sleepManual = "https://developer.apple.com/documentation/swift/task/sleep(until:tolerance:clock:)"
         switch id {
         case "libevent.default":
-            return Explanation("event_add(…) on a plain base", "event2/event.h", [
-                .against(
-                    "libevent.precise",
-                    id,
-                    "Its clock is CLOCK_MONOTONIC_COARSE, which stands still between ticks, and it waits in whole milliseconds."
-                )
-            ])
+            return Explanation(
+                "event_add(…) on a plain base",
+                "event2/event.h",
+                [
+                    .against(
+                        "libevent.precise",
+                        id,
+                        "Its clock is CLOCK_MONOTONIC_COARSE, which stands still between ticks, and it waits in whole milliseconds."
+                    )
+                ]
+            )
         case "libevent.precise":
-            return Explanation("event_add(…), EVENT_BASE_FLAG_PRECISE_TIMER", "event2/event.h", [
-                .against(
-                    "libevent.timerfd",
-                    id,
-                    "Timeouts are relative and in microseconds, and a timerfd is armed anew in every turn of the loop.",
-                    by: .processorTime
-                )
-            ])
+            return Explanation(
+                "event_add(…), EVENT_BASE_FLAG_PRECISE_TIMER",
+                "event2/event.h",
+                [
+                    .against(
+                        "libevent.timerfd",
+                        id,
+                        "Timeouts are relative and in microseconds, and a timerfd is armed anew in every turn of the loop.",
+                        by: .processorTime
+                    )
+                ]
+            )
         case "libevent.timerfd":
-            return Explanation("a timerfd as an event", "event2/event.h, timerfd_create(2)", [
-                .against("kernel.timerfd-epoll", id, "What a loop around the same calls adds.", by: .processorTime)
-            ])
+            return Explanation(
+                "a timerfd as an event",
+                "event2/event.h, timerfd_create(2)",
+                [
+                    .against("kernel.timerfd-epoll", id, "What a loop around the same calls adds.", by: .processorTime)
+                ]
+            )
         case "swift.task-sleep":
-            return Explanation("Task.sleep(until:clock:)", sleepManual, [
-                .against(
-                    "swift.task-sleep-zero-tolerance",
-                    id,
-                    every: 20_000_000,
-                    fires: 30,
-                    "Without a tolerance it has Dispatch's leeway: a tenth of the delay, used where another timer's wake-up is "
-                        + "near."
-                ),
-                Trap("The task goes on where its executor has a thread free: one more hop."),
-            ])
+            return Explanation(
+                "Task.sleep(until:clock:)",
+                sleepManual,
+                [
+                    .against(
+                        "swift.task-sleep-zero-tolerance",
+                        id,
+                        every: 20_000_000,
+                        fires: 30,
+                        "Without a tolerance it has Dispatch's leeway: a tenth of the delay, used where another timer's wake-up is "
+                            + "near."
+                    ),
+                    Trap("The task goes on where its executor has a thread free: one more hop."),
+                ]
+            )
         case "swift.task-sleep-zero-tolerance":
-            return Explanation("Task.sleep(until:tolerance: .zero)", sleepManual, [
-                .against("kernel.timerfd-epoll", id, "The task goes on where its executor has a thread free: one more hop.")
-            ])
+            return Explanation(
+                "Task.sleep(until:tolerance: .zero)",
+                sleepManual,
+                [
+                    .against(
+                        "kernel.timerfd-epoll",
+                        id,
+                        "The task goes on where its executor has a thread free: one more hop."
+                    )
+                ]
+            )
         case "swift.async-timer-sequence":
-            return Explanation("AsyncTimerSequence", "https://github.com/apple/swift-async-algorithms", [
-                .against(
-                    "swift.task-sleep-zero-tolerance",
-                    id,
-                    "Its ticks are on a grid; those that a slow reader missed are left out."
-                )
-            ])
+            return Explanation(
+                "AsyncTimerSequence",
+                "https://github.com/apple/swift-async-algorithms",
+                [
+                    .against(
+                        "swift.task-sleep-zero-tolerance",
+                        id,
+                        "Its ticks are on a grid; those that a slow reader missed are left out."
+                    )
+                ]
+            )
         case "nio.schedule-task", "nio.schedule-callback":
-            return Explanation("EventLoop.\(id == "nio.schedule-task" ? "scheduleTask" : "scheduleCallback")", "NIOCore", [
-                .against("kernel.timerfd-epoll", id, "Its timerfd is armed with what remains, and only if that is earlier."),
-                Trap("scheduleRepeatedTask counts from the end of the task: it drifts."),
-            ])
+            return Explanation(
+                "EventLoop.\(id == "nio.schedule-task" ? "scheduleTask" : "scheduleCallback")",
+                "NIOCore",
+                [
+                    .against(
+                        "kernel.timerfd-epoll",
+                        id,
+                        "Its timerfd is armed with what remains, and only if that is earlier."
+                    ),
+                    Trap("scheduleRepeatedTask counts from the end of the task: it drifts."),
+                ]
+            )
         default: return nil
         }
     }

@@ -102,7 +102,9 @@ extension Trap {
             + "The call with clock in its name takes CLOCK_MONOTONIC."
     )
 
-    static let exemptFromSlack = Trap("No timer slack: timerfd and POSIX timers are exact whatever the thread's slack is.")
+    static let exemptFromSlack = Trap(
+        "No timer slack: timerfd and POSIX timers are exact whatever the thread's slack is."
+    )
 
     static func against(
         _ rivalID: String,

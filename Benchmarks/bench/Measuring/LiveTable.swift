@@ -52,12 +52,16 @@ final class LiveTable {
         }
         let room = max(1, height - 3)
         let fitting = rows.count <= room ? rows : rows.prefix(room - 1) + ["… \(rows.count - room + 1) more"]
-        return ([head + shown.map { $0.aligned(to: 10) }.joined()] + fitting).map { String($0.prefix(max(1, width - 1))) }
+        return ([head + shown.map { $0.aligned(to: 10) }.joined()] + fitting).map {
+            String($0.prefix(max(1, width - 1)))
+        }
     }
 
     private static func terminalSize() -> (columns: Int, rows: Int) {
         var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 }

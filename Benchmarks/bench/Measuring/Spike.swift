@@ -39,7 +39,9 @@ final class SpikeWatch: Sendable {
             return
         }
         descriptor = cbench_event_file()
-        guard descriptor >= 0 else { throw BenchError("no eventfd for --on-spike: \(String(cString: strerror(-descriptor)))") }
+        guard descriptor >= 0 else {
+            throw BenchError("no eventfd for --on-spike: \(String(cString: strerror(-descriptor)))")
+        }
         let watcher = Thread { [self] in
             watch(command)
             hasEnded.signal()
@@ -50,7 +52,7 @@ final class SpikeWatch: Sendable {
 
     var bound: SpikeBound { SpikeBound(bound_ns: request.bound_ns, descriptor: descriptor) }
 
-    /// How often the command was run.
+    /// How often the command was run, to its end.
     var commandsRun: Int { runs.withLock { $0 } }
 
     /// After the last block. Waits for a command that is running.
@@ -68,14 +70,13 @@ final class SpikeWatch: Sendable {
     private func watch(_ command: String) {
         while true {
             let spikes = next()
-            if spikes % Self.theEnd > 0 {
-                runs.withLock { $0 += 1 }
-                run(command)
-            }
-            if spikes >= Self.theEnd { return }
+            let isSpike = spikes % Self.theEnd > 0
+            if isSpike { run(command) }
             // What came while the command ran is over.
             var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            if Glibc.poll(&poll, 1, 0) > 0, next() >= Self.theEnd { return }
+            let hasEnded = spikes >= Self.theEnd || Glibc.poll(&poll, 1, 0) > 0 && next() >= Self.theEnd
+            if isSpike { runs.withLock { $0 += 1 } }
+            if hasEnded { return }
         }
     }
 

@@ -10,7 +10,8 @@ enum MemoryOperations {
     static func comparison(timers: Int) -> OperationComparison {
         OperationComparison(
             operation: "memory",
-            explanation: "resident memory of a pending timer with a small handler, in a process of its own; ratio of memory",
+            explanation:
+                "resident memory of a pending timer with a small handler, in a process of its own; ratio of memory",
             timers: timers,
             baseID: "hrtimer.engine.normal",
             isPinned: false,
@@ -34,7 +35,9 @@ enum MemoryOperations {
     /// Arms them, an hour ahead, in this process.
     static func bytesPerTimer(of rival: CrowdRival, timers: Int) throws -> Double {
         let crowd = try rival.make()
-        let fleet = try Fleet(Array(repeating: CrowdTimer(first_ns: cbench_now_ns() + 3_600_000_000_000), count: timers))
+        let fleet = try Fleet(
+            Array(repeating: CrowdTimer(first_ns: cbench_now_ns() + 3_600_000_000_000), count: timers)
+        )
         let before_bytes = SoakSession.resident_bytes
         try crowd.arm(fleet)
         // Tasks go to sleep on threads of their own.

@@ -24,7 +24,8 @@ enum QueueOperations {
         ),
         Workload(
             operation: "arm-cancel-equal",
-            explanation: "cancel a random timer and arm one 30 s from now, time running 10 µs an operation: equal timeouts",
+            explanation:
+                "cancel a random timer and arm one 30 s from now, time running 10 µs an operation: equal timeouts",
             kind: CBENCH_OPS_ARM_CANCEL_EQUAL
         ),
         Workload(

@@ -14,7 +14,10 @@ struct SoakOptions: ParsableArguments {
     @Option(help: "How long, 100ms to 1000h.", transform: parseDuration)
     var duration: Int64 = 3_600_000_000_000
 
-    @Option(help: ArgumentHelp("From which lateness on a fire is counted as late.", valueName: "time"), transform: parseBound)
+    @Option(
+        help: ArgumentHelp("From which lateness on a fire is counted as late.", valueName: "time"),
+        transform: parseBound
+    )
     var late: Int64 = 10_000_000
 
     @OptionGroup var report: ReportOptions
@@ -34,7 +37,8 @@ struct SoakOptions: ParsableArguments {
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Fires, moves and cancels many timers of every face for a long time: none early, none lost, memory flat.",
+        abstract:
+            "Fires, moves and cancels many timers of every face for a long time: none early, none lost, memory flat.",
         discussion: "Exit codes: 0 passed, 2 failed, 130 interrupted."
     )
 

@@ -15,7 +15,9 @@ struct SoakReport {
                 + timeText(plan.lateBound_ns),
             "",
         ]
-        return ([bold("host")] + facts + heading + table(bold) + [""] + summary + [bold(verdict)]).joined(separator: "\n")
+        return ([bold("host")] + facts + heading + table(bold) + [""] + summary + [bold(verdict)]).joined(
+            separator: "\n"
+        )
             + "\n"
     }
 
@@ -32,7 +34,8 @@ struct SoakReport {
                     face.id,
                     [
                         face.timers.grouped, face.fires.grouped, face.early.grouped, face.lost.grouped,
-                        face.missed.grouped, face.late.grouped, timeText(face.p50_ns), timeText(face.p99_ns), timeText(face.p999_ns),
+                        face.missed.grouped, face.late.grouped, timeText(face.p50_ns), timeText(face.p99_ns),
+                        timeText(face.p999_ns),
                         timeText(face.latest_ns),
                     ]
                 )

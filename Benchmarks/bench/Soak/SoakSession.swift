@@ -106,7 +106,9 @@ final class SoakSession {
         // What is armed fires: nothing that is due by the end may be missing then.
         isQuiet.set()
         let limit_ns = cbench_now_ns() + 60_000_000_000
-        while cbench_now_ns() < limit_ns, all.contains(where: { $0.fleet.overdue(at: end_ns) > 0 }) || churn.soFar.lost != 0 {
+        while cbench_now_ns() < limit_ns,
+            all.contains(where: { $0.fleet.overdue(at: end_ns) > 0 }) || churn.soFar.lost != 0
+        {
             usleep(20_000)
         }
         self.faces = all.map { result($0, end_ns: end_ns) }
@@ -156,7 +158,8 @@ final class SoakSession {
     private func line(_ look: Look, _ all: [Running]) -> String {
         let early = all.reduce(0) { $0 + Int(clamping: cbench_tally_early($1.fleet.tally)) }
         let seconds = Int(look.since_ns / 1_000_000_000)
-        return "soak: \(seconds) of \(plan.duration_ns / 1_000_000_000) s, \(look.fires.grouped) fires, \(early) early, "
+        return
+            "soak: \(seconds) of \(plan.duration_ns / 1_000_000_000) s, \(look.fires.grouped) fires, \(early) early, "
             + "\((look.resident_bytes >> 20).grouped) MiB, \(look.descriptors) descriptors"
     }
 
@@ -211,7 +214,9 @@ extension SoakSession {
             if face.fires == 0 { failures.append("\(face.id): nothing fired") }
         }
         if churn.lost != 0 {
-            failures.append("of \(churn.armed.grouped) one-shots \(churn.lost.grouped) neither fired nor were cancelled")
+            failures.append(
+                "of \(churn.armed.grouped) one-shots \(churn.lost.grouped) neither fired nor were cancelled"
+            )
         }
         let early = churn.early + churn.movedEarly
         if early > 0 { failures.append("\(early.grouped) moved or cancelled timers fired early") }

@@ -10,7 +10,8 @@ extension Subject {
         Subject("dispatch.source-strict", "the same with the flag .strict") {
             try measureSource($0, flags: .strict)
         },
-        Subject("dispatch.source-global", "the same as dispatch.source on a global, concurrent queue", isDefault: false) {
+        Subject("dispatch.source-global", "the same as dispatch.source on a global, concurrent queue", isDefault: false)
+        {
             try measureSource($0, flags: [], DispatchQueue.global(qos: .userInteractive))
         },
         Subject("dispatch.async-after", "asyncAfter for each deadline; its leeway is 10 %, at least 1 ms") {

@@ -5,7 +5,8 @@ extension Subject {
     /// Foundation's timers, on a run loop of the measuring thread.
     static let foundation: [Subject] = [
         Subject("foundation.timer", "Timer on a RunLoop, tolerance 0, repeating") { measureTimer($0, tolerance: 0) },
-        Subject("foundation.timer-tolerance", "the same with a tolerance of a tenth of the interval", isDefault: false) {
+        Subject("foundation.timer-tolerance", "the same with a tolerance of a tenth of the interval", isDefault: false)
+        {
             measureTimer($0, tolerance: 0.1)
         },
         Subject("foundation.thread-sleep", "Thread.sleep(until:), one call for each deadline") { recorder in
@@ -17,7 +18,8 @@ extension Subject {
                 woke_ns = cbench_now_ns()
             } while recorder.fire(woke_ns)
         },
-        Subject("foundation.run-until", "RunLoop.run(until:), one call for each deadline", isDefault: false) { recorder in
+        Subject("foundation.run-until", "RunLoop.run(until:), one call for each deadline", isDefault: false) {
+            recorder in
             let dates = DateGrid()
             let loop = RunLoop.current
             // A loop with nothing in it does not wait.

@@ -7,7 +7,11 @@ extension Subject {
         wait("kernel.clock-nanosleep-rel", "clock_nanosleep(2), relative; default slack", cbench_clock_nanosleep_rel),
         wait("kernel.nanosleep", "nanosleep(2), relative; default slack", cbench_nanosleep),
         wait("kernel.futex-rel", "futex(2), FUTEX_WAIT with a relative timeout, default slack", cbench_futex_rel),
-        wait("kernel.poll", "timeout of poll(2), relative, rounded up to whole ms; default slack or 0.1 %", cbench_poll),
+        wait(
+            "kernel.poll",
+            "timeout of poll(2), relative, rounded up to whole ms; default slack or 0.1 %",
+            cbench_poll
+        ),
         wait("kernel.ppoll", "timeout of ppoll(2), relative, in ns; default slack or 0.1 %", cbench_ppoll),
         wait("kernel.select", "timeout of select(2), relative, in us; default slack or 0.1 %", cbench_select),
         wait("kernel.pselect", "timeout of pselect(2), relative, in ns; default slack or 0.1 %", cbench_pselect),

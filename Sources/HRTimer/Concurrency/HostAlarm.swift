@@ -61,7 +61,7 @@ class HostAlarm: @unchecked Sendable, StagedHandler {
         StagedCall(Callback { [self] in ring() }, missedTicks: 0)
     }
 
-    final func end(wasCalled: Bool, before: TickCount?, _ engine: inout EngineState) -> Callback? { nil }
+    final func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
 
     final func engineHasEnded() { hostHasEnded() }
 }

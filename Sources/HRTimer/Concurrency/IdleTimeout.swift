@@ -196,7 +196,7 @@ private final class IdleCore: StagedHandler, @unchecked Sendable {
         return StagedCall(Callback { [self] in look() }, missedTicks: 0)
     }
 
-    func end(wasCalled: Bool, before: TickCount?, _ engine: inout EngineState) -> Callback? { nil }
+    func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
 
     func engineHasEnded() {
         word.store(Self.cancelled, ordering: .releasing)

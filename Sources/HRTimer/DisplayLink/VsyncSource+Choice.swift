@@ -81,7 +81,10 @@ extension VsyncSource {
         }
         func surface() throws(TimerError) -> VsyncSource {
             guard let offered else {
-                throw TimerError(operation: "follow a surface of the application's, which offered none", errorNumber: ENXIO)
+                throw TimerError(
+                    operation: "follow a surface of the application's, which offered none",
+                    errorNumber: ENXIO
+                )
             }
             return try openWayland(offered, refusals: refusals)
         }

@@ -137,7 +137,14 @@ extension LoopTimer {
     ) {
         if Instant.clock == .monotonic {
             let own = MonotonicInstant(nanoseconds: instant.nanoseconds)
-            self.init(fireAt: own, interval: interval, repeats: repeats, policy: policy, userInfo: userInfo, block: block)
+            self.init(
+                fireAt: own,
+                interval: interval,
+                repeats: repeats,
+                policy: policy,
+                userInfo: userInfo,
+                block: block
+            )
             return
         }
         guard let interval = interval.asDuration else {

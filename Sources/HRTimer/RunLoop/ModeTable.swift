@@ -58,8 +58,10 @@ struct ModeTable: Sendable {
     /// The modes of a set, by their names in order; those that are in it as common ones alone are not named beside `.common`.
     func names(of set: SetID) -> [String] {
         let isCommon = contains(set, Self.common)
-        return indices.filter { contains(set, $0.value) && ($0.value == Self.common || !isCommon || !self.isCommon($0.value)) }
-            .map { Self.shortName($0.key) }.sorted()
+        return indices.filter {
+            contains(set, $0.value) && ($0.value == Self.common || !isCommon || !self.isCommon($0.value))
+        }
+        .map { Self.shortName($0.key) }.sorted()
     }
 
     private static func shortName(_ mode: TimerLoop.Mode) -> String {

@@ -38,7 +38,8 @@ extension TimerLoop {
     private func look(_ engine: TimerEngine, after_ns: Int64) {
         if after_ns == .max { return }
         let runCount = state.withLock { $0.runCount }
-        let token = engine.schedule(after: .nanoseconds(after_ns)) { [weak self] _ in self?.lookAgain(engine, runCount) }
+        let token = engine.schedule(after: .nanoseconds(after_ns)) { [weak self] _ in self?.lookAgain(engine, runCount)
+        }
         let former = state.withLock { state in
             defer { state.runWatch = RunWatch(runCount: runCount, token: token) }
             return state.runWatch
@@ -113,8 +114,14 @@ extension LoopTimer {
     func reportNotAdded(isValid: Bool) {
         let mistake =
             isValid
-            ? SilentMistake(.timerInTwoLoops, "a timer was added to a second loop, which has no effect: make one for each loop")
-            : SilentMistake(.invalidTimerAdded, "an invalid timer was added to a loop, which has no effect: make a new one")
+            ? SilentMistake(
+                .timerInTwoLoops,
+                "a timer was added to a second loop, which has no effect: make one for each loop"
+            )
+            : SilentMistake(
+                .invalidTimerAdded,
+                "an invalid timer was added to a loop, which has no effect: make a new one"
+            )
         SilentMistake.report(mistake)
     }
 }

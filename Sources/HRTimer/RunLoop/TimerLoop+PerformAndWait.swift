@@ -55,7 +55,8 @@ extension TimerLoop {
         return wait ? performed.wait() : !state.withLock { $0.isEnded }
     }
 
-    private func enqueue(_ block: @escaping @Sendable () -> Void, _ modes: some Sequence<Mode>, _ performed: Performed) {
+    private func enqueue(_ block: @escaping @Sendable () -> Void, _ modes: some Sequence<Mode>, _ performed: Performed)
+    {
         let ticket = PerformTicket(performed)
         perform(inModes: modes, order: 0, request: nil) {
             block()

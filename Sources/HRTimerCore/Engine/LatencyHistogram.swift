@@ -86,7 +86,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     ///
     /// Whole per cents, clamped to 0 ... 100; for others, and for fractions, there is `quantile(_:)`: 99.9 % is `quantile(0.999)`.
     public func percentile(_ percent: Int) -> Duration? {
-        percentile_ns(Double(percent)).map { .nanoseconds($0) }
+        quantile(Double(Swift.min(Swift.max(percent, 0), 100)) / 100)
     }
 
     /// The least value that the part `fraction` of all values is not above, 0.5 being the median; nil if there is none.
@@ -96,7 +96,8 @@ public final class LatencyHistogram: @unchecked Sendable {
     public func quantile(_ fraction: Double) -> Duration? {
         if fraction.isNaN { return nil }
         if fraction > 1 { SilentMistake.report(.quantileAboveOne(fraction)) }
-        return percentile_ns(100 * fraction).map { .nanoseconds($0) }
+        // The least value is known to the nanosecond.
+        return fraction > 0 ? percentile_ns(100 * fraction).map { .nanoseconds($0) } : min
     }
 
     /// The ranges with at least one value, in order, with their counts.

@@ -154,7 +154,8 @@ extension TimerSchedule {
     package func takenDeadline_ns(of token: TimerToken) -> Int64 {
         guard isLive(token), slots[token.slot].phase == .taken else { return .max }
         let batch = turn.batch[turn.first..<turn.count]
-        let due = batch.first { isToken($0, token) && isTaken($0) } ?? turn.putOff.first { isToken($0, token) && isTaken($0) }
+        let due =
+            batch.first { isToken($0, token) && isTaken($0) } ?? turn.putOff.first { isToken($0, token) && isTaken($0) }
         return due?.deadline_ns ?? .max
     }
 

@@ -37,13 +37,17 @@ extension TimeSpan where Self == Duration {
     public static func seconds(_ seconds: Double) -> Duration { Duration.seconds(seconds) }
 
     /// So many thousandths of a second.
-    public static func milliseconds(_ milliseconds: some BinaryInteger) -> Duration { Duration.milliseconds(milliseconds) }
+    public static func milliseconds(_ milliseconds: some BinaryInteger) -> Duration {
+        Duration.milliseconds(milliseconds)
+    }
 
     /// So many thousandths of a second.
     public static func milliseconds(_ milliseconds: Double) -> Duration { Duration.milliseconds(milliseconds) }
 
     /// So many millionths of a second.
-    public static func microseconds(_ microseconds: some BinaryInteger) -> Duration { Duration.microseconds(microseconds) }
+    public static func microseconds(_ microseconds: some BinaryInteger) -> Duration {
+        Duration.microseconds(microseconds)
+    }
 
     /// So many millionths of a second.
     public static func microseconds(_ microseconds: Double) -> Duration { Duration.microseconds(microseconds) }

@@ -245,7 +245,9 @@ import Testing
     func year() {
         let rate = FrameRate(60_000, 1001)
         let timestamps = Recorder<Int64>()
-        let link = DisplayLink(frameRate: rate) { [start] in timestamps.append($0.timestamp.nanoseconds - start.nanoseconds) }
+        let link = DisplayLink(frameRate: rate) { [start] in
+            timestamps.append($0.timestamp.nanoseconds - start.nanoseconds)
+        }
         link.add(to: loop, forMode: .default)
         for day in [0, 1, 30, 365] as [Int64] {
             time.advance(to: start.advanced(by: .seconds(day * 86_400)))
@@ -265,7 +267,8 @@ import Testing
     @Test(
         "A virtual display of variable rate takes the lowest multiple of a wish that it can have, and meets the wish exactly",
         arguments: [
-            (nil, 144, 144), (100, 100, 100), (24, 48, 24), (48, 48, 48), (20, 60, 20), (144, 144, 144), (500, 144, 144),
+            (nil, 144, 144), (100, 100, 100), (24, 48, 24), (48, 48, 48), (20, 60, 20), (144, 144, 144),
+            (500, 144, 144),
             (59.94, 59.94, 59.94), (0.001, 48, 0.001),
         ] as [(Double?, Double, Double)]
     )
@@ -278,7 +281,9 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Of several links the fastest wish counts, of those that run; refreshes go on rising, and none counts as dropped")
+    @Test(
+        "Of several links the fastest wish counts, of those that run; refreshes go on rising, and none counts as dropped"
+    )
     func variableLinks() {
         let source = VsyncSource(frameRates: 40...120)
         let timestamps = Recorder<Int64>()

@@ -4,7 +4,9 @@ import Testing
 @testable import HRTimer
 
 @Suite struct RefreshTimelineTests {
-    @Test("60000/1001 Hz is half a nanosecond off at most after a year, and every refresh is found again by its instant")
+    @Test(
+        "60000/1001 Hz is half a nanosecond off at most after a year, and every refresh is found again by its instant"
+    )
     func year() {
         let timeline = RefreshTimeline(FrameGrid(anchor_ns: 123, rate: FrameRate(60000, 1001)))
         // 365 days of 86,400 s at 60000/1001 Hz.

@@ -100,7 +100,9 @@ private struct Storm: Sendable, CustomTestStringConvertible {
         return (verdicts, (time_ns, count))
     }
 
-    @Test("A virtual terminal that was left for 2.4 s, as weston told of it on vkms: nothing is refused, nothing learnt anew")
+    @Test(
+        "A virtual terminal that was left for 2.4 s, as weston told of it on vkms: nothing is refused, nothing learnt anew"
+    )
     func virtualTerminal() throws {
         var model = VsyncModel()
         // Of 300 presentations ten were two refreshes after the one before, and one was 142.
@@ -126,7 +128,12 @@ private struct Storm: Sendable, CustomTestStringConvertible {
         let again_ns = Int64(end.time_ns / 1000) * 1000
         let again = VsyncModel.Sample(time_ns: again_ns, sequence: UInt64(end.count))
         #expect(model.add(again, now_ns: again_ns + 25_448_000) == .stale)
-        let (verdicts, _) = feed(&model, from: (end.time_ns + gap_ns, end.count), periods_ns.1, steps: Array(repeating: 1, count: 24))
+        let (verdicts, _) = feed(
+            &model,
+            from: (end.time_ns + gap_ns, end.count),
+            periods_ns.1,
+            steps: Array(repeating: 1, count: 24)
+        )
         #expect(verdicts.last == .accepted)
         let fit = try #require(model.fit)
         #expect(abs(fit.grid.period_ns / periods_ns.1 - 1) < 0.02)

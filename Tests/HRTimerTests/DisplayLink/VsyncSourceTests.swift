@@ -146,7 +146,9 @@ import Testing
         link.invalidate()
     }
 
-    @Test("An output that is off refuses to be asked: four times a second at most, the calls go on, and it is found again")
+    @Test(
+        "An output that is off refuses to be asked: four times a second at most, the calls go on, and it is found again"
+    )
     func off() throws {
         let display = try FakeDisplay(144, time, loop)
         let source = display.source()

@@ -40,7 +40,11 @@ private final class FakeCompositor: @unchecked Sendable {
 
     private func key(_ proxy: OpaquePointer?) -> UInt { UInt(bitPattern: proxy) }
 
-    func listen(_ proxy: OpaquePointer?, _ handlers: UnsafeMutablePointer<vs_wl_handler?>?, _ data: UnsafeMutableRawPointer?) {
+    func listen(
+        _ proxy: OpaquePointer?,
+        _ handlers: UnsafeMutablePointer<vs_wl_handler?>?,
+        _ data: UnsafeMutableRawPointer?
+    ) {
         proxies[key(proxy)]?.handlers = handlers
         proxies[key(proxy)]?.data = data
         let number = key(proxy)
@@ -49,9 +53,10 @@ private final class FakeCompositor: @unchecked Sendable {
             guard hasPresentation else { return }
             events.append { [self] in
                 call(number, 0) { handler, data, proxy in
-                    typealias Global = @convention(c) (
-                        UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UnsafePointer<CChar>?, UInt32
-                    ) -> Void
+                    typealias Global =
+                        @convention(c) (
+                            UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UnsafePointer<CChar>?, UInt32
+                        ) -> Void
                     "wp_presentation".withCString { unsafeBitCast(handler, to: Global.self)(data, proxy, 7, $0, 1) }
                 }
             }
@@ -92,13 +97,20 @@ private final class FakeCompositor: @unchecked Sendable {
         let seconds = UInt64(time_ns / 1_000_000_000)
         events.append { [self] in
             call(number, 1) { handler, data, proxy in
-                typealias Presented = @convention(c) (
-                    UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32
-                ) -> Void
+                typealias Presented =
+                    @convention(c) (
+                        UnsafeMutableRawPointer?, OpaquePointer?, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32
+                    ) -> Void
                 unsafeBitCast(handler, to: Presented.self)(
-                    data, proxy, UInt32(seconds >> 32), UInt32(truncatingIfNeeded: seconds),
-                    UInt32(time_ns % 1_000_000_000), refresh_ns, UInt32(sequence >> 32),
-                    UInt32(truncatingIfNeeded: sequence), 7
+                    data,
+                    proxy,
+                    UInt32(seconds >> 32),
+                    UInt32(truncatingIfNeeded: seconds),
+                    UInt32(time_ns % 1_000_000_000),
+                    refresh_ns,
+                    UInt32(sequence >> 32),
+                    UInt32(truncatingIfNeeded: sequence),
+                    7
                 )
             }
         }
@@ -220,7 +232,9 @@ private final class FakeCompositor: @unchecked Sendable {
         #expect(compositor.commits == 0)
     }
 
-    @Test("Where presentations are never answered eight stay under way, then frame callbacks are believed, to the millisecond")
+    @Test(
+        "Where presentations are never answered eight stay under way, then frame callbacks are believed, to the millisecond"
+    )
     func neverAnswered() throws {
         for commits in [false, true] {
             let driver = try open(commits: commits)
@@ -257,7 +271,10 @@ private final class FakeCompositor: @unchecked Sendable {
         #expect(sequences > 100)
     }
 
-    @Test("Without wp_presentation, or with a clock that nobody can read, frame callbacks are the answers", arguments: [true, false])
+    @Test(
+        "Without wp_presentation, or with a clock that nobody can read, frame callbacks are the answers",
+        arguments: [true, false]
+    )
     func framesOnly(_ hasPresentation: Bool) throws {
         let driver = try open {
             $0.hasPresentation = hasPresentation

@@ -89,7 +89,8 @@ import Testing
     func performAndWait() async throws {
         let thread = try TimerLoop.thread(name: "test")
         let log = log
-        let answers = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[Bool], any Error>) in
+        let answers = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<[Bool], any Error>) in
             let asking = Result { () throws(TimerError) in
                 try startThread {
                     var answers = [thread.loop.perform(waitUntilDone: true) { log.append("first") }]
@@ -137,7 +138,9 @@ import Testing
         tick.invalidate()
         let now = loop.now
         for offset in [100, 200] {
-            let timer = LoopTimer(fireAt: now + .milliseconds(offset)) { [time] _ in time.advance(by: .milliseconds(300)) }
+            let timer = LoopTimer(fireAt: now + .milliseconds(offset)) { [time] _ in
+                time.advance(by: .milliseconds(300))
+            }
             loop.add(timer, forMode: .default)
         }
         loop.run()
@@ -163,7 +166,9 @@ import Testing
 
     @Test(".tracking is a common mode from the start, as on iOS; .eventTracking and .modalPanel are not, as on macOS")
     func commonModes() {
-        let timer = LoopTimer(timeInterval: 1, repeats: true) { [log, loop] _ in log.append(loop.currentMode?.rawValue ?? "") }
+        let timer = LoopTimer(timeInterval: 1, repeats: true) { [log, loop] _ in
+            log.append(loop.currentMode?.rawValue ?? "")
+        }
         loop.add(timer, forMode: .common)
         #expect(loop.contains(timer, forMode: .tracking))
         #expect(!loop.contains(timer, forMode: .eventTracking))
@@ -194,7 +199,8 @@ import Testing
 
     @Test("What a person who debugs wants to know stands in the descriptions")
     func descriptions() {
-        let timer = LoopTimer(timeInterval: 0.1, repeats: true, tolerance: 0.01) { [log] timer in log.append("\(timer)") }
+        let timer = LoopTimer(timeInterval: 0.1, repeats: true, tolerance: 0.01) { [log] timer in log.append("\(timer)")
+        }
         #expect("\(timer)".hasSuffix("tolerance 10 ms, in no loop)"))
         loop.add(timer, forMode: .common)
         loop.add(timer, forMode: .modalPanel)

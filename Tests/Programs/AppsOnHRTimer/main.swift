@@ -59,7 +59,11 @@ do {
 }
 do {
     let log = Log()
-    let poller = Poller(every: .milliseconds(10), onPoll: { if $0 <= 3 { log.add("\($0)") } }, onEnd: { log.add("end") })
+    let poller = Poller(
+        every: .milliseconds(10),
+        onPoll: { if $0 <= 3 { log.add("\($0)") } },
+        onEnd: { log.add("end") }
+    )
     poller.resume()
     run("poller") { log.all.count == 3 }
     poller.suspend()
