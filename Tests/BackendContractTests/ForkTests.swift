@@ -58,7 +58,7 @@ import Testing
         latch.wait()
     }
 
-    @Test("A lock that a lost thread held is taken in the child, once, and is exclusive there", .timeLimit(.minutes(1)))
+    @Test("A lock that a lost thread held is taken in the child, once, and is exclusive there", .timeLimit(.minutes(5)))
     func abandonedLock() async {
         await #expect(processExitsWith: .success) {
             let guarded = Guarded(0)

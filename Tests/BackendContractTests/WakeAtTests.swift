@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A thread that sleeps by timerfd, and learns of an earlier deadline at that deadline.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct WakeAtTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct WakeAtTests {
     private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
 
     @Test(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import bench
 
-@Suite("Settings of a run", .serialized, .timeLimit(.minutes(1)))
+@Suite("Settings of a run", .serialized, .timeLimit(.minutes(5)))
 struct TuningTests {
     @Test("reach measuring threads and no others")
     func reachesMeasuringThreads() throws {

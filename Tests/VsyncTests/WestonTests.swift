@@ -87,7 +87,7 @@ struct WestonTests {
         withExtendedLifetime(weston) {}
     }
 
-    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(1)))
+    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(5)))
     func clock() throws {
         let weston = try Weston()
         let window = try weston.window()
@@ -219,7 +219,7 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(1)))
+    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(5)))
     func resources() throws {
         let weston = try Weston()
         var window: Window? = try weston.window()

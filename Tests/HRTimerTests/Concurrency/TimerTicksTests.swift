@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ticks on frozen time.
-@Suite("Ticks", .timeLimit(.minutes(1)))
+@Suite("Ticks", .timeLimit(.minutes(5)))
 struct TimerTicksTests {
     typealias Ticks = TimerTicks<MonotonicInstant>
 
