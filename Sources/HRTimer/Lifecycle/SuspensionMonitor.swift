@@ -108,6 +108,13 @@ extension SuspensionMonitor {
         private struct State: Sendable {
             var detector: AbsenceDetector
             var timers: [WeakTimer] = []
+
+            /// Forgets those that are gone. Ours may be the last references to the others: to be let go without the lock.
+            mutating func liveTimers() -> [LoopTimer] {
+                let live = timers.compactMap(\.timer)
+                timers = live.map { WeakTimer(timer: $0) }
+                return live
+            }
         }
 
         private struct WeakTimer: Sendable {
@@ -128,25 +135,21 @@ extension SuspensionMonitor {
         }
 
         func add(_ timer: LoopTimer) {
-            guard timer.isValid, !liveTimers().contains(where: { $0 === timer }) else { return }
-            state.withLock { $0.timers.append(WeakTimer(timer: timer)) }
-        }
-
-        /// Forgets those that are gone. Ours may be the last references to the others: they are let go without the
-        /// lock.
-        private func liveTimers() -> [LoopTimer] {
-            state.withLock { state in
-                let live = state.timers.compactMap(\.timer)
-                state.timers = live.map { WeakTimer(timer: $0) }
+            guard timer.isValid else { return }
+            // Looked for and added under one lock: one that two threads add at once would make up twice.
+            let live = state.withLock { state in
+                let live = state.liveTimers()
+                if !live.contains(where: { $0 === timer }) { state.timers.append(WeakTimer(timer: timer)) }
                 return live
             }
+            withExtendedLifetime(live) {}
         }
 
         func beat() {
             let sample = sample()
             guard let absence = state.withLock({ $0.detector.absence(at: sample) }) else { return }
             if absence.suspended > .zero {
-                for timer in liveTimers() { timer.countAsPassed(absence.suspended) }
+                for timer in state.withLock({ $0.liveTimers() }) { timer.countAsPassed(absence.suspended) }
             }
             guard hasLoop else { return handler(absence) }
             loop?.perform(inModes: [.common]) { [handler] in handler(absence) }

@@ -148,6 +148,22 @@ import Testing
         #expect(burst == [[Int]](repeating: [50, 0], count: 10) + [[80, 0], [180, 0]])
     }
 
+    @Test("A timer that several threads name at once makes up once")
+    func namedByManyThreads() async throws {
+        let monitor = try monitor()
+        let start = time.now
+        let timers = (0..<300).map { _ in LoopTimer(timeInterval: 3600, repeats: true, time: time.base) { _ in } }
+        for timer in timers { loop.add(timer, forMode: .default) }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { for timer in timers { monitor.makeUp(timer) } } }
+        }
+        suspend(for: .seconds(100))
+        time.advance(by: .seconds(1))
+        #expect(timers.allSatisfy { $0.fireInstant == start.advanced(by: .seconds(3500)) })
+        for timer in timers { timer.invalidate() }
+        monitor.invalidate()
+    }
+
     @Test("A timer that was not named counts on the clock that stood still; a paused one stays paused")
     func doesNotMakeUp() throws {
         #expect(try callsAfterSuspension(.merge, makesUp: false) == [[100, 0], [200, 0]])
