@@ -39,7 +39,7 @@ snippets: build
 DOCUMENTATION = .build/documentation
 documentation-code: build
 	rm -rf $(DOCUMENTATION) && mkdir -p $(DOCUMENTATION)
-	awk -v folder=$(DOCUMENTATION) -f Tests/Documentation/cut.awk README.md $$(find Sources -name '*.swift' | LC_ALL=C sort)
+	awk -v folder=$(DOCUMENTATION) -f Tests/Documentation/cut.awk README.md $$(find Sources -name '*.swift' -not -path '*/Ecosystem/*' | LC_ALL=C sort)
 	build=$$($(SWIFT) build --show-bin-path) && swiftc -typecheck -swift-version 6 -suppress-warnings \
 	    -module-name Documentation -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \

@@ -15,6 +15,9 @@ final class Owner: Sendable {
     func step(_ link: CADisplayLink) {}
 }
 
+/// Whose code it is: nothing of it has the name of a function below.
+final class Reader: Sendable {}
+
 typealias Model = Owner
 typealias Clock = Owner
 typealias Screen = Owner
@@ -33,6 +36,7 @@ struct Canvas: Sendable {
 
 struct Connection: Sendable {
     let id = 1
+    func close() {}
 }
 
 enum Polled { case done, more }
@@ -45,13 +49,18 @@ let (deadline, start) = (MonotonicInstant.now, MonotonicInstant.now)
 let (loop, timer, queue) = (
     TimerLoop(), LoopTimer(timeInterval: 1, repeats: true) { _ in }, DispatchQueue(label: "queue")
 )
+let executor = try! TimerExecutor()
 nonisolated(unsafe) let base = OpaquePointer(bitPattern: 8)!
 
-func tick(_ ticks: UInt) {}
+func advance(by ticks: UInt) {}
 func refresh() {}
+func step(_ ticks: Int) {}
+func fetch() async throws -> String { toast }
+func ask() async throws -> String { toast }
 func lunch() {}
 func poll() -> Polled { .done }
 func draw(for instant: MonotonicInstant) {}
+func draw() {}
 func draw(_ progress: Double) {}
 func redraw(after: Duration = .zero) {}
 func reconnect(after: Duration) {}
@@ -62,6 +71,10 @@ func showTime() {}
 func drainMailbox() {}
 func hide(_ toast: String) {}
 func close(_ connection: Connection) {}
+
+// libwayland-client's, as a program that has it sees them.
+nonisolated(unsafe) let (display, surface) = (base, base)
+func wl_surface_commit(_ surface: OpaquePointer) {}
 
 // libevent's, as a program that has it sees them.
 func event_base_new() -> OpaquePointer? { base }

@@ -34,7 +34,7 @@ function finish(    name, head, body, plain, i, count, lines, imports) {
     file = sprintf("%s/%03d_%s.swift", folder, number, name)
     count = split(imports, lines, " ")
     for (i = 1; i <= count; i++) printf "import %s\n", lines[i] > file
-    printf "%s\nextension Owner {\nfunc documentation_%d() %sthrows {\n", head, number, (plain ~ /await / ? "async " : "") > file
+    printf "%s\nextension %s {\nfunc documentation_%d() %sthrows {\n", head, (FILENAME ~ /Compat/ ? "Owner" : "Reader"), number, (plain ~ /await / ? "async " : "") > file
     printf "#sourceLocation(file: \"%s\", line: %d)\n%s#sourceLocation()\n}\n}\n", FILENAME, line, body > file
     close(file)
 }

@@ -5,6 +5,7 @@ public import HRTimerCore
 ///     Task(executorPreference: executor) { try await MonotonicClock().sleep(until: deadline) … }
 ///     actor Sampler {
 ///         private let executor: TimerExecutor
+///         init(_ executor: TimerExecutor) { self.executor = executor }
 ///         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 ///     }
 ///

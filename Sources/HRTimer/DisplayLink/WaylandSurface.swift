@@ -3,8 +3,8 @@ public import HRTimerCore
 
 /// A surface of the application's, whose refreshes a Wayland compositor tells: `wl_surface`, on its `wl_display`.
 ///
-///     let surface = WaylandSurface(display: display, surface: surface)
-///     let source = try VsyncSource.wayland(surface)
+///     let shown = WaylandSurface(display: display, surface: surface)
+///     let source = try VsyncSource.wayland(shown)
 ///     let link = DisplayLink(source: source) { _ in
 ///         draw()
 ///         source.willCommit()
