@@ -49,7 +49,7 @@ import Testing
         #expect(latenesses.all.min()! < .microseconds(100))
     }
 
-    @Test("On a queue a precise source's handler is never early, and its best call is less than 20 µs late")
+    @Test("On a queue a precise source's handler is never early, and its best call is less than 5 µs late")
     func preciseOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "precise"))
@@ -69,7 +69,7 @@ import Testing
         #expect(done.wait(timeout: .now() + 60) == .success)
         source.cancelAndWait()
         #expect(latenesses.all.allSatisfy { $0 >= .zero })
-        #expect(latenesses.all.min()! < .microseconds(20))
+        #expect(latenesses.all.min()! < .microseconds(5))
     }
 
     @Test(
