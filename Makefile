@@ -1,6 +1,8 @@
 # The only spelling of: build, test, sanitize, lint, format, bench. `make bench ARGS="--preset smoke"` passes options on.
 SWIFT ?= swift
 ARGS ?=
+# Further options of swift test.
+TESTS ?=
 PYTHON ?= .build/python/bin/python
 SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
@@ -22,7 +24,7 @@ build:
 	$(SWIFT) build
 
 test:
-	$(SWIFT) test --disable-xctest
+	$(SWIFT) test --disable-xctest $(TESTS)
 
 # The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
 RUNS ?= 50
@@ -80,12 +82,12 @@ sanitize: sanitize-thread sanitize-address sanitize-realtime
 
 sanitize-thread:
 	TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp" \
-	    $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan
+	    $(SWIFT) test --disable-xctest --sanitize=thread --scratch-path .build-tsan $(TESTS)
 
 # Leaks are counted by the tests themselves: LeakSanitizer cannot see through the side tables of weak references, and
 # Foundation leaks every Timer of the tests that run beside it.
 sanitize-address:
-	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan
+	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test --disable-xctest --sanitize=address $(UBSAN) --scratch-path .build-asan $(TESTS)
 
 # What is marked HRT_NONBLOCKING neither allocates, locks nor blocks: the compiler looks (-Wfunction-effects), and
 # RealtimeSanitizer ends the process at the first call that might. Needs clang 20, as Swift has it since 6.2.
@@ -110,7 +112,7 @@ sleep-races:
 
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
 ecosystem:
-	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest
+	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest $(TESTS)
 
 # Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
 clock-steps:

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Handlers that belong to an actor, on the real kernel: the main queue is not the main thread's in a test, which is asynchronous.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ActorHandlerTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorHandlerTests {
     @MainActor private final class Model {
         var calls: [String] = []
 
@@ -118,7 +118,7 @@ import Testing
 }
 
 /// `scheduledHere`: what is not Sendable stays on its thread.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct LocalHandlerTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct LocalHandlerTests {
     /// Not Sendable; says on which thread it is freed.
     private final class Local {
         var calls = 0

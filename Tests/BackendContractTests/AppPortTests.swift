@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Files written for Apple's timers, ported by their imports: Tests/Programs/AppsOnApple, and the same in AppsOnHRTimer.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct AppPortTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct AppPortTests {
     private static let files = [
         "BackgroundRefresh", "Carousel", "Countdown", "DownloadHUD", "FrameLabel", "Poller", "ViewModel",
     ]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The twins of blocking calls, on the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct AsyncTwinTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct AsyncTwinTests {
     private let ended = Recorder<String>()
 
     /// Begins in a handler, and returns while that runs.

@@ -16,7 +16,7 @@ import Testing
         loop.run(until: .now.advanced(by: .seconds(30)))
     }
 
-    @Test("Ctrl-Z gives the time asked for, then the process stops, and goes on with SIGCONT", .timeLimit(.minutes(5)))
+    @Test("Ctrl-Z gives the time asked for, then the process stops, and goes on with SIGCONT", .timeLimit(.minutes(15)))
     func expires() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Work that is finished stops the process at once, every time", .timeLimit(.minutes(5)))
+    @Test("Work that is finished stops the process at once, every time", .timeLimit(.minutes(15)))
     func finishes() async {
         await #expect(processExitsWith: .success) {
             let loop = TimerLoop()
@@ -76,7 +76,7 @@ import Testing
         "Ctrl-Z in the very moment after SIGCONT stops the process again",
         // Thread Sanitizer keeps signals back until the next call that it intercepts.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(15))
     )
     func stopsAgain() async {
         await #expect(processExitsWith: .success) {
@@ -116,7 +116,7 @@ import Testing
         "Where both signals came in blocked, in every thread, Ctrl-Z gives time all the same, and the masks stay",
         // Thread Sanitizer allows no thread in such a child.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(15))
     )
     func blocked() async {
         await #expect(processExitsWith: .success) {

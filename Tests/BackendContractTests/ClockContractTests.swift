@@ -70,7 +70,7 @@ import Testing
         }
         for latenesses in [try fire(WallInstant.self), try fire(BootTimeInstant.self)] {
             #expect(latenesses.allSatisfy { $0 >= .zero })
-            #expect(latenesses.min()! < .milliseconds(1))
+            #expect(latenesses.min()! < atBest(.milliseconds(1)))
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
     @Test(
         "The real wall clock is set: what a step forward passes fires at once, a step back delays",
         .enabled(if: mayStep, "sets the system's clock for some ms, as root: make clock-steps"),
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func realSteps() async {
         await #expect(processExitsWith: .success) {

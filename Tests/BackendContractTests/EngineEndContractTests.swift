@@ -6,7 +6,7 @@ import Testing
 
 /// The end of an engine that has a thread, and of its handlers.
 @Suite struct EngineEndContractTests {
-    @Test("Everybody who shuts an engine down waits for its end, the second too", .timeLimit(.minutes(5)))
+    @Test("Everybody who shuts an engine down waits for its end, the second too", .timeLimit(.minutes(15)))
     func endedTwice() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let log = Recorder<String>()
@@ -52,7 +52,7 @@ import Testing
         #expect(log.all == ["handler", "ended", "ended"])
     }
 
-    @Test("When cancelAndWait returns, what the handler captured is free", .timeLimit(.minutes(5)))
+    @Test("When cancelAndWait returns, what the handler captured is free", .timeLimit(.minutes(15)))
     func freedBeforeReturn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Where freeing a handler takes its time, what is called next is as late as that", .timeLimit(.minutes(5)))
+    @Test("Where freeing a handler takes its time, what is called next is as late as that", .timeLimit(.minutes(15)))
     func slowToFree() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

@@ -19,7 +19,7 @@ import Testing
 
     @Test(
         "What is armed or moved for the instant that the engine sleeps to wakes nobody; a nanosecond earlier does",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(15)),
         arguments: TimerPrecision.allCases
     )
     func sameInstant(_ precision: TimerPrecision) throws {

@@ -133,7 +133,7 @@ import Testing
         #expect(calls.all.allSatisfy { $0.firedAt >= $0.deadline })
     }
 
-    @Test("A wake that has no reason any more does not make the call early", .timeLimit(.minutes(5)))
+    @Test("A wake that has no reason any more does not make the call early", .timeLimit(.minutes(15)))
     func wokenForNothing() {
         var rounds = 0
         _ = inSomeRound { deadline in

@@ -4,7 +4,7 @@ import Testing
 @testable import HRTimer
 
 /// What a `TimerExecutor` promises, on real threads.
-@Suite("A timer executor", .timeLimit(.minutes(5)))
+@Suite("A timer executor", .timeLimit(.minutes(15)))
 struct ExecutorContractTests {
     @Test("runs tasks on its engine's thread, before and after a sleep by our clock")
     func staysOnItsThread() async throws {

@@ -58,7 +58,10 @@ import Testing
         latch.wait()
     }
 
-    @Test("A lock that a lost thread held is taken in the child, once, and is exclusive there", .timeLimit(.minutes(5)))
+    @Test(
+        "A lock that a lost thread held is taken in the child, once, and is exclusive there",
+        .timeLimit(.minutes(15))
+    )
     func abandonedLock() async {
         await #expect(processExitsWith: .success) {
             let guarded = Guarded(0)
@@ -131,7 +134,7 @@ import Testing
         "Under load every lock can be taken in the child, and a latch of the parent has come",
         // It does not bear fork(2) beside working threads: one child of 30 hangs.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func locksUnderLoad() async {
         await #expect(processExitsWith: .success) {
@@ -183,7 +186,7 @@ import Testing
         "In the child inherited engines have ended: calls return, nothing fires; `.shared` starts anew",
         // It does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func engines() async {
         await #expect(processExitsWith: .success) {
@@ -224,7 +227,7 @@ import Testing
         "In the child inherited sources are dead: they can be moved, cancelled and dropped, and none fires",
         // It does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func sources() async {
         await #expect(processExitsWith: .success) {
@@ -262,7 +265,7 @@ import Testing
         "In the child inherited loops have ended: they take nothing, run nothing, and end at once; a new one runs",
         // It does not bear fork(2) beside working threads.
         .disabled(if: isSanitized),
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func loops() async {
         await #expect(processExitsWith: .success) {

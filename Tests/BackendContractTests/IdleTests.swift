@@ -6,7 +6,7 @@ import Testing
 
 /// Nothing pending, no wake-ups: counted by the kernel.
 @Suite struct IdleTests {
-    @Test("A process with an idle engine and an idle loop makes no wake-up in 5 s", .timeLimit(.minutes(5)))
+    @Test("A process with an idle engine and an idle loop makes no wake-up in 5 s", .timeLimit(.minutes(15)))
     func idle() async {
         // In a process of its own, so that nobody else touches the threads.
         await #expect(processExitsWith: .success) {

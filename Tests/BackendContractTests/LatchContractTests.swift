@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("lets all through that wait, and none before it comes", .timeLimit(.minutes(5)))
+    @Test("lets all through that wait, and none before it comes", .timeLimit(.minutes(15)))
     func waiters() throws {
         for round in 0..<100 {
             let shared = Shared()

@@ -31,7 +31,7 @@ import Testing
         for thread in started { join(thread) }
     }
 
-    @Test("lets one thread in at a time", .timeLimit(.minutes(5)), arguments: [2, 5])
+    @Test("lets one thread in at a time", .timeLimit(.minutes(15)), arguments: [2, 5])
     func exclusive(threads: Int) throws {
         let counter = Counter()
         try run(threads) { for _ in 0..<50_000 { counter.add() } }
@@ -39,7 +39,7 @@ import Testing
         #expect(counter.lock.pointee.word == 0)
     }
 
-    @Test("wakes all that sleep for it, one after the other", .timeLimit(.minutes(5)))
+    @Test("wakes all that sleep for it, one after the other", .timeLimit(.minutes(15)))
     func sleepers() throws {
         let counter = Counter()
         hrt_lock_acquire(counter.lock)

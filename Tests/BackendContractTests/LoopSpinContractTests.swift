@@ -72,7 +72,7 @@ import Testing
 
     @Test(
         "Invalidated, removed or moved later while the thread spins up to it, a timer is not called, nor spun for longer",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(15)),
         arguments: ["invalidated", "removed", "moved"]
     )
     func calledOff(deed: String) {
@@ -93,7 +93,7 @@ import Testing
 
     @Test(
         "Moved sooner while the thread spins up to it, a timer is called at its new deadline, before the former one",
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(15))
     )
     func movedSooner() {
         let isSooner = inSomeRound { timer, deadline in
@@ -107,7 +107,7 @@ import Testing
         worker.end()
     }
 
-    @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(5)))
+    @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(15)))
     func ended() {
         let isMet = inSomeRound { timer, deadline in
             worker.end()

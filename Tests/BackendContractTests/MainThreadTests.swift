@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What only a process's main thread can show: programs of their own, in Tests/Programs.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct MainThreadTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct MainThreadTests {
     private static let everything =
         "away background block delayed detached foreground frame here later once perform sleep source task tick"
 

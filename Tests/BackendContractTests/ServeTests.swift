@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Hosting in one line, on the real kernel.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ServeTests {
     private let log = Recorder<String>()
 
     @Test("A queue runs a loop, also a concurrent one: one handler at a time, until the host is cancelled")

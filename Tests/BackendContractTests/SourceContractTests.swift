@@ -42,7 +42,7 @@ import Testing
         #expect(fires.count <= moves)
     }
 
-    @Test("A source on a queue goes on, though its engine sleeps whenever a call has ended", .timeLimit(.minutes(5)))
+    @Test("A source on a queue goes on, though its engine sleeps whenever a call has ended", .timeLimit(.minutes(15)))
     func goesOn() throws {
         let engine = try TimerEngine(.init(name: "contract"))
         defer { engine.shutdown() }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Verbs of sources against their fires: 10,000 rounds each, which Thread Sanitizer watches too.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SourceRaceTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceRaceTests {
     private static let rounds = 10_000
 
     private let engine: TimerEngine

@@ -21,7 +21,7 @@ import Testing
         #expect(stop.suspended == .zero)
     }
 
-    @Test("A process that SIGSTOP holds for 300 ms learns so after SIGCONT", .timeLimit(.minutes(5)))
+    @Test("A process that SIGSTOP holds for 300 ms learns so after SIGCONT", .timeLimit(.minutes(15)))
     func stopped() async {
         await #expect(processExitsWith: .success) {
             try Self.expectStop("kill -STOP $PPID; sleep 0.3; kill -CONT $PPID")
@@ -31,7 +31,7 @@ import Testing
     @Test(
         "A process whose cgroup is frozen for 300 ms learns so when it thaws",
         .enabled(if: Self.cgroups != nil, "needs the right to make a cgroup"),
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(15))
     )
     func frozen() async {
         await #expect(processExitsWith: .success) {
@@ -73,7 +73,7 @@ import Testing
 
     @Test(
         "After a stop of 300 ms each timer does as its policy says",
-        .timeLimit(.minutes(5)),
+        .timeLimit(.minutes(15)),
         arguments: MissedTickPolicy.allCases
     )
     func policies(_ policy: MissedTickPolicy) async {

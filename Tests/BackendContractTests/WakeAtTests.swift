@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A thread that sleeps by timerfd, and learns of an earlier deadline at that deadline.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct WakeAtTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct WakeAtTests {
     private func now(_ clock: TimerClock) -> Int64 { hrt_clock_now_ns(clock.c) }
 
     @Test(
@@ -77,7 +77,7 @@ import Testing
         }
         // One for each, one for each that was cancelled; a machine that stalls may add a few.
         #expect(engine.statistics.wakeups - before < 75)
-        #expect(best < .milliseconds(1))
+        #expect(best < atBest(.milliseconds(1)))
     }
 
     @Test("Timers that threads schedule against each other all fire, never early")

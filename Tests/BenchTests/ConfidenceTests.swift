@@ -58,7 +58,7 @@ struct WorstFiresTests {
     }
 }
 
-@Suite("A spike", .serialized, .timeLimit(.minutes(5)))
+@Suite("A spike", .serialized, .timeLimit(.minutes(15)))
 struct SpikeTests {
     @Test("is written as a bound and what to do")
     func parses() throws {

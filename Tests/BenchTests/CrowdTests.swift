@@ -129,7 +129,7 @@ struct TallyTests {
     }
 }
 
-@Suite("bench crowd", .serialized, .timeLimit(.minutes(5)))
+@Suite("bench crowd", .serialized, .timeLimit(.minutes(15)))
 struct CrowdCommandTests {
     @Test("has every face and rival fire, none early", arguments: CrowdRival.all.map(\.id))
     func fires(id: String) async throws {

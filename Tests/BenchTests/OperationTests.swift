@@ -5,7 +5,7 @@ import Testing
 @testable import bench
 
 // One after another: rivals share the processors with everything that runs beside them.
-@Suite("Operations", .serialized, .timeLimit(.minutes(5)))
+@Suite("Operations", .serialized, .timeLimit(.minutes(15)))
 struct OperationTests {
     @Test("of every queue fire nothing early and nothing out of order", arguments: QueueOperations.workloads)
     func queuesKeepOrder(workload: QueueOperations.Workload) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import bench
 
-@Suite("A report", .serialized, .timeLimit(.minutes(5)))
+@Suite("A report", .serialized, .timeLimit(.minutes(15)))
 struct ReportTests {
     @Test("is JSON of schema 1")
     func isSchema1() throws {

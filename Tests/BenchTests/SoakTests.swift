@@ -3,7 +3,7 @@ import Testing
 
 @testable import bench
 
-@Suite("bench soak", .serialized, .timeLimit(.minutes(5)))
+@Suite("bench soak", .serialized, .timeLimit(.minutes(15)))
 struct SoakTests {
     private func plan(timers: Int, rate: Double, duration_ns: Int64 = 0) -> SoakPlan {
         SoakPlan(timers: timers, rate: rate, duration_ns: duration_ns, lateBound_ns: 10_000_000, seed: 1)

@@ -6,7 +6,7 @@ import Testing
 @testable import bench
 
 // One after another: subjects share the processors with everything that runs beside them.
-@Suite("Every subject", .serialized, .timeLimit(.minutes(5)))
+@Suite("Every subject", .serialized, .timeLimit(.minutes(15)))
 struct SubjectTests {
     private static let built = Subject.all.map(\.id).filter { id in
         (Subject.hasNIO || !id.hasPrefix("nio.")) && (Subject.hasAsyncAlgorithms || id != "swift.async-timer-sequence")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import bench
 
-@Suite("Settings of a run", .serialized, .timeLimit(.minutes(5)))
+@Suite("Settings of a run", .serialized, .timeLimit(.minutes(15)))
 struct TuningTests {
     @Test("reach measuring threads and no others")
     func reachesMeasuringThreads() throws {

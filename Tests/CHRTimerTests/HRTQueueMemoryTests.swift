@@ -191,7 +191,7 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("A queue that grows elsewhere leaves alone what others map where it was", .timeLimit(.minutes(5)))
+    @Test("A queue that grows elsewhere leaves alone what others map where it was", .timeLimit(.minutes(15)))
     func growsBesideOthers() async {
         await #expect(processExitsWith: .success) {
             let neighbours = (0..<2).map { _ in Neighbour() }

@@ -143,7 +143,7 @@ import Testing
         #expect(boot.now == BootTimeInstant(nanoseconds: 1000))
     }
 
-    @Test("Any deadline is safe on a clock that was set to any instant", .timeLimit(.minutes(5)))
+    @Test("Any deadline is safe on a clock that was set to any instant", .timeLimit(.minutes(15)))
     func anyValue() {
         for step in [Int64.min, -1, 0, 1_000_000, .max - 1, .max] {
             time.setWall(to: at(step))

@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("What two threads advance the clock by adds up", .timeLimit(.minutes(5)))
+    @Test("What two threads advance the clock by adds up", .timeLimit(.minutes(15)))
     func twoThreads() async {
         let time = self.time
         await withTaskGroup(of: Void.self) { group in

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct RealNeverEarlyTests {
     private static let fires = environment("HRTIMER_REAL_FIRES").flatMap { Int($0) } ?? 4000
 
-    @Test("Every way, clock and precision: none early, none lost", .timeLimit(.minutes(5)))
+    @Test("Every way, clock and precision: none early, none lost", .timeLimit(.minutes(15)))
     func quiet() async {
         await #expect(processExitsWith: .success) {
             let signals = try RealRun.all(fires: Self.fires, isStormy: false)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("The same while 5,000 signals a second interrupt every wait", .timeLimit(.minutes(5)))
+    @Test("The same while 5,000 signals a second interrupt every wait", .timeLimit(.minutes(15)))
     func stormy() async {
         await #expect(processExitsWith: .success) {
             let signals = try RealRun.all(fires: Self.fires, isStormy: true)

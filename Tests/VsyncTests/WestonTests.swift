@@ -60,7 +60,7 @@ struct WestonTests {
 
     @Test(
         "The rate is the compositor's true one, not the one that it tells; by the application's commits or the source's",
-        .timeLimit(.minutes(2)),
+        .timeLimit(.minutes(15)),
         arguments: [false, true]
     )
     func rate(_ isCommittedBySource: Bool) throws {
@@ -87,7 +87,7 @@ struct WestonTests {
         withExtendedLifetime(weston) {}
     }
 
-    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(5)))
+    @Test("Timestamps are brought to CLOCK_MONOTONIC from the compositor's clock", .timeLimit(.minutes(15)))
     func clock() throws {
         let weston = try Weston()
         let window = try weston.window()
@@ -118,7 +118,7 @@ struct WestonTests {
 
     @Test(
         "When the compositor is killed the link goes on, without a burst; a surface of the next one takes its place",
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func killed() throws {
         let weston = try Weston()
@@ -147,7 +147,7 @@ struct WestonTests {
 
     @Test(
         "While the compositor is stopped the link coasts on, and nothing is asked; then it goes on without a burst",
-        .timeLimit(.minutes(2))
+        .timeLimit(.minutes(15))
     )
     func stopped() throws {
         let weston = try Weston()
@@ -202,7 +202,10 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("Where the application reads the connection, what it has read is taken at the calls", .timeLimit(.minutes(2)))
+    @Test(
+        "Where the application reads the connection, what it has read is taken at the calls",
+        .timeLimit(.minutes(15))
+    )
     func readByApplication() throws {
         let weston = try Weston()
         let window = try weston.window()
@@ -219,7 +222,7 @@ struct WestonTests {
         expectSteady()
     }
 
-    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(5)))
+    @Test("What is asked for ends with the source, or when it lets go of the surface", .timeLimit(.minutes(15)))
     func resources() throws {
         let weston = try Weston()
         var window: Window? = try weston.window()

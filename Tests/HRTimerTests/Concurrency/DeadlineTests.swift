@@ -4,7 +4,7 @@ import HRTimerTesting
 import Testing
 
 /// `withDeadline` and `withTimeout` on frozen time.
-@Suite("Deadlines", .timeLimit(.minutes(5)))
+@Suite("Deadlines", .timeLimit(.minutes(15)))
 struct DeadlineTests {
     let time = ManualTime()
     let engine: TimerEngine
@@ -358,7 +358,7 @@ struct DeadlineTests {
     }
 }
 
-@Suite("Timeouts", .timeLimit(.minutes(5)))
+@Suite("Timeouts", .timeLimit(.minutes(15)))
 struct TimeoutTests {
     let time = ManualTime()
     let engine: TimerEngine

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ticks on frozen time.
-@Suite("Ticks", .timeLimit(.minutes(5)))
+@Suite("Ticks", .timeLimit(.minutes(15)))
 struct TimerTicksTests {
     typealias Ticks = TimerTicks<MonotonicInstant>
 

@@ -201,7 +201,7 @@ import Testing
         #expect(cancels.count == 1)
     }
 
-    @Test("Whoever cancels and waits, waits for the cancel handler too", .timeLimit(.minutes(5)))
+    @Test("Whoever cancels and waits, waits for the cancel handler too", .timeLimit(.minutes(15)))
     func waitsForCancelHandler() throws {
         let source = makeSource(onQueue: true)
         let log = Recorder<String>()

@@ -138,7 +138,7 @@ import Testing
         #expect(loop.liveTimers == 0)
     }
 
-    @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(5)))
+    @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(15)))
     func threads() throws {
         let loop = TimerLoop()
         let told = Recorder<Int>()

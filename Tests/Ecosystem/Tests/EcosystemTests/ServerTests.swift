@@ -7,7 +7,7 @@ import ServiceLifecycleTestKit
 import Testing
 
 /// What the traits ServiceLifecycle and Metrics add.
-@Suite("Servers", .timeLimit(.minutes(5)))
+@Suite("Servers", .timeLimit(.minutes(15)))
 struct ServerTests {
     private func service(_ pending: Int) throws -> (TimerEngineService, AsyncStream<TimerEngineService.Report>) {
         let (reports, report) = AsyncStream.makeStream(of: TimerEngineService.Report.self)
