@@ -7,6 +7,8 @@ struct Digest {
     }
 
     let families: [Family]
+    /// All that is called from Swift without a C declaration.
+    private let swift: [ResultRow]
     private let file: ResultFile
     private let interval_ns: Int64
 
@@ -14,6 +16,7 @@ struct Digest {
         self.file = file
         self.interval_ns = interval_ns
         let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.lateness.p50 != nil && !$0.spins }
+        swift = rows.filter { !$0.id.hasPrefix("kernel.") && !$0.id.hasPrefix("libevent.") }
         families = Self.kinds.compactMap { name, belongs in
             rows.filter { belongs($0.id) }.min { Self.isBetter($0, $1) }.map { Family(name: name, best: $0) }
         }
@@ -75,17 +78,14 @@ struct Digest {
         )
     }
 
-    /// The most exact, and the cheapest of those that are about as late as the best that does not spin.
+    /// The most exact and the cheapest of what Swift calls: the kernel's calls and libevent's are there to compare with.
     private var advice: String? {
-        let candidates = families.filter { $0.name != "Linux kernel" && $0.name != "libevent" }.map(\.best)
         guard
-            candidates.count > 1,
-            let exact = candidates.min(by: { $0.lateness.p50! < $1.lateness.p50! }),
-            let thrifty = candidates.filter({ $0.cpuPerFire_ns != nil }).min(by: {
-                $0.cpuPerFire_ns! < $1.cpuPerFire_ns!
-            })
+            swift.count > 1,
+            let exact = swift.min(by: { $0.lateness.p50! < $1.lateness.p50! }),
+            let thrifty = swift.filter({ $0.cpuPerFire_ns != nil }).min(by: { $0.cpuPerFire_ns! < $1.cpuPerFire_ns! })
         else { return nil }
-        let first = "most exact: \(exact.id)\(spelling(exact)), \(timeText(exact.lateness.p50!)) late"
+        let first = "from Swift, most exact: \(exact.id)\(spelling(exact)), \(timeText(exact.lateness.p50!)) late"
         let cost = timeText(thrifty.cpuPerFire_ns!)
         if thrifty.id == exact.id { return "\(first), and cheapest: \(cost) of processor time a fire" }
         return "\(first); cheapest: \(thrifty.id)\(spelling(thrifty)), \(cost) of processor time a fire"
@@ -96,7 +96,8 @@ struct Digest {
         let types = [
             ("hrtimer.source", "TimerSource"), ("hrtimer.loop-timer", "LoopTimer"),
             ("hrtimer.display-link", "DisplayLink"),
-            ("hrtimer.clock-sleep", "MonotonicClock.sleep"), ("hrtimer.executor", "TimerExecutor"),
+            ("hrtimer.clock-sleep", "MonotonicClock.sleep"), ("hrtimer.executor-sleep", "TimerExecutor"),
+            ("hrtimer.executors", "HRTimerExecutors"), ("hrtimer.ticks", "ticks(every:)"),
         ]
         return types.first { row.id.hasPrefix($0.0) }.map { " (\($0.1))" } ?? ""
     }
