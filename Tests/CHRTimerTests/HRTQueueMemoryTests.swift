@@ -208,7 +208,7 @@ struct HRTQueueMemoryTests {
                 )
                 return thread
             }
-            for _ in 0..<20 {
+            for _ in 0..<8 {
                 // Two that grow in turn: neither finds the addresses behind it free.
                 let queues = [TimerQueue(), TimerQueue()]
                 for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }
