@@ -64,6 +64,19 @@ struct OperationTests {
         }
     }
 
+    @Test(
+        "have their instructions counted",
+        .enabled(if: (try? InstructionCounts()) != nil, "takes valgrind and strip")
+    )
+    func countsInstructions() throws {
+        let counts = try InstructionCounts()
+        let few = try counts.total("next-deadline", "hrtimer.queue", 10, 1000)
+        let many = try counts.total("next-deadline", "hrtimer.queue", 10, 2000)
+        // Some instructions each, and the same in every run.
+        #expect((1000...1_000_000).contains(many - few))
+        #expect(throws: BenchError.self) { try counts.total("expire", "hrtimer.queue", 10, 1000) }
+    }
+
     @Test("know what a pending timer takes of memory")
     func memory() throws {
         let engine = try #require(CrowdRival.all.first { $0.id == "hrtimer.engine.normal" })

@@ -19,7 +19,7 @@ struct OpsCommand: ParsableCommand {
             cpu: options.pinnedCPU
         )
         try session.run(options.report.progress)
-        if options.instructions, !session.wasInterrupted { try countInstructions(session) }
+        if options.instructions, !session.wasInterrupted { countInstructions(session) }
         try write(
             options.report.shape,
             to: outputs,
@@ -33,13 +33,13 @@ struct OpsCommand: ParsableCommand {
         if session.wasInterrupted { throw ExitCode(130) }
     }
 
-    private func countInstructions(_ session: OperationSession) throws {
-        guard let valgrind = InstructionCounts.valgrind else {
-            StandardError.print(
-                "bench: --instructions takes valgrind, which is not installed: instructions are not counted"
-            )
-            return
+    /// What was measured is shown whether instructions can be counted or not.
+    private func countInstructions(_ session: OperationSession) {
+        do {
+            let counts = try InstructionCounts()
+            for comparison in session.comparisons { try counts.count(comparison) }
+        } catch {
+            StandardError.print("bench: instructions are not counted: \(error)")
         }
-        for comparison in session.comparisons { try InstructionCounts.count(comparison, with: valgrind) }
     }
 }

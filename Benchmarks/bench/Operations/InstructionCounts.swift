@@ -3,11 +3,28 @@ import Foundation
 
 /// Instructions of an operation of the queues, as valgrind's callgrind counts them: the same in every run. Two runs that differ
 /// in the number of operations alone differ by theirs; what the program does besides drops out.
-enum InstructionCounts {
-    /// Nil where valgrind is not installed.
-    static var valgrind: String? {
+struct InstructionCounts: ~Copyable {
+    private let valgrind: String
+    /// A copy of this program without what debuggers read: valgrind 3.19 gives up on DWARF 5 as Swift writes it.
+    private let program: URL
+
+    /// Throws where valgrind or strip (binutils) is not installed. The copy, some megabytes, lives as long as this value.
+    init() throws {
+        guard let valgrind = Self.path(of: "valgrind"), let strip = Self.path(of: "strip") else {
+            throw BenchError("--instructions takes valgrind and strip (binutils), and not both are installed")
+        }
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(getpid())-stripped")
+        let output = try outputOfChild([strip, "-g", "-o", copy.path, try benchPath()])
+        guard output.status == 0 else { throw BenchError("strip made no copy of bench: \(output.text)") }
+        self.valgrind = valgrind
+        program = copy
+    }
+
+    deinit { try? FileManager.default.removeItem(at: program) }
+
+    private static func path(of tool: String) -> String? {
         let path = environment("PATH") ?? ""
-        return path.split(separator: ":").map { "\($0)/valgrind" }.first { access($0, X_OK) == 0 }
+        return path.split(separator: ":").map { "\($0)/\(tool)" }.first { access($0, X_OK) == 0 }
     }
 
     /// Workloads that have a number of operations of their own.
@@ -23,29 +40,25 @@ enum InstructionCounts {
     private static let operations: UInt64 = 20_000
 
     /// Counts for all results of a comparison that can be counted, at small sizes.
-    static func count(_ comparison: ComparisonResult, with valgrind: String) throws {
+    func count(_ comparison: ComparisonResult) throws {
         let shown = comparison.comparison
-        guard workloads[shown.operation] != nil, shown.timers <= 10_000 else { return }
+        guard Self.workloads[shown.operation] != nil, shown.timers <= 10_000 else { return }
         for result in comparison.results where !result.samples.isEmpty {
-            let once = try total(valgrind, shown.operation, result.id, shown.timers, operations)
-            let twice = try total(valgrind, shown.operation, result.id, shown.timers, 2 * operations)
-            result.instructionsPerOp = Double(twice - once) / Double(operations)
+            let once = try total(shown.operation, result.id, shown.timers, Self.operations)
+            let twice = try total(shown.operation, result.id, shown.timers, 2 * Self.operations)
+            result.instructionsPerOp = Double(twice - once) / Double(Self.operations)
         }
     }
 
-    private static func total(
-        _ valgrind: String,
-        _ operation: String,
-        _ id: String,
-        _ timers: Int,
-        _ operations: UInt64
-    ) throws -> Int {
+    /// Of a whole child, with so many operations.
+    func total(_ operation: String, _ id: String, _ timers: Int, _ operations: UInt64) throws -> Int {
         let output = try outputOfChild([
-            valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", try benchPath(), "ops-block", operation, id,
+            valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", program.path, "ops-block", operation, id,
             "\(timers)", "\(operations)",
         ])
-        guard output.status == 0, let total = collected(output.text) else {
-            throw BenchError("valgrind could not count \(operation) of \(id): status \(output.status)")
+        guard output.status == 0, let total = Self.collected(output.text) else {
+            let reason = output.text.split(separator: "\n").last ?? "it printed nothing"
+            throw BenchError("valgrind could not count \(operation) of \(id): status \(output.status), \(reason)")
         }
         return total
     }
