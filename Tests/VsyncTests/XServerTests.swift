@@ -15,19 +15,21 @@ struct XServerTests {
         let calls = Recorder<Int64>()
     }
 
-    /// Runs a loop with one link for so long, `body` beside it after each call.
+    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call.
     @available(*, noasync)
     private func run(
         _ source: VsyncSource,
         _ seconds: Double,
         _ ticks: Ticks = Ticks(),
-        _ body: @escaping @Sendable (Int) -> Void = { _ in }
+        _ body: @escaping @Sendable (Int) -> Void = { _ in },
+        until isDone: @escaping @Sendable () -> Bool = { false }
     ) -> (ticks: Ticks, link: DisplayLink) {
         let loop = TimerLoop()
         let link = DisplayLink(source: source) { link in
             ticks.timestamps.append(link.timestamp.nanoseconds)
             ticks.calls.append(MonotonicInstant.now.nanoseconds)
             body(ticks.calls.count)
+            if isDone() { loop.stop() }
         }
         link.add(to: loop, forMode: .default)
         loop.run(until: .now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
@@ -64,6 +66,32 @@ struct XServerTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test(
+        "A server that comes back at another rate is followed at that one: the rate is another once, and time goes on",
+        .timeLimit(.minutes(5)),
+        arguments: [(60, 144), (144, 50)]
+    )
+    func anotherRate(_ before: Int, _ after: Int) throws {
+        let first = try XServer(framesPerSecond: before)
+        let source = try VsyncSource.x11(display: first.display)
+        let second = Recorder<XServer>()
+        let isKnown: @Sendable (Int) -> Bool = { rate in
+            source.state == .locked && abs(source.framesPerSecond / Double(rate) - 1) < 0.01
+        }
+        let (ticks, _) = run(source, 30) { _ in
+            guard second.count == 0, isKnown(before) else { return }
+            first.end()
+            if let next = try? XServer(display: first.display, framesPerSecond: after) { second.append(next) }
+        } until: {
+            second.count == 1 && isKnown(after)
+        }
+        #expect(second.count == 1)
+        #expect(isKnown(after), "\(source.framesPerSecond) Hz, \(source.statistics)")
+        #expect(source.statistics.losses == 1)
+        let shortest_ns = Int64(0.45e9) / Int64(max(before, after))
+        #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= shortest_ns })
+    }
+
     @Test("A server that says nothing is told as such", .timeLimit(.minutes(5)))
     func toldRate() throws {
         let server = try XServer()
@@ -82,8 +110,8 @@ struct XServerTests {
         let source = try VsyncSource.x11(display: server.display)
         let killed = Recorder<Int64>()
         let second = Recorder<XServer>()
-        let (ticks, link) = run(source, 6) { count in
-            if count == 150 {
+        let (ticks, link) = run(source, 20) { count in
+            if killed.count == 0, count >= 50, source.state == .locked {
                 server.end()
                 killed.append(MonotonicInstant.now.nanoseconds)
             } else if let end_ns = killed.all.first, second.count == 0,
@@ -93,6 +121,8 @@ struct XServerTests {
                 if source.state != .lost { Issue.record("\(source.state) after the server's end") }
                 if let next = try? XServer(display: server.display, framesPerSecond: 60) { second.append(next) }
             }
+        } until: {
+            second.count == 1 && source.state == .locked && abs(source.framesPerSecond - 60) < 1
         }
         let end_ns = try #require(killed.all.first)
         let after = ticks.timestamps.all.filter { $0 > end_ns }
