@@ -135,7 +135,7 @@ struct VsyncModel: Sendable {
         guard points.count >= Self.window + Self.samplesToLean,
             let before = Self.line(through: points.dropLast(Self.samplesToLean))
         else { return 0 }
-        let bound_ns = max(3 * before.residual_ns, before.grid.period_ns / 1000)
+        let bound_ns = max(4 * before.residual_ns, before.grid.period_ns / 1000)
         let deviations_ns = points.suffix(Self.samplesToLean).reversed().map {
             Double($0.sample.time_ns - before.grid.instant_ns($0.ordinal))
         }
