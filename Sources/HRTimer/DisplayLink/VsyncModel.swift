@@ -140,7 +140,11 @@ struct VsyncModel: Sendable {
             Double($0.sample.time_ns - before.grid.instant_ns($0.ordinal))
         }
         let isLate = deviations_ns[0] > 0
-        return deviations_ns.prefix { abs($0) > bound_ns && ($0 > 0) == isLate }.count
+        let count = deviations_ns.prefix { abs($0) > bound_ns && ($0 > 0) == isLate }.count
+        guard count == Self.samplesToLean else { return count }
+        // A busy machine makes some late in a row, each by another time; those of another rate are on a line of their own.
+        let ownResidual_ns = Self.line(through: points.suffix(Self.samplesToLean))?.residual_ns ?? .infinity
+        return ownResidual_ns <= bound_ns / 2 ? count : count - 1
     }
 
     private func isFresh(_ sample: Sample, _ now_ns: Int64) -> Bool {

@@ -208,6 +208,22 @@ import Testing
         }
     }
 
+    @Test(
+        "A machine that is busy for a second makes samples late in a row, each by another time: that is no other rate"
+    )
+    func busy() {
+        var random = SeededRandom(seed: 11)
+        var model = VsyncModel()
+        let display = Display(noise_ns: Self.uniform(100_000), count: 400)
+        for (index, (sample, now_ns, _)) in display.trace(&random).enumerated() {
+            var late = sample
+            if (200..<260).contains(index) { late.time_ns += Int64.random(in: 600_000...3_200_000, using: &random) }
+            #expect(model.add(late, now_ns: now_ns + 4_000_000) == (index < 5 ? .learning : .accepted))
+        }
+        #expect(model.restarts == 0)
+        #expect(abs((model.fit?.grid.period_ns ?? 0) / display.period_ns - 1) < 0.0003)
+    }
+
     @Test("A gap loses nothing: the grid goes on from the next sample")
     func gap() {
         var random = SeededRandom(seed: 1)
