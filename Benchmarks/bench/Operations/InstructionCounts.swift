@@ -43,7 +43,7 @@ struct InstructionCounts: ~Copyable {
     func count(_ comparison: ComparisonResult) throws {
         let shown = comparison.comparison
         guard Self.workloads[shown.operation] != nil, shown.timers <= 10_000 else { return }
-        for result in comparison.results where !result.samples.isEmpty {
+        for result in comparison.results where !result.samples.isEmpty && Self.rival(result.id) != nil {
             let once = try total(shown.operation, result.id, shown.timers, Self.operations)
             let twice = try total(shown.operation, result.id, shown.timers, 2 * Self.operations)
             result.instructionsPerOp = Double(twice - once) / Double(Self.operations)
@@ -71,13 +71,16 @@ struct InstructionCounts: ~Copyable {
         return nil
     }
 
+    /// The queue of that id: packages have operations of the same names, whose threads valgrind would count too.
+    private static func rival(_ id: String) -> cbench_ops_rival? {
+        let rivals = (0..<CBENCH_OPS_RIVALS.rawValue).map { cbench_ops_rival(rawValue: $0) }
+        return rivals.first { String(cString: cbench_ops_rival_id($0)) == id }
+    }
+
     /// What the child does.
     static func operate(_ operation: String, _ id: String, timers: Int, operations: UInt64) throws {
         guard let workload = workloads[operation] else { throw BenchError("no operation \(operation) to count") }
-        let rivals = (0..<CBENCH_OPS_RIVALS.rawValue).map { cbench_ops_rival(rawValue: $0) }
-        guard let rival = rivals.first(where: { String(cString: cbench_ops_rival_id($0)) == id }) else {
-            throw BenchError("no queue \(id)")
-        }
+        guard let rival = rival(id) else { throw BenchError("no queue \(id)") }
         var result = cbench_ops_result()
         let status = cbench_ops_run_exactly(workload, rival, timers, 1, operations, &result)
         if status != 0 { throw BenchError(String(cString: strerror(-status))) }

@@ -21,16 +21,16 @@ public final class IdleTimeout: Sendable {
     /// Keeps the engine running.
     private let engine: TimerEngine
 
-    /// Runs from now on; see `start()`. Zero or less runs out at once.
+    /// Runs from now on; see `start()`. Zero, less, and NaN run out at once.
     ///
     /// On an engine that was shut down it never does: `isRunning` is false.
     public init(
-        _ timeout: Duration,
+        _ timeout: some TimeSpan,
         engine: TimerEngine = .shared,
         handler: @escaping @Sendable () -> Void
     ) {
         self.engine = engine
-        core = IdleCore(engine.core, timeout.nanosecondsRoundedUp, handler)
+        core = IdleCore(engine.core, timeout.nanosecondsOrZero, handler)
         core.register()
         _ = core.start()
     }
@@ -53,7 +53,7 @@ public final class IdleTimeout: Sendable {
     @discardableResult
     public func start() -> Bool { core.start() }
 
-    /// Ends it for good, and frees the handler. True if the time was running, so that the handler is not called for it.
+    /// Ends it for good, unlike `pause()`, and frees the handler. True if the time was running, so that the handler is not called for it.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 

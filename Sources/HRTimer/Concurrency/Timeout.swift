@@ -1,4 +1,6 @@
 #if compiler(>=6.2)
+public import HRTimerCore
+
 /// An operation took longer than `withTimeout` gave it, and failed when it was cancelled.
 public struct TimedOut: Error, CustomStringConvertible {
     /// The time that it had.
@@ -19,7 +21,7 @@ public struct TimedOut: Error, CustomStringConvertible {
 /// throws comes as it is. An operation that returns although its time has passed has its result returned.
 ///
 /// Inside of a deadline of the same clock that is earlier, it is that one that cancels: the operation's own error comes then.
-/// A timeout of zero or less cancels the operation before it begins.
+/// A timeout of zero, less, or NaN cancels the operation before it begins.
 ///
 /// - Parameters:
 ///   - timeout: how long the operation may take, counted from now.
@@ -27,11 +29,12 @@ public struct TimedOut: Error, CustomStringConvertible {
 ///   - clock: whose engine keeps the time, in whose time.
 ///   - operation: what is to be done.
 public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
-    _ timeout: Duration,
+    _ timeout: some TimeSpan,
     tolerance: Duration? = nil,
     clock: MonotonicClock = MonotonicClock(),
     operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
+    let timeout = timeout.asDuration ?? .zero
     let deadline = clock.now.advanced(by: timeout)
     guard let scope = DeadlineScope.make(deadline, tolerance, clock) else { return try await operation() }
     do {

@@ -43,11 +43,11 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     }
 
     /// Begins a new grid at `first`, one interval from now if it is nil. What was missed before is forgotten. Any thread.
-    public func schedule(first: Instant? = nil, every interval: Duration) {
-        grid.schedule(first_ns: first?.nanoseconds, every: interval)
+    public func schedule(first: Instant? = nil, every interval: some TimeSpan) {
+        grid.schedule(first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero)
     }
 
-    /// Ends it for all who iterate, now and later. Idempotent, any thread.
+    /// Ends it for all who iterate, now and later, whereas cancelling a task ends its own iteration. Idempotent, any thread.
     public func cancel() { grid.cancel() }
 
     /// Whether `cancel()` was called.
@@ -97,19 +97,19 @@ extension MonotonicClock {
     /// Ticks of this clock; see `TimerTicks`.
     ///
     /// - Parameters:
-    ///   - interval: between nominal deadlines; zero or less counts as 0.1 ms.
+    ///   - interval: between nominal deadlines; zero, less, and NaN count as 0.1 ms.
     ///   - first: the first one. Nil: one interval after somebody first waits for a tick. With a past one ticks count from there.
     ///   - tolerance: how much later a tick may come to share a wake-up, at most half the interval; as in `sleep`.
     ///   - policy: what becomes of ticks that the consumer was too busy for.
     public func ticks(
-        every interval: Duration,
+        every interval: some TimeSpan,
         first: MonotonicInstant? = nil,
-        tolerance: Duration = .zero,
+        tolerance: some TimeSpan = Duration.zero,
         policy: MissedTickPolicy = .merge
     ) -> TimerTicks<MonotonicInstant> {
         // Captured, the clock keeps its engine.
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval) { self.host }
-        return TimerTicks(grid, policy, isStrict ? .zero : tolerance)
+        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero) { self.host }
+        return TimerTicks(grid, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
     }
 }
 
@@ -118,12 +118,12 @@ extension EngineClock {
     ///
     /// When the wall clock is set, ticks follow: a step forward makes those due that it passes, a step back delays the next one.
     public func ticks(
-        every interval: Duration,
+        every interval: some TimeSpan,
         first: Instant? = nil,
-        tolerance: Duration = .zero,
+        tolerance: some TimeSpan = Duration.zero,
         policy: MissedTickPolicy = .merge
     ) -> TimerTicks<Instant> {
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval) { self.host }
-        return TimerTicks(grid, policy, tolerance)
+        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero) { self.host }
+        return TimerTicks(grid, policy, tolerance.asDuration ?? .zero)
     }
 }

@@ -55,8 +55,8 @@ public final class TimerRegistry: Sendable {
     @discardableResult
     public func execute(
         name: String,
-        start: Duration = .zero,
-        interval: Duration = .zero,
+        start: some TimeSpan = Duration.zero,
+        interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
         task: @escaping @Sendable () -> Void
@@ -66,17 +66,18 @@ public final class TimerRegistry: Sendable {
 
     private func add(
         _ name: String,
-        _ start: Duration,
-        _ interval: Duration,
+        _ start: some TimeSpan,
+        _ interval: some TimeSpan,
         _ repeats: Bool,
         _ queue: DispatchQueue?,
         _ task: @escaping @Sendable (Key) -> Void
     ) throws(TimerError) -> Key {
         try check(!name.isEmpty, "`name` takes at least one character")
-        try check(start >= .zero, "`start` takes zero or more, not \(start)")
+        let (start, interval) = (start.asDuration, interval.asDuration)
+        try check(start.map { $0 >= .zero } ?? false, "`start` takes zero or more, not \(told(start))")
         try check(
-            !repeats || interval > .zero,
-            "`interval` of a task that repeats takes more than zero, not \(interval)"
+            !repeats || interval.map { $0 > .zero } ?? false,
+            "`interval` of a task that repeats takes more than zero, not \(told(interval))"
         )
         let source = TimerSource(flags: [], engine: engine, queue: queue)
         let key = state.withLock { state in
@@ -91,7 +92,7 @@ public final class TimerRegistry: Sendable {
             if !repeats { self?.cancel(key) }
             task(key)
         }
-        source.schedule(after: start, repeating: repeats ? interval : nil)
+        source.schedule(after: start ?? .zero, repeating: repeats ? interval : nil)
         source.activate()
         return key
     }
@@ -100,8 +101,8 @@ public final class TimerRegistry: Sendable {
     @discardableResult
     public func execute<Target: AnyObject & Sendable>(
         name: String,
-        start: Duration = .zero,
-        interval: Duration = .zero,
+        start: some TimeSpan = Duration.zero,
+        interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
         target: Target,
@@ -114,8 +115,8 @@ public final class TimerRegistry: Sendable {
     @discardableResult
     public func execute<Target: AnyObject & Sendable>(
         name: String,
-        start: Duration = .zero,
-        interval: Duration = .zero,
+        start: some TimeSpan = Duration.zero,
+        interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
         weakTarget target: Target,
@@ -126,11 +127,14 @@ public final class TimerRegistry: Sendable {
         }
     }
 
+    private func told(_ duration: Duration?) -> String { duration.map { "\($0)" } ?? "NaN" }
+
     private func check(_ holds: Bool, _ rule: @autoclosure () -> String) throws(TimerError) {
         if !holds { throw TimerError(operation: "execute a task: \(rule())", errorNumber: EINVAL) }
     }
 
-    /// Ends a task: no call begins on its queue, or on the engine's thread, after this returned there. False if it had ended.
+    /// Ends a task: no call begins on its queue, or on the engine's thread, after this returned there. For good,
+    /// unlike `pauseAll()`. False if it had ended.
     @discardableResult
     public func cancel(_ key: Key) -> Bool {
         let task = state.withLock { $0.tasks.removeValue(forKey: key) }
@@ -138,7 +142,7 @@ public final class TimerRegistry: Sendable {
         return task != nil
     }
 
-    /// Ends every task.
+    /// Ends every task; new ones may be begun.
     public func cancelAll() {
         let tasks = state.withLock { state in
             defer { state.tasks = [:] }

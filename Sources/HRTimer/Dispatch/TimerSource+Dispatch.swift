@@ -153,35 +153,36 @@ extension TimerEngine {
     /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot at
     /// once; what was submitted already it does not take back.
     ///
-    /// A past deadline submits at once, `distantFuture` never. The work may come later by `tolerance`, none unless given, where GCD
-    /// takes a tenth of the delay.
+    /// A past deadline submits at once, `distantFuture` never; a `Date` is converted now, and one of NaN means now. The work may
+    /// come later by `tolerance`, none unless given, where GCD takes a tenth of the delay.
     @discardableResult
     public func schedule(
-        at deadline: MonotonicInstant,
-        tolerance: Duration = .zero,
+        at deadline: some TimePoint,
+        tolerance: some TimeSpan = Duration.zero,
         on queue: DispatchQueue,
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
         let flags = flags.rawValue
-        return schedule(at: deadline, tolerance: tolerance) { _ in
+        let instant = deadline.instant(on: core.time) ?? .distantPast
+        return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
             queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
         }
     }
 
-    /// The same once `delay` has passed.
+    /// The same once `delay` has passed; one of NaN means now.
     @discardableResult
     public func schedule(
-        after delay: Duration,
-        tolerance: Duration = .zero,
+        after delay: some TimeSpan,
+        tolerance: some TimeSpan = Duration.zero,
         on queue: DispatchQueue,
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
         schedule(
-            at: now.advanced(by: delay),
+            at: now.advanced(by: delay.asDuration ?? .zero),
             tolerance: tolerance,
             on: queue,
             qos: qos,

@@ -140,6 +140,10 @@ extension DisplayLink {
         }
     }
 
+    /// How long after its instant each call came so far, from the refresh, or with a lead from the instant that it asks for: a copy.
+    /// O(buckets).
+    public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
+
     /// Whether some loop calls it.
     package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }
 

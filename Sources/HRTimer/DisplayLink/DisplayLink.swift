@@ -152,7 +152,8 @@ extension DisplayLink {
         }
     }
 
-    /// Ends the link: out of all modes, its handler freed. Idempotent; from the handler and from any thread.
+    /// Ends the link for good, unlike `isPaused` and `remove`: out of all modes, its handler freed. Does not wait for a call that
+    /// another thread makes. Idempotent; from the handler and from any thread.
     public func invalidate() {
         // Let go without a lock: freeing what the handler captured may come back here.
         let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in

@@ -61,7 +61,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if isDone { invalidate() }
     }
 
-    /// Ends at once: what was not told never is.
+    /// Ends at once, unlike `finish()`: what was not told never is. Idempotent.
     public func invalidate() {
         link.invalidate()
         let latest = state.withLock { state in

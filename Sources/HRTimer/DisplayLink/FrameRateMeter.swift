@@ -30,8 +30,8 @@ public final class FrameRateMeter: Sendable {
 
     /// A meter that counts over `window` before it tells a rate, a second at least. The colour is green at `maximum` frames a
     /// second, which `note(_:)` sets to the link's.
-    public init(window: Duration = .seconds(1), maximum: Double = 60) {
-        window_ns = max(1_000_000_000, window.nanosecondsRoundedUp)
+    public init(window: some TimeSpan = Duration.seconds(1), maximum: Double = 60) {
+        window_ns = max(1_000_000_000, window.nanosecondsOrZero)
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))
     }
 

@@ -31,6 +31,8 @@ struct LinkState: Sendable {
     private(set) var lateness_ns: Int64 = 0
     private(set) var maximumLateness_ns: Int64 = 0
     private(set) var totalLateness_ns: Int64 = 0
+    /// Made by the first call.
+    private(set) var lateness: LatencyHistogram?
     /// The refresh of the latest call, and when that began.
     private var number: Int64?
     private(set) var called_ns: Int64?
@@ -208,6 +210,8 @@ struct LinkState: Sendable {
         self.lateness_ns = lateness_ns
         maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
         totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
+        if lateness == nil { lateness = LatencyHistogram() }
+        lateness?.record(lateness_ns as Int64)
     }
 
     private mutating func note(number: Int64) {

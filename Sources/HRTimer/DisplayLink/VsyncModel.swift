@@ -56,12 +56,16 @@ struct VsyncModel: Sendable {
     private var refusedInRow = 0
     /// How many steps in a row were longer than one refresh although the next one was asked for.
     private var longSteps = 0
+    /// How many of the latest samples in a row are off the line through those before, to the same side.
+    private var leaning = 0
 
     static let samplesToLock = 6
     private static let window = 32
     /// Where the timestamps scatter by more than `noise_ns`: the prediction gets better with the root of the number.
     private static let noisyWindow = 128
     private static let noise_ns = 50_000.0
+    /// So many samples in a row that lean to one side are of another rate or phase, if too near to be refused.
+    private static let samplesToLean = 8
     /// Of a period: how far from the prediction a sample may be.
     private static let gate = 0.2
     /// With a sequence that can be trusted, how far at most where the samples scatter much.
@@ -71,7 +75,7 @@ struct VsyncModel: Sendable {
 
     /// Whether it takes more samples to make the fit better.
     var isSettled: Bool {
-        guard let fit, refusedInRow == 0 else { return false }
+        guard let fit, refusedInRow == 0, leaning == 0 else { return false }
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
 
@@ -112,8 +116,35 @@ struct VsyncModel: Sendable {
         }
         points.append(Point(sample: sample, ordinal: ordinal))
         if points.count > Self.noisyWindow { points.removeFirst(points.count - Self.noisyWindow) }
+        leaning = countLeaning()
+        let hasChanged = leaning == Self.samplesToLean
+        if hasChanged {
+            restarts += 1
+            points.removeFirst(points.count - Self.samplesToLean)
+            leaning = 0
+        }
         self.fit = Self.line(through: points[...]) ?? fit
-        return .accepted
+        return hasChanged ? .restarted : .accepted
+    }
+
+    /// Of the latest eight samples those that are off the line through the ones before, the latest included, on its side.
+    ///
+    /// A line through both would need as many samples again as it has to get rid of the former rate: 60 Hz that became 59.94
+    /// would be a millisecond off for twenty seconds.
+    private func countLeaning() -> Int {
+        guard points.count >= Self.window + Self.samplesToLean,
+            let before = Self.line(through: points.dropLast(Self.samplesToLean))
+        else { return 0 }
+        let bound_ns = max(4 * before.residual_ns, before.grid.period_ns / 1000)
+        let deviations_ns = points.suffix(Self.samplesToLean).reversed().map {
+            Double($0.sample.time_ns - before.grid.instant_ns($0.ordinal))
+        }
+        let isLate = deviations_ns[0] > 0
+        let count = deviations_ns.prefix { abs($0) > bound_ns && ($0 > 0) == isLate }.count
+        guard count == Self.samplesToLean else { return count }
+        // A busy machine makes some late in a row, each by another time; those of another rate are on a line of their own.
+        let ownResidual_ns = Self.line(through: points.suffix(Self.samplesToLean))?.residual_ns ?? .infinity
+        return ownResidual_ns <= bound_ns / 2 ? count : count - 1
     }
 
     private func isFresh(_ sample: Sample, _ now_ns: Int64) -> Bool {
@@ -158,6 +189,9 @@ struct VsyncModel: Sendable {
 
     private mutating func relearn() {
         restarts += 1
+        // From those that were refused: with the ones before, the former period would be in the line. Where each second one was
+        // accepted, as at twice the rate, all of them are the new one's.
+        if refusedInRow > 1 { recent.removeFirst(max(0, recent.count - refusedInRow)) }
         forget()
         _ = learn()
     }
@@ -168,6 +202,7 @@ struct VsyncModel: Sendable {
         refusals = 0
         refusedInRow = 0
         longSteps = 0
+        leaning = 0
     }
 
     /// The latest samples, if they agree on a period, become the first of the line.

@@ -186,6 +186,7 @@ import Testing
     @Test("Lateness is from the refresh that was due, and summed up")
     func lateness() {
         let link = DisplayLink(framesPerSecond: 100) { _ in }
+        #expect(link.lateness.count == 0)
         link.add(to: loop, forMode: .default)
         time.advance(by: .milliseconds(13))
         loop.run(until: at(30))
@@ -194,6 +195,14 @@ import Testing
         #expect(statistics.maximumLateness == .milliseconds(3))
         #expect(statistics.totalLateness == .milliseconds(3))
         #expect(statistics.lateness == .zero)
+        #expect(link.lateness.count == 3)
+        #expect(link.lateness.max == .milliseconds(3))
+        #expect(link.lateness.quantile(0.5) == .zero)
+        // What was given out stays as it is.
+        let before = link.lateness
+        loop.run(until: at(40))
+        #expect(before.count == 3)
+        #expect(link.lateness.count == 4)
         link.invalidate()
     }
 

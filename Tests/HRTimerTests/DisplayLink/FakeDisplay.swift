@@ -27,6 +27,8 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     var toldRate: FrameRate?
     private(set) var period_ns: Double
     var phase_ns = 3_000_000.0
+    /// Instants that are on no grid, from that refresh on.
+    private var irregular: (first: Int64, instants_ns: [Double])?
     var mood = Mood.well
     /// Instants at which something was asked.
     private(set) var requests_ns: [Int64] = []
@@ -62,9 +64,30 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         VsyncSource(kind: commits == nil ? .x11 : .wayland, driver: self, reopen: reopen)
     }
 
-    func instant_ns(_ number: Int64) -> Int64 { Int64((phase_ns + Double(number) * period_ns).rounded()) }
+    /// The next refreshes come after those steps, as on a screen of variable rate; then there is a rate again.
+    func vary(_ steps_ns: [Double], then framesPerSecond: Double) {
+        // What was asked for is told at the instant that it had.
+        let begin = max(latest, last) + 1
+        let instants_ns = steps_ns.reduce(into: [Double(instant_ns(begin))]) { $0.append($0[$0.count - 1] + $1) }
+        irregular = (begin, instants_ns)
+        period_ns = 1e9 / framesPerSecond
+        phase_ns = instants_ns[instants_ns.count - 1] - Double(begin + Int64(steps_ns.count)) * period_ns
+    }
 
-    var latest: Int64 { Int64(((Double(time.now.nanoseconds) - phase_ns) / period_ns).rounded(.down)) }
+    func instant_ns(_ number: Int64) -> Int64 {
+        if let irregular, number >= irregular.first, number - irregular.first < irregular.instants_ns.count {
+            return Int64(irregular.instants_ns[Int(number - irregular.first)].rounded())
+        }
+        return Int64((phase_ns + Double(number) * period_ns).rounded())
+    }
+
+    var latest: Int64 {
+        let now_ns = Double(time.now.nanoseconds)
+        if let irregular, let end_ns = irregular.instants_ns.last, now_ns < end_ns {
+            return irregular.first - 1 + Int64(irregular.instants_ns.prefix { $0 <= now_ns }.count)
+        }
+        return Int64(((now_ns - phase_ns) / period_ns).rounded(.down))
+    }
 
     /// How far `instant` is from the display's nearest refresh.
     func error_ns(_ instant: MonotonicInstant) -> Int64 {
@@ -106,21 +129,25 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
             return 0
         case .asleep: answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
         case .well:
-            let number = max(last + refreshes, latest + 1)
-            let time_ns = instant_ns(number)
-            let told = MonotonicInstant(nanoseconds: time_ns + 80_000)
-            engine.schedule(at: told) { [self] _ in
-                if mood == .asleep || mood == .off {
-                    // What was under way is answered, too, with what there is.
-                    answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
-                }
-                if mood == .silent { isHeldBack = true }
-                guard mood == .well else { return }
-                last = number
-                answer(vs_sample(time_ns: time_ns, sequence: UInt64(number), flags: 0))
-            }
+            tell(max(last + refreshes, latest + 1))
         }
         return 0
+    }
+
+    /// When that refresh has been.
+    private func tell(_ number: Int64) {
+        engine.schedule(at: MonotonicInstant(nanoseconds: instant_ns(number) + 80_000)) { [self] _ in
+            if mood == .asleep || mood == .off {
+                // What was under way is answered, too, with what there is.
+                answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
+            }
+            if mood == .silent { isHeldBack = true }
+            guard mood == .well else { return }
+            // The display has become slower meanwhile.
+            if number > latest { return tell(number) }
+            last = number
+            answer(vs_sample(time_ns: instant_ns(number), sequence: UInt64(number), flags: 0))
+        }
     }
 
     private func answer(_ sample: vs_sample) {

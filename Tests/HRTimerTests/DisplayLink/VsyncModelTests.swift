@@ -178,6 +178,52 @@ import Testing
         #expect(abs(Double(predicted_ns) - shifted[5].next_ns) < 10)
     }
 
+    @Test(
+        "A rate or a phase that is too near to be refused is learnt from eight samples, however many there were of the former",
+        arguments: [(60.0, 59.94, 0.0), (59.94, 60, 0), (144, 143.856, 0), (60, 60, 2e6), (60, 60, -2e6), (60, 61, 0)]
+    )
+    func nearby(_ before: Double, _ after: Double, _ gap_ns: Double) {
+        for (hasSequence, noise_ns) in [(true, 0.0), (false, 0), (true, 2000), (false, 2000)] {
+            var random = SeededRandom(seed: 3)
+            var model = VsyncModel()
+            var display = Display(
+                period_ns: 1e9 / before,
+                hasSequence: hasSequence,
+                noise_ns: Self.uniform(noise_ns),
+                count: 200
+            )
+            for (sample, now_ns, _) in display.trace(&random) { _ = model.add(sample, now_ns: now_ns) }
+            #expect(model.isSettled)
+            let end_ns = 5e9 + 200 * display.period_ns + gap_ns
+            display.period_ns = 1e9 / after
+            display.count = 10
+            let trace = display.trace(&random, start_ns: end_ns)
+            // The first one may not be off far enough.
+            for (sample, now_ns, _) in trace { _ = model.add(sample, now_ns: now_ns) }
+            #expect(model.restarts == 1)
+            let fit = model.fit
+            #expect(abs((fit?.grid.period_ns ?? 0) - display.period_ns) <= 1 + noise_ns / 4)
+            let next_ns = trace[9].next_ns
+            #expect(abs(Double(fit?.grid.nearest_ns(to: Int64(next_ns)) ?? 0) - next_ns) <= 2 + 2 * noise_ns)
+        }
+    }
+
+    @Test(
+        "A machine that is busy for a second makes samples late in a row, each by another time: that is no other rate"
+    )
+    func busy() {
+        var random = SeededRandom(seed: 11)
+        var model = VsyncModel()
+        let display = Display(noise_ns: Self.uniform(100_000), count: 400)
+        for (index, (sample, now_ns, _)) in display.trace(&random).enumerated() {
+            var late = sample
+            if (200..<260).contains(index) { late.time_ns += Int64.random(in: 600_000...3_200_000, using: &random) }
+            #expect(model.add(late, now_ns: now_ns + 4_000_000) == (index < 5 ? .learning : .accepted))
+        }
+        #expect(model.restarts == 0)
+        #expect(abs((model.fit?.grid.period_ns ?? 0) / display.period_ns - 1) < 0.0003)
+    }
+
     @Test("A gap loses nothing: the grid goes on from the next sample")
     func gap() {
         var random = SeededRandom(seed: 1)

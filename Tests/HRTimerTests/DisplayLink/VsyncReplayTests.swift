@@ -136,6 +136,6 @@ private struct Storm: Sendable, CustomTestStringConvertible {
         )
         #expect(verdicts.last == .accepted)
         let fit = try #require(model.fit)
-        #expect(abs(fit.grid.period_ns / periods_ns.1 - 1) < 0.02)
+        #expect(abs(fit.grid.period_ns / periods_ns.1 - 1) < 0.001)
     }
 }

@@ -100,7 +100,10 @@ import Testing
         link.invalidate()
     }
 
-    @Test("Another mode is another rate a few refreshes later", arguments: [(60.0, 144.0), (144, 60), (60, 30)])
+    @Test(
+        "Another mode is another rate a few refreshes later",
+        arguments: [(60.0, 144.0), (144, 60), (60, 30), (75, 240), (165, 48)]
+    )
     func mode(_ before: Double, _ after: Double) throws {
         let display = try FakeDisplay(before, time, loop)
         let changes = Recorder<Double>()
@@ -111,10 +114,69 @@ import Testing
         display.setRate(after)
         run(2)
         #expect(abs(link.maximumFramesPerSecond - after) < 0.001)
-        // The last of them.
-        #expect(changes.all.last == after)
+        // From what was told to the first mode, unless that is the same, and to the second.
+        #expect(changes.all == (before == 60 ? [] : [before]) + [after])
         #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
         expectSteady(max(before, after))
+        link.invalidate()
+    }
+
+    @Test(
+        "A rate that is a thousandth off is another mode, too: it is noticed within a second, and no call is far off meanwhile",
+        arguments: [(60.0, 59.94), (59.94, 60), (144, 143.856), (23.976, 24)]
+    )
+    func nearbyMode(_ before: Double, _ after: Double) throws {
+        let display = try FakeDisplay(before, time, loop)
+        let source = display.source()
+        let link = link(source)
+        // As many samples as are kept at most.
+        run(30)
+        ticks.removeAll()
+        let restarts = source.statistics.restarts
+        display.setRate(after)
+        let errors_ns = Recorder<Int64>()
+        let watch = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { [ticks] _ in
+            if let latest = ticks.all.last { errors_ns.append(display.error_ns(latest)) }
+        }
+        loop.add(watch, forMode: .default)
+        run(1)
+        #expect(source.statistics.restarts == restarts + 1)
+        run(4)
+        #expect(abs(source.framesPerSecond - after) < after * 1e-6)
+        #expect(ticks.all.suffix(20).allSatisfy { display.error_ns($0) <= 2 })
+        // A twentieth of a period, of which a third of a second with a rate that is wrong makes much less.
+        #expect(errors_ns.all.allSatisfy { Double($0) < 0.05 * display.period_ns })
+        #expect(source.state == .locked)
+        #expect(link.droppedFrames == 0)
+        expectSteady(max(before, after))
+        watch.invalidate()
+        link.invalidate()
+    }
+
+    @Test(
+        "On a screen of variable rate calls go on within its bounds, nothing is asked twice, and a rate that stays is found",
+        arguments: [48.0, 90, 144]
+    )
+    func variable(_ after: Double) throws {
+        var random = SeededRandom(seed: UInt64(after))
+        let display = try FakeDisplay(100, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        ticks.removeAll()
+        let before = (requests: display.requests_ns.count, refreshes: display.latest)
+        // A game whose frames take as long as they take, in 48...144 Hz.
+        display.vary((0..<500).map { _ in Double.random(in: 1e9 / 144...1e9 / 48, using: &random) }, then: after)
+        run(6)
+        #expect(display.requests_ns.count - before.requests <= display.latest - before.refreshes + 1)
+        let steps_ns = zip(ticks.all, ticks.all.dropFirst()).map { Double($1.nanoseconds - $0.nanoseconds) }
+        #expect(steps_ns.allSatisfy { (0.5e9 / 144...1.06e9 / 48).contains($0) })
+        #expect(source.statistics.bogus == 0)
+        run(4)
+        #expect(source.state == .locked)
+        #expect(abs(source.framesPerSecond - after) < after * 1e-6)
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        #expect(link.droppedFrames == 0)
         link.invalidate()
     }
 

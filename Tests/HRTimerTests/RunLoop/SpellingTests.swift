@@ -113,6 +113,109 @@ import Testing
         carousel.invalidate()
     }
 
+    @Test("Tasks by key take every spelling; NaN is refused by its argument's name")
+    func tasks() throws {
+        let tasks = TimerRegistry(engine: try TimerEngine(.init(time: time.base)))
+        try tasks.execute(name: "a", start: 0.5, interval: 1) { [log] in log.append("a") }
+        try tasks.execute(name: "b", start: DispatchTimeInterval.milliseconds(700), interval: .seconds(2)) { [log] in
+            log.append("b")
+        }
+        try tasks.execute(name: "c", start: Duration.milliseconds(1600), repeats: false) { [log] in log.append("c") }
+        time.advance(by: .seconds(2))
+        #expect(log.all == ["a", "b", "a", "c"])
+        #expect {
+            try tasks.execute(name: "d", start: .nan, interval: 1) {}
+        } throws: {
+            "\($0)".contains("`start` takes zero or more, not NaN")
+        }
+        #expect {
+            try tasks.execute(name: "d", interval: .nan) {}
+        } throws: {
+            "\($0)".contains("`interval` of a task that repeats takes more than zero, not NaN")
+        }
+    }
+
+    @Test("Work for a queue takes every spelling; NaN means now")
+    func workOnQueue() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let queue = DispatchQueue(label: "work")
+        func add(_ text: String) -> @Sendable () -> Void { { [log] in log.append(text) } }
+        engine.schedule(after: 0.5, tolerance: 0.1, on: queue, execute: add("seconds"))
+        engine.schedule(after: .milliseconds(600), on: queue, execute: add("duration"))
+        engine.schedule(after: DispatchTimeInterval.milliseconds(700), on: queue, execute: add("interval"))
+        engine.schedule(at: start + .seconds(1), on: queue, execute: add("instant"))
+        let date = Date(timeIntervalSince1970: Double(time.wallNow.nanoseconds) / 1e9 + 2)
+        engine.schedule(at: date, on: queue, execute: add("date"))
+        let dispatchTime = DispatchTime(uptimeNanoseconds: UInt64(start.nanoseconds) + 3_000_000_000)
+        engine.schedule(at: dispatchTime, on: queue, execute: add("time"))
+        for (delay, text) in [(.nan, "NaN"), (-1, "before")] as [(Double, String)] {
+            engine.schedule(after: delay, on: queue, execute: add(text))
+        }
+        engine.schedule(at: .distantPast, on: queue, execute: add("past"))
+        engine.schedule(at: Date(timeIntervalSinceReferenceDate: .nan), on: queue, execute: add("no date"))
+        engine.schedule(at: .now + .seconds(1_000_000_000), on: queue, execute: add("never"))
+        time.advance(by: .zero)
+        queue.sync {}
+        #expect(log.all == ["past", "no date", "before", "NaN"])
+        log.removeAll()
+        time.advance(by: .seconds(10))
+        queue.sync {}
+        #expect(log.all == ["seconds", "duration", "interval", "instant", "date", "time"])
+        engine.shutdown()
+    }
+
+    @Test("Ticks, idle timeouts and meters take every spelling")
+    func others() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let clock = MonotonicClock(engine: engine)
+        let ticks = clock.ticks(every: 0.01, tolerance: 0.001)
+        #expect(ticks.interval == .milliseconds(10))
+        ticks.schedule(every: 2)
+        #expect(ticks.interval == .seconds(2))
+        ticks.schedule(first: start, every: .microseconds(500))
+        #expect(ticks.interval == .microseconds(500))
+        #expect(clock.ticks(every: .nan).interval == .microseconds(100))
+        #expect(clock.ticks(every: DispatchTimeInterval.seconds(3), tolerance: .nan).interval == .seconds(3))
+        #expect(
+            WallClock(engine: try WallTimerEngine(.init(time: time.base))).ticks(every: 1.5).interval
+                == .milliseconds(1500)
+        )
+
+        let idle = IdleTimeout(1.5, engine: engine) { [log] in log.append("idle") }
+        #expect(idle.timeout == .milliseconds(1500))
+        #expect(idle.deadline == start + .milliseconds(1500))
+        let none = IdleTimeout(.nan, engine: engine) { [log] in log.append("NaN") }
+        time.advance(by: .zero)
+        #expect(log.all == ["NaN"])
+        #expect(!none.isRunning)
+        idle.cancel()
+
+        let meter = FrameRateMeter(window: 2)
+        for frame in 0...30 { meter.note(at: start + .milliseconds(100 * frame)) }
+        #expect(meter.framesPerSecond == 10)
+        let early = FrameRateMeter(window: 2)
+        for frame in 0...19 { early.note(at: start + .milliseconds(100 * frame)) }
+        #expect(early.framesPerSecond == nil)
+    }
+
+    #if compiler(>=6.2)
+    @Test("A timeout takes every spelling")
+    func timeout() async throws {
+        let clock = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
+        #expect(try await withTimeout(5, clock: clock) { 7 } == 7)
+        await #expect {
+            try await withTimeout(.nan, clock: clock) { try Task.checkCancellation() }
+        } throws: {
+            ($0 as? TimedOut)?.timeout == .zero
+        }
+        await #expect {
+            try await withTimeout(-0.5, clock: clock) { try Task.checkCancellation() }
+        } throws: {
+            ($0 as? TimedOut)?.timeout == .milliseconds(-500)
+        }
+    }
+    #endif
+
     @Test("Target and action take every spelling, in each form")
     func targets() {
         final class Target: Sendable {
