@@ -45,7 +45,7 @@ package final class SourceCore: @unchecked Sendable {
     private let engine: TimerEngine
     let core: EngineCore
     /// Leeway counts as none.
-    private let isStrict: Bool
+    package let isStrict: Bool
 
     struct State: Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.

@@ -164,6 +164,9 @@ public final class TimerSource: Sendable {
         await core.untilNotRunning()
     }
 
+    /// Whether it counts leeway as none.
+    public var isStrict: Bool { core.isStrict }
+
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { core.isCancelled }
 
