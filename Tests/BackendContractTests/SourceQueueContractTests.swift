@@ -109,6 +109,39 @@ import Testing
         #expect(faults.count == 0)
     }
 
+    @Test(
+        "A source that is to be precise has its normal engine spin, on its thread and on a queue, and never calls early",
+        arguments: [false, true]
+    )
+    func precise(onQueue: Bool) throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let early = Faults()
+        let calls = Recorder<Bool>()
+        let source = TimerSource(flags: [], engine: engine, queue: onQueue ? queue : nil)
+        let grid = MonotonicInstant.now
+        source.setEventHandler { [weak source] in
+            // The deadlines before the next one have come.
+            let late_ns = MonotonicInstant.now.nanoseconds - grid.nanoseconds
+            for _ in 0..<(source?.data ?? 1) { calls.append(true) }
+            if late_ns / 2_000_000 < calls.count - 1 { early.add() }
+        }
+        source.schedule(deadline: grid, repeating: .milliseconds(2))
+        source.activate()
+        wait { calls.count >= 10 }
+        #expect(engine.statistics.spinTime == .zero)
+        source.precision = .precise
+        wait { engine.statistics.spinTime > .zero }
+        source.precision = nil
+        let marked = calls.count
+        wait { calls.count >= marked + 3 }
+        let spun = engine.statistics.spinTime
+        wait { calls.count >= marked + 20 }
+        #expect(engine.statistics.spinTime == spun)
+        #expect(early.count == 0)
+        source.cancelAndWait()
+    }
+
     private final class Round: Sendable {
         let isOver = Atomic(false)
         let isRunning = Atomic(false)

@@ -64,7 +64,7 @@ extension SourceCore {
     /// True if it has become active, and its registration handler is to be called before anything else.
     private func begin(_ change: (inout State) -> Bool) -> Bool {
         var isToRegister = false
-        updateFlags { state in
+        updateFlags { state, _ in
             let wasActive = state.isActive
             guard change(&state) else { return false }
             isToRegister =
@@ -77,7 +77,7 @@ extension SourceCore {
     }
 
     package func suspend() {
-        updateFlags { state in
+        updateFlags { state, _ in
             if state.suspensions < .max { state.suspensions += 1 }
             return state.suspensions == 1
         }

@@ -57,6 +57,8 @@ package final class SourceCore: @unchecked Sendable {
         var repetition = Repetition.once
         var policy = MissedTickPolicy.merge
         var leeway_ns: Int64 = 0
+        /// Nil for the engine's own.
+        var precision: TimerPrecision?
         /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
         var alarm: SourceAlarm?
         var isActive = false
@@ -76,7 +78,7 @@ package final class SourceCore: @unchecked Sendable {
         var whileRunning = WaitList()
         /// Where the handlers belong; nil for the engine's thread.
         var target: Target?
-        /// For a queue, on a precise engine; nil otherwise.
+        /// For a queue, if the source or its engine is precise; nil otherwise.
         var lead: SourceLead?
         /// Nil unless somebody asked for it.
         var account: SourceAccount?
@@ -99,7 +101,8 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     private func lead(for target: Target?) -> SourceLead? {
-        guard target?.queue != nil, core.precision == .precise, core.time.virtual == nil else { return nil }
+        let isPrecise = core.precision == .precise || state.precision == .precise
+        guard target?.queue != nil, isPrecise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
@@ -130,9 +133,9 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
     /// the ticks alone.
-    func updateFlags(_ change: (inout State) -> Bool) {
+    func updateFlags(_ change: (inout State, inout EngineState) -> Bool) {
         let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
-            guard change(&state) else { return (false, nil) }
+            guard change(&state, &engine) else { return (false, nil) }
             close()
             return settleOrSubmit(&state, &engine)
         }
@@ -232,7 +235,18 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
+    package func setPrecision(_ precision: TimerPrecision?) {
+        updateFlags { state, engine in
+            if state.precision == precision { return false }
+            state.precision = precision
+            state.lead = lead(for: state.target)
+            if precision == nil, let timer = state.timer { engine.askNothing(for: timer) }
+            return true
+        }
+    }
+
     package var policy: MissedTickPolicy { withLock(\.policy) }
+    package var precision: TimerPrecision? { withLock(\.precision) }
     package var isCancelled: Bool { withLock(\.isCancelled) }
     package var data: UInt { withLock(\.data) }
 

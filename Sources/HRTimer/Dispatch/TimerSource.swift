@@ -96,6 +96,16 @@ public final class TimerSource: Sendable {
         set { core.setPolicy(newValue) }
     }
 
+    /// How exact this source is, if that is to be more than its engine is; nil, as at first, for the engine's own precision.
+    ///
+    /// Less than the engine's counts as the engine's. `.normal` and `.precise` leave the leeway unused. May be set at any time, also
+    /// inside the handler; it counts from the next deadline on that the engine waits for. `.precise` has the engine spin, and on a
+    /// queue the block, within the engine's `spinBudget`. On another clock than the engine's it says nothing.
+    public var precision: TimerPrecision? {
+        get { core.precision }
+        set { core.setPrecision(newValue) }
+    }
+
     /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
     /// made up: a precise engine does that some microseconds before the deadline.
     ///

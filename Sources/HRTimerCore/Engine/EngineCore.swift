@@ -37,7 +37,7 @@ package final class EngineCore: Sendable {
     private let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let margin: SpinMargin
-    /// What others have spun for early calls, in all, and how much of that the margin knows of.
+    /// What others have spun at its cost, in all, and how much of that the margin knows of.
     let spunOutside_ns = Atomic<Int64>(0)
     let knownSpun_ns = Atomic<Int64>(0)
     /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
@@ -124,7 +124,7 @@ package final class EngineCore: Sendable {
         package var crowdTolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
-        /// Stays until it is cancelled, however often it fires. Then it is as precise as its engine.
+        /// Stays until it is cancelled, however often it fires.
         package var isOwned = false
 
         package init() {}

@@ -253,6 +253,37 @@ import Testing
         sources.forEach { $0.cancel() }
     }
 
+    @Test(
+        "A source that is to be normal or precise leaves its leeway unused, until it is not any more",
+        arguments: [0, 1, 2]
+    )
+    func precision(_ number: Int) throws {
+        let precision: TimerPrecision? = [nil, .normal, .precise][number]
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let sources = (0..<10).map { index in
+            let source = TimerSource(engine: engine)
+            #expect(source.precision == nil)
+            source.precision = precision
+            #expect(source.precision == precision)
+            source.setEventHandler {}
+            source.schedule(
+                deadline: time.now.advanced(by: .milliseconds(100 + index)),
+                repeating: .milliseconds(100),
+                leeway: .milliseconds(20)
+            )
+            source.activate()
+            return source
+        }
+        time.advance(by: .milliseconds(150))
+        #expect(engine.statistics.fires == 10)
+        #expect(engine.statistics.wakeupsSaved == (precision == nil ? 9 : 0))
+        for source in sources { source.precision = nil }
+        time.advance(by: .milliseconds(100))
+        #expect(engine.statistics.fires == 20)
+        #expect(engine.statistics.wakeupsSaved == (precision == nil ? 18 : 9))
+        sources.forEach { $0.cancel() }
+    }
+
     // asyncAfter.
 
     @Test("Work for a past instant comes at once, for the distant future never, and its closure goes with its token")
