@@ -142,6 +142,25 @@ import Testing
         source.cancelAndWait()
     }
 
+    @Test(
+        "Work that is due goes to its queue from the calling thread, in order, and counts as a fire; after shutdown it does not"
+    )
+    func workNow() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let log = Recorder<Int>()
+        for index in 0..<1000 {
+            let token = engine.schedule(at: .now, on: queue) { log.append(index) }
+            #expect(!engine.cancel(token))
+        }
+        queue.sync {}
+        #expect(log.all == Array(0..<1000))
+        #expect(engine.statistics.fires == 1000)
+        engine.shutdown()
+        engine.schedule(at: .now, on: queue) { log.append(-1) }
+        queue.sync {}
+        #expect(log.count == 1000)
+    }
+
     private final class Round: Sendable {
         let isOver = Atomic(false)
         let isRunning = Atomic(false)

@@ -246,14 +246,16 @@ extension SourceCore: StagedHandler {
 
     /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
     func finishCancelling() {
-        let left = withLock { state in
-            state.running = pthread_self()
-            return Self.letGo(&state)
+        do {
+            let left = withLock { state in
+                state.running = pthread_self()
+                return Self.letGo(&state)
+            }
+            left.handlers.cancel?.run()
+            left.timer.map { _ = core.cancel($0) }
+            left.alarm?.end()
         }
-        left.handlers.cancel?.run()
-        left.timer.map { _ = core.cancel($0) }
-        left.alarm?.end()
-        withExtendedLifetime(left) {}
+        // All is freed by the time that whoever waits goes on.
         let latch = withLock { state in
             state.running = nil
             return state.whileRunning.release()

@@ -101,21 +101,4 @@ extension SourceCore {
             finishCancelling()
         }
     }
-
-    package func waitUntilNotRunning() {
-        while let latch = joinRunning() { latch.wait() }
-    }
-
-    package func untilNotRunning() async {
-        while let latch = joinRunning() { await latch.opened() }
-    }
-
-    /// Nil if no handler runs, or that of the calling thread.
-    private func joinRunning() -> Latch? {
-        withLock { state -> Latch? in
-            // In a child of fork(2) nobody runs it, whatever the state says.
-            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
-            return state.whileRunning.join()
-        }
-    }
 }

@@ -153,8 +153,9 @@ extension TimerEngine {
     /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot at
     /// once; what was submitted already it does not take back.
     ///
-    /// A past deadline submits at once, `distantFuture` never. The work may come later by `tolerance`, none unless given, where GCD
-    /// takes a tenth of the delay.
+    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its token is
+    /// stale. `distantFuture` never submits. The work may come later by `tolerance`, none unless given, where GCD takes a tenth of
+    /// the delay.
     @discardableResult
     public func schedule(
         at deadline: MonotonicInstant,
@@ -164,6 +165,10 @@ extension TimerEngine {
         flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
+        if core.mayCallElsewhere(deadline.nanoseconds) {
+            queue.async(qos: qos, flags: flags, execute: work)
+            return .stale
+        }
         let flags = flags.rawValue
         return schedule(at: deadline, tolerance: tolerance) { _ in
             queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)

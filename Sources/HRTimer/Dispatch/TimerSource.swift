@@ -38,6 +38,16 @@ public final class TimerSource: Sendable {
         self.init(engine: engine, target: .init { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
     }
 
+    /// The same in one mode.
+    public convenience init(
+        engine: TimerEngine = .shared,
+        loop: TimerLoop,
+        mode: TimerLoop.Mode,
+        isStrict: Bool = false
+    ) {
+        self.init(engine: engine, loop: loop, modes: [mode], isStrict: isStrict)
+    }
+
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
         core = SourceCore(engine: engine, target: target, isStrict: isStrict)
         core.register()
@@ -160,15 +170,18 @@ public final class TimerSource: Sendable {
         core.cancel()
     }
 
-    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait, nor for a cancel handler
-    /// that has not begun: that may belong on the very queue that the caller keeps busy.
+    /// Cancels, and returns only when no handler is running, and when a cancel handler on the engine's thread has been called.
+    ///
+    /// In a handler of this source it does not wait, nor on the engine's thread for a cancel handler that has not begun; nor anywhere
+    /// for one that belongs to a queue or a loop, which may be the very one that the caller keeps busy. On frozen time the cancel
+    /// handler comes when the clock is moved.
     @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()
         core.waitUntilNotRunning()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits.
+    /// The same for asynchronous functions: no thread of theirs waits, so that it waits for the cancel handler on a queue too.
     public func cancelAndWait() async {
         core.cancel()
         await core.untilNotRunning()

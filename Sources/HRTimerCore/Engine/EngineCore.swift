@@ -25,6 +25,9 @@ package final class EngineCore: Sendable {
     private let waiter: Waiter
     /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
     private let wakesLater: Bool
+    /// Calls that were made elsewhere, at once and without a lock.
+    private let callsElsewhere = Atomic<UInt64>(0)
+    private let isOver = Atomic(false)
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
     /// the state asks for are sent after the lock, by `wake()`.
     package let state: Locked<EngineState>
@@ -97,6 +100,7 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.statistics }
+        statistics.fires += callsElsewhere.load(ordering: .relaxed)
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
         return statistics
     }
@@ -151,6 +155,15 @@ extension EngineCore {
         self.state.unlock()
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
+    }
+
+    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as a
+    /// fire. Not on virtual time, where everything comes when the clock is moved.
+    package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
+        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInherited
+        else { return false }
+        callsElsewhere.wrappingAdd(1, ordering: .relaxed)
+        return true
     }
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
@@ -216,6 +229,7 @@ extension EngineCore {
     package func shutdown() -> Int {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
         if isInherited { return 0 }
+        isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
         let dropped = state.pointee.pendingTimers
         var timers = state.pointee.end()

@@ -24,4 +24,20 @@ extension EngineState {
     package mutating func askNothing(for token: TimerToken) {
         if !isShutDown { schedule.ask(TimerSchedule.Asked(), for: token) }
     }
+
+    /// A timer for an owner, not armed yet. Stale if the engine has ended.
+    package mutating func addOwned(_ owner: any StagedHandler) -> TimerToken {
+        if isShutDown { return .stale }
+        var request = EngineCore.Request()
+        request.isOwned = true
+        return add(.staged(owner), request)
+    }
+
+    /// The owner's timer is none any more. The action, nil before, is to be let go after the lock. True if the thread must be woken.
+    package mutating func removeOwned(_ token: TimerToken, _ action: inout EngineCore.Action?) -> Bool {
+        guard !isShutDown, schedule.isLive(token) else { return false }
+        let cancelled = cancel(token)
+        action = cancelled.action
+        return cancelled.mustWake
+    }
 }
