@@ -221,14 +221,16 @@ extension SourceCore: StagedHandler {
 
     /// The engine's thread is not there any more, or this is its last deed.
     package func engineHasEnded() {
-        let (mustFinish, left) = withLock { state -> (Bool, Left) in
+        var left = Left()
+        let mustFinish = withLock { state, engine -> Bool in
             // What was cancelled is finished on its queue, if it has one.
-            if state.isCancelled { return (state.target == nil, Left()) }
+            if state.isCancelled { return state.target == nil }
             state.hasEnded = true
-            return (false, Self.letGo(&state))
+            letGo(&state, &engine, &left)
+            return false
         }
         if mustFinish { finishCancelling() }
-        left.alarm?.end()
+        left.end(core)
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
@@ -247,13 +249,13 @@ extension SourceCore: StagedHandler {
     /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
     func finishCancelling() {
         do {
-            let left = withLock { state in
+            var left = Left()
+            withLock { state, engine in
                 state.running = pthread_self()
-                return Self.letGo(&state)
+                letGo(&state, &engine, &left)
             }
             left.handlers.cancel?.run()
-            left.timer.map { _ = core.cancel($0) }
-            left.alarm?.end()
+            left.end(core)
         }
         // All is freed by the time that whoever waits goes on.
         let latch = withLock { state in

@@ -12,6 +12,8 @@ extension SourceCore {
         let deadline_ns = max(deadline.nanoseconds, now_ns)
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
+            // It would keep the alarm for ever.
+            if state.isCancelled || state.hasEnded { return }
             state.ticks = TickCount(deadline_ns: deadline_ns)
             state.ticksBefore = nil
             state.repetition = repetition.with(state.policy)
@@ -84,21 +86,22 @@ extension SourceCore {
     }
 
     package func cancel() {
-        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
-            if state.isCancelled { return (false, false, false) }
+        var left = Left()
+        let mustFinish = withLock { state, engine -> Bool in
+            if state.isCancelled { return false }
             state.isCancelled = true
-            let mustWake = settle(&state, &engine)
+            if !state.isInFlight, state.handlers.cancel == nil {
+                // Nothing to call where handlers belong: freed at once.
+                letGo(&state, &engine, &left)
+                state.isInFlight = true
+                return false
+            }
+            left.mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
-            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
+            return !state.isInFlight
         }
-        if mustWake { core.wake() }
-        guard mustFinish else { return }
-        if hasCancelHandler {
-            onTarget { [self] in finishCancelling() }
-        } else {
-            // Nothing to call where handlers belong: freed at once.
-            finishCancelling()
-        }
+        left.end(core)
+        if mustFinish { onTarget { [self] in finishCancelling() } }
     }
 }

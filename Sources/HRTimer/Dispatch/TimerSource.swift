@@ -125,9 +125,11 @@ public final class TimerSource: Sendable {
     /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
     /// it is by then.
     public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+        guard let handler else { return core.setEventHandler(nil) }
+        guard handler.isolation != nil else { return core.setEventHandler(Callback(onItsActor(handler))) }
         // Weak: the source holds its handler.
         let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-        core.setEventHandler(handler.map { onItsActor(merges: true, unless: isCancelled, $0) })
+        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, handler)))
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
