@@ -21,6 +21,18 @@ import Testing
         #expect(called.all == Array(0..<200))
     }
 
+    @Test("Scheduled on the time of day when it has ended, cancelled or with its engine, a source leaves nothing there")
+    func scheduledAfterTheEnd() throws {
+        let engine = try TimerEngine()
+        let sources = (0..<2000).map { _ in TimerSource(engine: engine) }
+        for source in sources.prefix(1000) { source.cancel() }
+        engine.shutdown()
+        let before = WallTimerEngine.shared.liveTimers
+        for source in sources { source.schedule(deadline: WallInstant.now.advanced(by: .seconds(3600))) }
+        // Others use that engine too.
+        #expect(WallTimerEngine.shared.liveTimers < before + 500)
+    }
+
     @Test("The same for a cancel handler on a queue, which has run when the queue is through")
     func cancelThenShutdownOnQueue() throws {
         let called = Recorder<Int>()

@@ -125,6 +125,7 @@ struct OpsOptions: ParsableArguments {
         for size in publicSizes where size >= MemoryOperations.fewestTimers {
             all.append(MemoryOperations.comparison(timers: size))
         }
+        all += SourceOperations.comparisons(ownTimers: ownTimers)
         all += CoalesceOperations.comparisons(ownTimers: ownTimers)
         all += TaskOperations.comparisons(ownTimers: ownTimers)
         return all + [StatisticsOperations.comparison, MainQueueOperations.comparison]

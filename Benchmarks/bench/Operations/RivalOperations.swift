@@ -55,7 +55,7 @@ extension PublicOperations {
         }
     }
 
-    private static func dispatchSource(_ deadline_ns: Int64, on queue: DispatchQueue) -> any DispatchSourceTimer {
+    static func dispatchSource(_ deadline_ns: Int64, on queue: DispatchQueue) -> any DispatchSourceTimer {
         let source = DispatchSource.makeTimerSource(queue: queue)
         let payload = Payload()
         source.setEventHandler { withExtendedLifetime(payload) {} }

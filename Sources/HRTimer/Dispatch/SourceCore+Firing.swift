@@ -12,6 +12,7 @@ extension SourceCore: StagedHandler {
             deadline_ns = state.ticks.deadline_ns
             let isOpen =
                 core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
+                && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
         if let alarm = state.alarm {
@@ -20,7 +21,19 @@ extension SourceCore: StagedHandler {
         } else if state.lead != nil {
             deadline_ns = beforeDeadline(deadline_ns, &state)
         }
+        if let precision = state.precision {
+            let asked = asked(precision, leeway_ns: state.leeway_ns)
+            return engine.setOwned(timer, deadline_ns: deadline_ns, asked, core.time.now_ns)
+        }
         return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+    }
+
+    private func asked(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerSchedule.Asked {
+        let mayShare = max(precision, core.precision) == .coalesced
+        return TimerSchedule.Asked(
+            tolerance_ns: mayShare ? leeway_ns : 0,
+            isPrecise: precision == .precise && core.precision != .precise
+        )
     }
 
     /// Where a call is submitted before its deadline. Apart, for it is rare.
@@ -142,22 +155,38 @@ extension SourceCore: StagedHandler {
 
     /// On the target: counts the ticks that have come, and calls the handler if there are any.
     func deliver() {
-        if core.precision == .precise { spinOut() }
-        callHere(isEvent: true) { state in
-            state.suspensions > 0 ? nil : Self.takeCall(now_ns(state), &state)
+        callHere(isEvent: true) {
+            let (event, early_ns) = withLock { state -> (Callback?, Int64?) in
+                guard Self.mayDeliver(state) else { return (nil, nil) }
+                if let deadline_ns = deadlineToSpinTo(state) { return (nil, deadline_ns) }
+                return (Self.takeCall(now_ns(state), &state), nil)
+            }
+            guard let early_ns else { return event }
+            let spun_ns = spinOut(until: early_ns)
+            return withLock { state in
+                state.lead?.spun(spun_ns)
+                return Self.mayDeliver(state) ? Self.takeCall(now_ns(state), &state) : nil
+            }
         }
     }
 
     /// Before the first call of the event handler, unless the source was cancelled first.
     func callRegistration() {
-        callHere(isEvent: false) { state in
-            state.running = pthread_self()
-            return state.handlers.registration.take()
+        callHere(isEvent: false) {
+            withLock { state in
+                if state.isCancelled || state.hasEnded { return nil }
+                state.running = pthread_self()
+                return state.handlers.registration.take()
+            }
         }
     }
 
-    private func callHere(isEvent: Bool, _ take: (inout State) -> Callback?) {
-        let callback = withLock { state in state.isCancelled || state.hasEnded ? nil : take(&state) }
+    private static func mayDeliver(_ state: borrowing State) -> Bool {
+        !state.isCancelled && !state.hasEnded && state.suspensions == 0
+    }
+
+    private func callHere(isEvent: Bool, _ take: () -> Callback?) {
+        let callback = take()
         callback?.run()
         let (latch, isCancelled, next) = withLock { state, engine in
             if isEvent, callback != nil { endTicks() }
@@ -192,14 +221,16 @@ extension SourceCore: StagedHandler {
 
     /// The engine's thread is not there any more, or this is its last deed.
     package func engineHasEnded() {
-        let (mustFinish, left) = withLock { state -> (Bool, Left) in
+        var left = Left()
+        let mustFinish = withLock { state, engine -> Bool in
             // What was cancelled is finished on its queue, if it has one.
-            if state.isCancelled { return (state.target == nil, Left()) }
+            if state.isCancelled { return state.target == nil }
             state.hasEnded = true
-            return (false, Self.letGo(&state))
+            letGo(&state, &engine, &left)
+            return false
         }
         if mustFinish { finishCancelling() }
-        left.alarm?.end()
+        left.end(core)
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
@@ -217,14 +248,16 @@ extension SourceCore: StagedHandler {
 
     /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
     func finishCancelling() {
-        let left = withLock { state in
-            state.running = pthread_self()
-            return Self.letGo(&state)
+        do {
+            var left = Left()
+            withLock { state, engine in
+                state.running = pthread_self()
+                letGo(&state, &engine, &left)
+            }
+            left.handlers.cancel?.run()
+            left.end(core)
         }
-        left.handlers.cancel?.run()
-        left.timer.map { _ = core.cancel($0) }
-        left.alarm?.end()
-        withExtendedLifetime(left) {}
+        // All is freed by the time that whoever waits goes on.
         let latch = withLock { state in
             state.running = nil
             return state.whileRunning.release()

@@ -12,6 +12,8 @@ extension SourceCore {
         let deadline_ns = max(deadline.nanoseconds, now_ns)
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
+            // It would keep the alarm for ever.
+            if state.isCancelled || state.hasEnded { return }
             state.ticks = TickCount(deadline_ns: deadline_ns)
             state.ticksBefore = nil
             state.repetition = repetition.with(state.policy)
@@ -64,7 +66,7 @@ extension SourceCore {
     /// True if it has become active, and its registration handler is to be called before anything else.
     private func begin(_ change: (inout State) -> Bool) -> Bool {
         var isToRegister = false
-        updateFlags { state in
+        updateFlags { state, _ in
             let wasActive = state.isActive
             guard change(&state) else { return false }
             isToRegister =
@@ -77,45 +79,29 @@ extension SourceCore {
     }
 
     package func suspend() {
-        updateFlags { state in
+        updateFlags { state, _ in
             if state.suspensions < .max { state.suspensions += 1 }
             return state.suspensions == 1
         }
     }
 
     package func cancel() {
-        let (mustFinish, hasCancelHandler, mustWake) = withLock { state, engine -> (Bool, Bool, Bool) in
-            if state.isCancelled { return (false, false, false) }
+        var left = Left()
+        let mustFinish = withLock { state, engine -> Bool in
+            if state.isCancelled { return false }
             state.isCancelled = true
-            let mustWake = settle(&state, &engine)
+            if !state.isInFlight, state.handlers.cancel == nil {
+                // Nothing to call where handlers belong: freed at once.
+                letGo(&state, &engine, &left)
+                state.isInFlight = true
+                return false
+            }
+            left.mustWake = settle(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
-            return (!state.isInFlight, state.handlers.cancel != nil, mustWake)
+            return !state.isInFlight
         }
-        if mustWake { core.wake() }
-        guard mustFinish else { return }
-        if hasCancelHandler {
-            onTarget { [self] in finishCancelling() }
-        } else {
-            // Nothing to call where handlers belong: freed at once.
-            finishCancelling()
-        }
-    }
-
-    package func waitUntilNotRunning() {
-        while let latch = joinRunning() { latch.wait() }
-    }
-
-    package func untilNotRunning() async {
-        while let latch = joinRunning() { await latch.opened() }
-    }
-
-    /// Nil if no handler runs, or that of the calling thread.
-    private func joinRunning() -> Latch? {
-        withLock { state -> Latch? in
-            // In a child of fork(2) nobody runs it, whatever the state says.
-            guard !core.isInherited, let running = state.running, !isCurrent(running) else { return nil }
-            return state.whileRunning.join()
-        }
+        left.end(core)
+        if mustFinish { onTarget { [self] in finishCancelling() } }
     }
 }

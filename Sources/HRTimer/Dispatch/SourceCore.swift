@@ -45,7 +45,7 @@ package final class SourceCore: @unchecked Sendable {
     private let engine: TimerEngine
     let core: EngineCore
     /// Leeway counts as none.
-    private let isStrict: Bool
+    package let isStrict: Bool
 
     struct State: Sendable {
         /// The engine's timer; nil before `register`, stale once the engine ended.
@@ -57,6 +57,8 @@ package final class SourceCore: @unchecked Sendable {
         var repetition = Repetition.once
         var policy = MissedTickPolicy.merge
         var leeway_ns: Int64 = 0
+        /// Nil for the engine's own.
+        var precision: TimerPrecision?
         /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
         var alarm: SourceAlarm?
         var isActive = false
@@ -76,7 +78,7 @@ package final class SourceCore: @unchecked Sendable {
         var whileRunning = WaitList()
         /// Where the handlers belong; nil for the engine's thread.
         var target: Target?
-        /// For a queue, on a precise engine; nil otherwise.
+        /// For a queue, if the source or its engine is precise; nil otherwise.
         var lead: SourceLead?
         /// Nil unless somebody asked for it.
         var account: SourceAccount?
@@ -94,12 +96,15 @@ package final class SourceCore: @unchecked Sendable {
         self.engine = engine
         core = engine.core
         self.isStrict = isStrict
+        // Nobody else has it yet.
         state.target = target
         state.lead = lead(for: target)
+        state.handlers.submit = target.map(submission)
     }
 
     private func lead(for target: Target?) -> SourceLead? {
-        guard target?.queue != nil, core.precision == .precise, core.time.virtual == nil else { return nil }
+        let isPrecise = core.precision == .precise || state.precision == .precise
+        guard target?.queue != nil, isPrecise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
@@ -130,9 +135,9 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
     /// the ticks alone.
-    func updateFlags(_ change: (inout State) -> Bool) {
+    func updateFlags(_ change: (inout State, inout EngineState) -> Bool) {
         let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
-            guard change(&state) else { return (false, nil) }
+            guard change(&state, &engine) else { return (false, nil) }
             close()
             return settleOrSubmit(&state, &engine)
         }
@@ -141,13 +146,9 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     package func register() {
-        withLock { state in state.handlers.submit = state.target.map(submission) }
-        var request = EngineCore.Request()
-        request.isOwned = true
-        let timer = core.schedule(.staged(self), request)
-        withLock { state in
-            state.timer = timer
-            if timer == .stale { state.hasEnded = true }
+        core.state.withLock { engine in
+            state.timer = engine.addOwned(self)
+            if engine.isShutDown { state.hasEnded = true }
         }
     }
 
@@ -175,54 +176,58 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
     package func abandon() {
-        let left = withLock { state -> Left in
-            if state.isCancelled { return Left() }
+        var left = Left()
+        withLock { state, engine in
+            if state.isCancelled { return }
             state.isCancelled = true
-            return Self.letGo(&state)
+            letGo(&state, &engine, &left)
         }
-        left.timer.map { _ = core.cancel($0) }
-        left.alarm?.end()
+        left.end(core)
     }
 
     /// What a source has no use for any more: freed after the lock.
-    struct Left: Sendable {
-        var timer: TimerToken?
+    struct Left: ~Copyable {
+        /// The source itself, as the engine had it.
+        var action: EngineCore.Action?
         var alarm: SourceAlarm?
         var handlers = Handlers()
         var target: Target?
-    }
+        var mustWake = false
 
-    static func letGo(_ state: inout State) -> Left {
-        defer {
-            state.timer = nil
-            state.alarm = nil
-            state.handlers = Handlers()
-            state.target = nil
+        /// What has to be done without the lock.
+        borrowing func end(_ core: EngineCore) {
+            if mustWake { core.wake() }
+            alarm?.end()
         }
-        return Left(timer: state.timer, alarm: state.alarm, handlers: state.handlers, target: state.target)
     }
 
-    package func setEventHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler { $0.event = handler.map(Callback.init) }
+    /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
+    func letGo(_ state: inout State, _ engine: inout EngineState, _ left: inout Left) {
+        if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.action) }
+        swap(&left.handlers, &state.handlers)
+        left.alarm = state.alarm.take()
+        left.target = state.target.take()
+    }
+
+    package func setEventHandler(_ handler: Callback?) {
+        setHandler(handler) { handlers, handler in swap(&handlers.event, &handler) }
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler { $0.registration = handler.map(Callback.init) }
+        setHandler(handler.map(Callback.init)) { handlers, handler in swap(&handlers.registration, &handler) }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler { $0.cancel = handler.map(Callback.init) }
+        setHandler(handler.map(Callback.init)) { handlers, handler in swap(&handlers.cancel, &handler) }
     }
 
     @inline(__always)
-    private func setHandler(_ set: (inout Handlers) -> Void) {
+    private func setHandler(_ handler: Callback?, _ swap: (inout Handlers, inout Callback?) -> Void) {
         // What is replaced is freed after the lock: its captures may call back.
-        let old = withLock { state in
-            let old = state.handlers
-            if !state.isCancelled, !state.hasEnded { set(&state.handlers) }
-            return old
+        var handler = handler
+        withLock { state in
+            if !state.isCancelled, !state.hasEnded { swap(&state.handlers, &handler) }
         }
-        withExtendedLifetime(old) {}
     }
 
     package func setPolicy(_ policy: MissedTickPolicy) {
@@ -232,7 +237,18 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
+    package func setPrecision(_ precision: TimerPrecision?) {
+        updateFlags { state, engine in
+            if state.precision == precision { return false }
+            state.precision = precision
+            state.lead = lead(for: state.target)
+            if precision == nil, let timer = state.timer { engine.askNothing(for: timer) }
+            return true
+        }
+    }
+
     package var policy: MissedTickPolicy { withLock(\.policy) }
+    package var precision: TimerPrecision? { withLock(\.precision) }
     package var isCancelled: Bool { withLock(\.isCancelled) }
     package var data: UInt { withLock(\.data) }
 

@@ -37,20 +37,21 @@ struct SourceLead: Sendable {
 }
 
 extension SourceCore {
-    /// On the target, before a call: spins up to its deadline, if it was submitted before that. Never longer than the lead; a
-    /// source that is cancelled, suspended or moved meanwhile is not called, or not yet.
-    func spinOut() {
-        let now_ns = core.time.now_ns
-        let deadline_ns = withLock { state, _ -> Int64? in
-            guard state.alarm == nil, let lead = state.lead else { return nil }
-            let deadline_ns = state.ticks.deadline_ns
-            return lead.begin(deadline_ns, now_ns: now_ns) ? deadline_ns : nil
-        }
-        guard let deadline_ns else { return }
-        var seen_ns = now_ns
+    /// On the target, with the lock held: the deadline of the call that has come before it, if it has.
+    func deadlineToSpinTo(_ state: State) -> Int64? {
+        guard let lead = state.lead, state.alarm == nil else { return nil }
+        let deadline_ns = state.ticks.deadline_ns
+        return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
+    }
+
+    /// Spins up to the deadline, and gives how long that took: never longer than the lead. A source that is cancelled, suspended or
+    /// moved meanwhile is not called, or not yet.
+    func spinOut(until deadline_ns: Int64) -> Int64 {
+        let begun_ns = core.time.now_ns
+        var seen_ns = begun_ns
         while seen_ns < deadline_ns { seen_ns = core.time.now_ns }
-        withLock { state in
-            state.lead?.spun(seen_ns - now_ns)
-        }
+        // The engine spins so much less: together they keep the budget.
+        core.countSpun(seen_ns - begun_ns)
+        return seen_ns - begun_ns
     }
 }

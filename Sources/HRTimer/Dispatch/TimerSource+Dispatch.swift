@@ -153,8 +153,9 @@ extension TimerEngine {
     /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot at
     /// once; what was submitted already it does not take back.
     ///
-    /// A past deadline submits at once, `distantFuture` never; a `Date` is converted now, and one of NaN means now. The work may
-    /// come later by `tolerance`, none unless given, where GCD takes a tenth of the delay.
+    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its token is
+    /// stale. `distantFuture` never submits; a `Date` is converted now, and one of NaN means now. The work may come later by
+    /// `tolerance`, none unless given, where GCD takes a tenth of the delay.
     @discardableResult
     public func schedule(
         at deadline: some TimePoint,
@@ -164,8 +165,12 @@ extension TimerEngine {
         flags: DispatchWorkItemFlags = [],
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
-        let flags = flags.rawValue
         let instant = deadline.instant(on: core.time) ?? .distantPast
+        if core.mayCallElsewhere(instant.nanoseconds) {
+            queue.async(qos: qos, flags: flags, execute: work)
+            return .stale
+        }
+        let flags = flags.rawValue
         return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
             queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
         }

@@ -38,6 +38,16 @@ public final class TimerSource: Sendable {
         self.init(engine: engine, target: .init { loop.perform(inModes: modes, order: 0, $0) }, isStrict: isStrict)
     }
 
+    /// The same in one mode.
+    public convenience init(
+        engine: TimerEngine = .shared,
+        loop: TimerLoop,
+        mode: TimerLoop.Mode,
+        isStrict: Bool = false
+    ) {
+        self.init(engine: engine, loop: loop, modes: [mode], isStrict: isStrict)
+    }
+
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
         core = SourceCore(engine: engine, target: target, isStrict: isStrict)
         core.register()
@@ -96,6 +106,16 @@ public final class TimerSource: Sendable {
         set { core.setPolicy(newValue) }
     }
 
+    /// How exact this source is, if that is to be more than its engine is; nil, as at first, for the engine's own precision.
+    ///
+    /// Less than the engine's counts as the engine's. `.normal` and `.precise` leave the leeway unused. May be set at any time, also
+    /// inside the handler; it counts from the next deadline on that the engine waits for. `.precise` has the engine spin, and on a
+    /// queue the block, within the engine's `spinBudget`. On another clock than the engine's it says nothing.
+    public var precision: TimerPrecision? {
+        get { core.precision }
+        set { core.setPrecision(newValue) }
+    }
+
     /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
     /// made up: a precise engine does that some microseconds before the deadline.
     ///
@@ -105,9 +125,11 @@ public final class TimerSource: Sendable {
     /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
     /// it is by then.
     public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
+        guard let handler else { return core.setEventHandler(nil) }
+        guard handler.isolation != nil else { return core.setEventHandler(Callback(onItsActor(handler))) }
         // Weak: the source holds its handler.
         let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-        core.setEventHandler(handler.map { onItsActor(merges: true, unless: isCancelled, $0) })
+        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, handler)))
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
@@ -150,19 +172,25 @@ public final class TimerSource: Sendable {
         core.cancel()
     }
 
-    /// Cancels, and returns only when no handler is running. In a handler of this source it does not wait, nor for a cancel handler
-    /// that has not begun: that may belong on the very queue that the caller keeps busy.
+    /// Cancels, and returns only when no handler is running, and when a cancel handler on the engine's thread has been called.
+    ///
+    /// In a handler of this source it does not wait, nor on the engine's thread for a cancel handler that has not begun; nor anywhere
+    /// for one that belongs to a queue or a loop, which may be the very one that the caller keeps busy. On frozen time the cancel
+    /// handler comes when the clock is moved.
     @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()
         core.waitUntilNotRunning()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits.
+    /// The same for asynchronous functions: no thread of theirs waits, so that it waits for the cancel handler on a queue too.
     public func cancelAndWait() async {
         core.cancel()
         await core.untilNotRunning()
     }
+
+    /// Whether it counts leeway as none.
+    public var isStrict: Bool { core.isStrict }
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { core.isCancelled }

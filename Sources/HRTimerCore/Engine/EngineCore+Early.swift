@@ -31,6 +31,11 @@ extension EngineCore {
         return rest_ns <= 0
     }
 
+    /// Something was spun elsewhere at the engine's cost.
+    package func countSpun(_ spun_ns: Int64) {
+        spunOutside_ns.wrappingAdd(spun_ns, ordering: .relaxed)
+    }
+
     private static var longestSpin_ns: Int64 { 2_000_000 }
 
     /// The engine's thread: both margins know all that was spun, so that together they keep the budget.

@@ -25,6 +25,9 @@ package final class EngineCore: Sendable {
     private let waiter: Waiter
     /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
     private let wakesLater: Bool
+    /// Calls that were made elsewhere, at once and without a lock.
+    private let callsElsewhere = Atomic<UInt64>(0)
+    private let isOver = Atomic(false)
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
     /// the state asks for are sent after the lock, by `wake()`.
     package let state: Locked<EngineState>
@@ -37,7 +40,7 @@ package final class EngineCore: Sendable {
     private let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let margin: SpinMargin
-    /// What others have spun for early calls, in all, and how much of that the margin knows of.
+    /// What others have spun at its cost, in all, and how much of that the margin knows of.
     let spunOutside_ns = Atomic<Int64>(0)
     let knownSpun_ns = Atomic<Int64>(0)
     /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
@@ -97,6 +100,7 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.statistics }
+        statistics.fires += callsElsewhere.load(ordering: .relaxed)
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
         return statistics
     }
@@ -124,7 +128,7 @@ package final class EngineCore: Sendable {
         package var crowdTolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
-        /// Stays until it is cancelled, however often it fires. Then it is as precise as its engine.
+        /// Stays until it is cancelled, however often it fires.
         package var isOwned = false
 
         package init() {}
@@ -151,6 +155,15 @@ extension EngineCore {
         self.state.unlock()
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
+    }
+
+    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as a
+    /// fire. Not on virtual time, where everything comes when the clock is moved.
+    package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
+        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInherited
+        else { return false }
+        callsElsewhere.wrappingAdd(1, ordering: .relaxed)
+        return true
     }
 
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
@@ -216,6 +229,7 @@ extension EngineCore {
     package func shutdown() -> Int {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
         if isInherited { return 0 }
+        isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
         let dropped = state.pointee.pendingTimers
         var timers = state.pointee.end()

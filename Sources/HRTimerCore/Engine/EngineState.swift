@@ -17,7 +17,7 @@ package struct EngineState: ~Copyable, Sendable {
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
         var lateFrom_ns = Int64.min
-        /// Stays after its last fire: its owner arms it again, by `setOwned`. As precise as its engine.
+        /// Stays after its last fire: its owner arms it again, by `setOwned`.
         var isOwned = false
         var isInUse = false
     }

@@ -265,7 +265,7 @@ import Testing
     @Test("A source of a loop fires in that loop's passes, in the modes it was made for")
     func onLoop() {
         let loop = TimerLoop(time: time.base)
-        let source = TimerSource(engine: engine, loop: loop, modes: [.init("special")])
+        let source = TimerSource(engine: engine, loop: loop, mode: .init("special"))
         source.setEventHandler { [calls] in calls.append(5) }
         source.schedule(deadline: time.now.advanced(by: .seconds(1)))
         source.activate()

@@ -1,0 +1,28 @@
+import Glibc
+import HRTimerCore
+
+// Who waits for handlers to return.
+extension SourceCore {
+    package func waitUntilNotRunning() {
+        let isOnItsThread = core.isOnItsThread
+        while let latch = joinRunning(isBlocking: true, isOnItsThread) { latch.wait() }
+    }
+
+    package func untilNotRunning() async {
+        while let latch = joinRunning(isBlocking: false, false) { await latch.opened() }
+    }
+
+    /// Nil if there is nothing to wait for. A handler that runs, if it is not that of the calling thread; and a cancel handler that is
+    /// still to be called, where it cannot wait for the caller in its turn.
+    private func joinRunning(isBlocking: Bool, _ isOnItsThread: Bool) -> Latch? {
+        withLock { state -> Latch? in
+            // In a child of fork(2) nobody runs it, whatever the state says.
+            if core.isInherited { return nil }
+            if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
+            // Nothing comes on frozen time before the clock is moved, which the caller may be about to do.
+            guard state.isCancelled, state.handlers.cancel != nil, core.time.virtual == nil else { return nil }
+            let willCome = state.target.map { $0.queue != nil && !isBlocking } ?? !isOnItsThread
+            return willCome ? state.whileRunning.join() : nil
+        }
+    }
+}

@@ -1,0 +1,63 @@
+public import Dispatch
+public import HRTimer
+
+/// What Dispatch still takes, and what it tells of a source that no timer needs.
+extension TimerSource {
+    /// Dispatch's spelling before Swift 4; on no interval.
+    @available(*, deprecated, renamed: "schedule(deadline:leeway:)")
+    public func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
+        schedule(deadline: deadline, repeating: .never, leeway: leeway)
+    }
+
+    /// The same on the time of day.
+    @available(*, deprecated, renamed: "schedule(wallDeadline:leeway:)")
+    public func scheduleOneshot(wallDeadline: DispatchWallTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
+        schedule(wallDeadline: wallDeadline, repeating: .never, leeway: leeway)
+    }
+
+    /// Dispatch's spelling before Swift 4.
+    @available(*, deprecated, renamed: "schedule(deadline:repeating:leeway:)")
+    public func scheduleRepeating(
+        deadline: DispatchTime,
+        interval: DispatchTimeInterval,
+        leeway: DispatchTimeInterval = .nanoseconds(0)
+    ) {
+        schedule(deadline: deadline, repeating: interval, leeway: leeway)
+    }
+
+    /// The same with an interval in seconds.
+    @available(*, deprecated, renamed: "schedule(deadline:repeating:leeway:)")
+    public func scheduleRepeating(
+        deadline: DispatchTime,
+        interval: Double,
+        leeway: DispatchTimeInterval = .nanoseconds(0)
+    ) {
+        schedule(deadline: deadline, repeating: interval, leeway: leeway)
+    }
+
+    /// The same on the time of day.
+    @available(*, deprecated, renamed: "schedule(wallDeadline:repeating:leeway:)")
+    public func scheduleRepeating(
+        wallDeadline: DispatchWallTime,
+        interval: DispatchTimeInterval,
+        leeway: DispatchTimeInterval = .nanoseconds(0)
+    ) {
+        schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
+    }
+
+    /// The same on the time of day with an interval in seconds.
+    @available(*, deprecated, renamed: "schedule(wallDeadline:repeating:leeway:)")
+    public func scheduleRepeating(
+        wallDeadline: DispatchWallTime,
+        interval: Double,
+        leeway: DispatchTimeInterval = .nanoseconds(0)
+    ) {
+        schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
+    }
+
+    /// Nothing that a timer source needs: always 0, where Dispatch has a number of its own.
+    public var handle: UInt { 0 }
+
+    /// 1 for a strict source as long as it is not cancelled, else 0; Dispatch has bits of its own beside it.
+    public var mask: UInt { isStrict && !isCancelled ? 1 : 0 }
+}

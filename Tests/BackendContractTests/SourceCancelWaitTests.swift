@@ -1,0 +1,78 @@
+import Dispatch
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Who cancels a source and waits, against its cancel handler.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceCancelWaitTests {
+    private let queue = DispatchQueue(label: "cancel-wait")
+    private let log = Recorder<Int>()
+
+    private func source(_ source: TimerSource, _ round: Int) -> TimerSource {
+        source.setCancelHandler { [log] in log.append(round) }
+        source.setEventHandler {}
+        source.schedule(deadline: .now, repeating: .microseconds(20))
+        source.activate()
+        return source
+    }
+
+    @Test("cancelAndWait finds the cancel handler called, where that belongs on the engine's thread")
+    func blocking() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        for round in 0..<200 {
+            source(TimerSource(engine: engine), round).cancelAndWait()
+            #expect(log.count == round + 1)
+        }
+    }
+
+    @Test("In an asynchronous function it finds it called on a queue too", arguments: [false, true])
+    func asynchronous(onQueue: Bool) async throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        for round in 0..<200 {
+            let one = TimerSource(flags: [], engine: engine, queue: onQueue ? queue : nil)
+            await source(one, round).cancelAndWait()
+            #expect(log.count == round + 1)
+        }
+        await engine.shutdown()
+    }
+
+    @Test("On the very queue of its cancel handler it does not wait for that")
+    func onItsQueue() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let one = source(TimerSource(engine: engine, queue: queue), 1)
+        queue.sync {
+            one.cancelAndWait()
+            #expect(log.count == 0)
+        }
+        while log.count == 0 { usleep(100) }
+    }
+
+    @Test("It goes on when the engine is shut down meanwhile")
+    func shutdown() throws {
+        for round in 0..<50 {
+            let engine = try TimerEngine(.init(name: "contract"))
+            let one = source(TimerSource(engine: engine), round)
+            one.cancel()
+            let ender = try startThread { engine.shutdown() }
+            one.cancelAndWait()
+            join(ender)
+            #expect(log.count == round + 1)
+        }
+    }
+
+    @Test("On the engine's own thread it does not wait for a cancel handler that is to come there")
+    func onEngineThread() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let hasReturned = DispatchSemaphore(value: 0)
+        engine.schedule(at: .now) { _ in
+            source(TimerSource(engine: engine), 1).cancelAndWait()
+            hasReturned.signal()
+        }
+        hasReturned.wait()
+        while log.count == 0 { usleep(100) }
+    }
+}

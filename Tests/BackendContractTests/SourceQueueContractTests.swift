@@ -1,0 +1,174 @@
+import Dispatch
+import Glibc
+import HRTimer
+import HRTimerCore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Sources on queues and the real clock. A count that the machine's load may change is wanted of one try of many.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceQueueContractTests {
+    private let queue = DispatchQueue(label: "contract")
+
+    private func wait(until isSo: () -> Bool) {
+        while !isSo() { usleep(100) }
+    }
+
+    private func sleep(until instant: MonotonicInstant) {
+        while MonotonicInstant.now < instant { usleep(500) }
+    }
+
+    @Test(
+        "dispatch_suspend_timer on the real clock: 3 calls with 3 ticks, and after the rest 7 with 9; never a tick too many"
+    )
+    func suspendExample() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        var seen: [[UInt]] = []
+        // Slower and slower, until the machine keeps up.
+        for attempt in 0..<30 {
+            seen.append(suspendExample(engine, interval_ns: 10_000_000 << (attempt / 5)))
+            if seen.last == [3, 3, 7, 9] { return }
+        }
+        Issue.record("no try of 30 made 3 calls with 3 ticks, then 7 with 9: \(seen)")
+    }
+
+    private func suspendExample(_ engine: TimerEngine, interval_ns: Int64) -> [UInt] {
+        let calls = Recorder<UInt>()
+        let begin = MonotonicInstant.now
+        func instant(_ halves: Int64) -> MonotonicInstant {
+            begin.advanced(by: .nanoseconds(interval_ns / 2 * halves))
+        }
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler { [weak source] in
+            calls.append(source?.data ?? 0)
+            let passed = (MonotonicInstant.now.nanoseconds - begin.nanoseconds) / interval_ns
+            #expect(calls.all.reduce(0, +) <= UInt(passed))
+        }
+        source.schedule(deadline: instant(2), repeating: .nanoseconds(interval_ns))
+        source.activate()
+        sleep(until: instant(7))
+        source.suspend()
+        queue.sync {}
+        let before = calls.all
+        sleep(until: instant(13))
+        queue.sync {}
+        #expect(calls.count == before.count)
+        source.resume()
+        sleep(until: instant(19))
+        source.suspend()
+        queue.sync {}
+        source.cancelAndWait()
+        return [UInt(before.count), before.reduce(0, +), UInt(calls.count), calls.all.reduce(0, +)]
+    }
+
+    @Test("A blocked queue costs its engine nothing, however many ticks pass; the call after tells them all")
+    func blocked() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let calls = Recorder<UInt>()
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler { [weak source] in calls.append(source?.data ?? 0) }
+        source.schedule(deadline: .now.advanced(by: .milliseconds(1)), repeating: .milliseconds(1))
+        queue.suspend()
+        source.activate()
+        wait { engine.statistics.fires == 1 }
+        let before = engine.statistics.wakeups
+        sleep(until: .now.advanced(by: .milliseconds(30)))
+        // One of a fire that was counted before its wake-up was.
+        #expect(engine.statistics.wakeups - before <= 1)
+        #expect(engine.statistics.fires == 1)
+        queue.resume()
+        wait { calls.count > 0 }
+        #expect(calls.all.first.map { $0 >= 30 } == true)
+        source.cancelAndWait()
+    }
+
+    @Test("On a concurrent queue nothing of a source runs once it was cancelled and waited for, in 10,000 rounds")
+    func concurrent() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let queue = DispatchQueue(label: "contract", attributes: .concurrent)
+        let faults = Faults()
+        for number in 0..<10_000 {
+            let round = Round()
+            let source = TimerSource(engine: engine, queue: queue)
+            source.setEventHandler {
+                if round.isRunning.exchange(true, ordering: .sequentiallyConsistent) { faults.add() }
+                if round.isOver.load(ordering: .sequentiallyConsistent) { faults.add() }
+                round.isRunning.store(false, ordering: .sequentiallyConsistent)
+            }
+            source.schedule(deadline: .now, repeating: .microseconds(5))
+            source.activate()
+            for _ in 0..<number % 50 { _ = MonotonicInstant.now }
+            source.cancelAndWait()
+            round.isOver.store(true, ordering: .sequentiallyConsistent)
+            if round.isRunning.load(ordering: .sequentiallyConsistent) { faults.add() }
+        }
+        queue.sync(flags: .barrier) {}
+        #expect(faults.count == 0)
+    }
+
+    @Test(
+        "A source that is to be precise has its normal engine spin, on its thread and on a queue, and never calls early",
+        arguments: [false, true]
+    )
+    func precise(onQueue: Bool) throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        defer { engine.shutdown() }
+        let early = Faults()
+        let calls = Recorder<Bool>()
+        let source = TimerSource(flags: [], engine: engine, queue: onQueue ? queue : nil)
+        let grid = MonotonicInstant.now
+        source.setEventHandler { [weak source] in
+            // The deadlines before the next one have come.
+            let late_ns = MonotonicInstant.now.nanoseconds - grid.nanoseconds
+            for _ in 0..<(source?.data ?? 1) { calls.append(true) }
+            if late_ns / 2_000_000 < calls.count - 1 { early.add() }
+        }
+        source.schedule(deadline: grid, repeating: .milliseconds(2))
+        source.activate()
+        wait { calls.count >= 10 }
+        #expect(engine.statistics.spinTime == .zero)
+        source.precision = .precise
+        wait { engine.statistics.spinTime > .zero }
+        source.precision = nil
+        let marked = calls.count
+        wait { calls.count >= marked + 3 }
+        let spun = engine.statistics.spinTime
+        wait { calls.count >= marked + 20 }
+        #expect(engine.statistics.spinTime == spun)
+        #expect(early.count == 0)
+        source.cancelAndWait()
+    }
+
+    @Test(
+        "Work that is due goes to its queue from the calling thread, in order, and counts as a fire; after shutdown it does not"
+    )
+    func workNow() throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let log = Recorder<Int>()
+        for index in 0..<1000 {
+            let token = engine.schedule(at: .now, on: queue) { log.append(index) }
+            #expect(!engine.cancel(token))
+        }
+        queue.sync {}
+        #expect(log.all == Array(0..<1000))
+        #expect(engine.statistics.fires == 1000)
+        engine.shutdown()
+        engine.schedule(at: .now, on: queue) { log.append(-1) }
+        queue.sync {}
+        #expect(log.count == 1000)
+    }
+
+    private final class Round: Sendable {
+        let isOver = Atomic(false)
+        let isRunning = Atomic(false)
+    }
+
+    private final class Faults: Sendable {
+        private let seen = Atomic(0)
+        func add() { seen.add(1, ordering: .sequentiallyConsistent) }
+        var count: Int { seen.load(ordering: .sequentiallyConsistent) }
+    }
+}

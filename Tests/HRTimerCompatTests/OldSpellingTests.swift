@@ -1,0 +1,65 @@
+import Dispatch
+import Testing
+
+import enum HRTimerCompat.DispatchSource
+import typealias HRTimerCompat.DispatchSourceTimer
+import class HRTimerCompat.TimerSource
+
+/// What Dispatch still takes, in a protocol of the test's, since it is deprecated.
+private protocol OldSource: AnyObject {
+    func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval)
+    func scheduleOneshot(wallDeadline: DispatchWallTime, leeway: DispatchTimeInterval)
+    func scheduleRepeating(deadline: DispatchTime, interval: DispatchTimeInterval, leeway: DispatchTimeInterval)
+    func scheduleRepeating(deadline: DispatchTime, interval: Double, leeway: DispatchTimeInterval)
+    func scheduleRepeating(wallDeadline: DispatchWallTime, interval: DispatchTimeInterval, leeway: DispatchTimeInterval)
+    func scheduleRepeating(wallDeadline: DispatchWallTime, interval: Double, leeway: DispatchTimeInterval)
+}
+
+extension TimerSource: OldSource {}
+
+@Suite(.timeLimit(.minutes(15))) private struct OldSpellingTests {
+    @Test("Dispatch's spellings before Swift 4 schedule, once or repeatedly, on both clocks")
+    func schedules() {
+        let queue = DispatchQueue(label: "old")
+        let source = DispatchSource.makeTimerSource(queue: queue)
+        let fired = DispatchSemaphore(value: 0)
+        source.setEventHandler { fired.signal() }
+        source.activate()
+        let none = DispatchTimeInterval.nanoseconds(0)
+        let old: any OldSource = source
+        let ways: [(times: Int, begin: () -> Void)] = [
+            (1, { old.scheduleOneshot(deadline: .now(), leeway: none) }),
+            (1, { old.scheduleOneshot(wallDeadline: .now(), leeway: none) }),
+            (3, { old.scheduleRepeating(deadline: .now(), interval: .milliseconds(1), leeway: none) }),
+            (3, { old.scheduleRepeating(deadline: .now(), interval: 0.001, leeway: none) }),
+            (3, { old.scheduleRepeating(wallDeadline: .now(), interval: .milliseconds(1), leeway: none) }),
+            (3, { old.scheduleRepeating(wallDeadline: .now(), interval: 0.001, leeway: none) }),
+        ]
+        for way in ways {
+            source.schedule(deadline: .distantFuture)
+            queue.sync {}
+            while fired.wait(timeout: .now()) == .success {}
+            way.begin()
+            for _ in 0..<way.times { fired.wait() }
+        }
+        source.cancel()
+    }
+
+    @Test("Made without a queue its handlers run on a global one; the mask tells strictness until it is cancelled")
+    func defaults() {
+        let source: DispatchSourceTimer = DispatchSource.makeTimerSource(flags: .strict)
+        let done = DispatchSemaphore(value: 0)
+        source.setEventHandler {
+            dispatchPrecondition(condition: .onQueue(.global()))
+            done.signal()
+        }
+        source.schedule(deadline: .now())
+        #expect(done.wait(timeout: .now() + 0.01) == .timedOut)
+        source.activate()
+        done.wait()
+        #expect(source.mask == 1 && source.handle == 0)
+        source.cancel()
+        #expect(source.mask == 0)
+        #expect(DispatchSource.makeTimerSource().mask == 0)
+    }
+}
