@@ -109,6 +109,34 @@ import Testing
         #expect(faults.count == 0)
     }
 
+    @Test("Ten sources with leeway on the shared engine share one wake-up, and none is called before its deadline")
+    func sharedLeeway() {
+        // Others use that engine too, and only add to what it saves.
+        for _ in 0..<50 {
+            let early = Faults()
+            let calls = Recorder<Bool>()
+            let before = TimerEngine.shared.statistics.wakeupsSaved
+            let first = MonotonicInstant.now.advanced(by: .milliseconds(10))
+            let sources = (0..<10).map { index in
+                let deadline = first.advanced(by: .microseconds(100 * index))
+                let source = TimerSource()
+                source.setEventHandler {
+                    if .now < deadline { early.add() }
+                    calls.append(true)
+                }
+                source.schedule(deadline: deadline, leeway: .milliseconds(10))
+                source.activate()
+                return source
+            }
+            wait { calls.count == 10 }
+            let saved = TimerEngine.shared.statistics.wakeupsSaved - before
+            sources.forEach { $0.cancelAndWait() }
+            #expect(early.count == 0)
+            if saved >= 9 { return }
+        }
+        Issue.record("ten deadlines within the leeway of each did not share a wake-up, in 50 tries")
+    }
+
     @Test(
         "A source that is to be precise has its normal engine spin, on its thread and on a queue, and never calls early",
         arguments: [false, true]

@@ -135,6 +135,21 @@ import Testing
         #expect(calls.count == 0 && source.data == 0)
     }
 
+    @Test("Cancelled while it is suspended it calls its cancel handler all the same, where GCD's waits for the resume")
+    func cancelSuspended() {
+        source.setCancelHandler { [calls] in calls.append(3) }
+        every(.seconds(1))
+        source.suspend()
+        source.suspend()
+        source.cancel()
+        time.advance(by: .zero)
+        #expect(calls.all == [3])
+        source.resume()
+        source.resume()
+        time.advance(by: .seconds(5))
+        #expect(calls.all == [3])
+    }
+
     // Numbers.
 
     @Test("An interval of 2^63 ns, or any other that no clock reaches, fires once (timer_bit63)", arguments: [0, 1, 2])
