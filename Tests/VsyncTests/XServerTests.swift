@@ -15,7 +15,8 @@ struct XServerTests {
         let calls = Recorder<Int64>()
     }
 
-    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call.
+    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call. What was seen then may be over
+    /// when this returns: a busy server is late with what comes next.
     @available(*, noasync)
     private func run(
         _ source: VsyncSource,
@@ -23,7 +24,7 @@ struct XServerTests {
         _ ticks: Ticks = Ticks(),
         _ body: @escaping @Sendable (Int) -> Void = { _ in },
         until isDone: @escaping @Sendable () -> Bool = { false }
-    ) -> (ticks: Ticks, link: DisplayLink) {
+    ) -> (ticks: Ticks, link: DisplayLink, isDone: Bool) {
         let loop = TimerLoop()
         let link = DisplayLink(source: source) { link in
             ticks.timestamps.append(link.timestamp.nanoseconds)
@@ -32,9 +33,9 @@ struct XServerTests {
             if isDone() { loop.stop() }
         }
         link.add(to: loop, forMode: .default)
-        loop.run(until: .now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+        let result = loop.run(until: .now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
         link.invalidate()
-        return (ticks, link)
+        return (ticks, link, result == .stopped)
     }
 
     private func steps(_ instants: [Int64]) -> [Int64] { zip(instants, instants.dropFirst()).map { $1 - $0 } }
@@ -54,9 +55,8 @@ struct XServerTests {
         while deviations.count < 10, (deviations.min() ?? 1) > bound {
             let source = try VsyncSource.x11(display: server.display)
             #expect(source.kind == .x11)
-            let (ticks, _) = run(source, 3)
-            #expect(source.state == .locked)
-            deviations.append(abs(1e9 / source.framesPerSecond / true_ns - 1))
+            let (ticks, _, _) = run(source, 3)
+            deviations.append(source.state == .locked ? abs(1e9 / source.framesPerSecond / true_ns - 1) : .infinity)
             let all = ticks.timestamps.all
             #expect(steps(all).allSatisfy { $0 > 0 })
             // Busy machines drop calls; what is told of them must be right.
@@ -79,15 +79,15 @@ struct XServerTests {
         let isKnown: @Sendable (Int) -> Bool = { rate in
             source.state == .locked && abs(source.framesPerSecond / Double(rate) - 1) < 0.01
         }
-        let (ticks, _) = run(source, 30) { _ in
+        let (ticks, _, isDone) = run(source, 30) { _ in
             guard second.count == 0, isKnown(before) else { return }
             first.end()
             if let next = try? XServer(display: first.display, framesPerSecond: after) { second.append(next) }
         } until: {
             second.count == 1 && isKnown(after)
         }
+        #expect(isDone, "\(source.framesPerSecond) Hz, \(source.statistics)")
         #expect(second.count == 1)
-        #expect(isKnown(after), "\(source.framesPerSecond) Hz, \(source.statistics)")
         #expect(source.statistics.losses == 1)
         let shortest_ns = Int64(0.45e9) / Int64(max(before, after))
         #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= shortest_ns })
@@ -111,7 +111,7 @@ struct XServerTests {
         let source = try VsyncSource.x11(display: server.display)
         let killed = Recorder<Int64>()
         let second = Recorder<XServer>()
-        let (ticks, link) = run(source, 20) { count in
+        let (ticks, link, isDone) = run(source, 30) { count in
             if killed.count == 0, count >= 50, source.state == .locked {
                 server.end()
                 killed.append(MonotonicInstant.now.nanoseconds)
@@ -132,8 +132,7 @@ struct XServerTests {
         #expect(steps(ticks.timestamps.all).allSatisfy { $0 >= 3_300_000 })
         #expect(source.statistics.losses == 1)
         #expect(second.count == 1)
-        #expect(source.state == .locked)
-        #expect(abs(source.framesPerSecond - 60) < 1, "\(source.statistics)")
+        #expect(isDone, "\(source.framesPerSecond) Hz, \(source.statistics)")
     }
 
     @Test(
@@ -147,7 +146,7 @@ struct XServerTests {
         let requests = Recorder<Int>()
         // The calls after which it was stopped, and went on.
         let (stopped, resumed) = (Recorder<Int>(), Recorder<Int>())
-        let (ticks, link) = run(source, 30) { count in
+        let (ticks, link, isDone) = run(source, 30) { count in
             guard let begin = stopped.all.first else {
                 guard source.state == .locked, count >= 20 else { return }
                 server.stop()
@@ -169,7 +168,7 @@ struct XServerTests {
         // The calls of a busy machine are further apart: the display may be lost by then.
         #expect(states.all == [.coasting, .coasting] || link.droppedFrames > 20, "\(states.all)")
         #expect(Set(requests.all).count == 1)
-        #expect(source.state == .locked)
+        #expect(isDone)
         let all = ticks.timestamps.all
         #expect(steps(all).allSatisfy { $0 >= 8_000_000 })
         // As many refreshes as there was time for.
