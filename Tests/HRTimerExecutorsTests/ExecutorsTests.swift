@@ -67,7 +67,7 @@ struct ExecutorsTests {
         }
         let program = try #require(ownFolder) + "/ExecutorsProgram"
         // No backtrace of a program that is meant to trap; and whatever hangs is ended.
-        let script = "SWIFT_BACKTRACE=enable=no exec timeout 100 \(program) \(scenario) \(precision) >\(path) 2>&1"
+        let script = "SWIFT_BACKTRACE=enable=no exec timeout 300 \(program) \(scenario) \(precision) >\(path) 2>&1"
         let status = try #require(Shell.run(script))
         var said: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
