@@ -2,8 +2,8 @@
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Glibc
 
-/// Runs the job that ends a sleep, and after it, on the same thread, the one that this makes ready: the sleeping task
-/// itself, which would go through the pool otherwise.
+/// Ends a sleep, and after that runs, on the same thread, what this makes ready: the sleeping task itself, which would go
+/// through the pool otherwise.
 enum HandOver {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -12,12 +12,12 @@ enum HandOver {
         return key
     }()
 
-    static func run(_ job: UnownedJob) {
+    static func run(_ end: () -> Void) {
         var next: UnownedJob?
         withUnsafeMutablePointer(to: &next) { next in
             // Taken back before the pointer goes out of scope; nobody but this thread sees it.
             pthread_setspecific(key, next)
-            job.runAsInPool()
+            end()
             pthread_setspecific(key, nil)
         }
         next?.runAsInPool()

@@ -11,16 +11,19 @@ enum SleepDeadline: Sendable {
     case other(remaining: @Sendable () -> Duration?)
 
     init<C: Clock>(_ instant: C.Instant, _ clock: C) {
-        switch instant {
-        case let instant as SuspendingClock.Instant:
-            self = .monotonic(SuspendingClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
-        case let instant as ContinuousClock.Instant:
+        // By the clock's type, which is a comparison, where a cast looks through what the runtime knows of both types.
+        // Unsafe: the instants of these clocks are of these types.
+        if C.self == ContinuousClock.self {
+            let instant = unsafeBitCast(instant, to: ContinuousClock.Instant.self)
             self = .bootTime(ContinuousClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
-        case let instant as MonotonicInstant:
+        } else if C.self == SuspendingClock.self {
+            let instant = unsafeBitCast(instant, to: SuspendingClock.Instant.self)
+            self = .monotonic(SuspendingClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
+        } else if let instant = instant as? MonotonicInstant {
             self = .monotonic(instant.nanoseconds)
-        case let instant as BootTimeInstant:
+        } else if let instant = instant as? BootTimeInstant {
             self = .bootTime(instant.nanoseconds)
-        default:
+        } else {
             self = .other {
                 let now = clock.now
                 guard now < instant else { return nil }

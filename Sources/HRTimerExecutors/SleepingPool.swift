@@ -24,14 +24,19 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
         tolerance: C.Duration?,
         clock: C
     ) {
-        let tolerance_ns = max(0, (tolerance as? Duration)?.nanosecondsRoundedUp ?? 0)
         let deadline = SleepDeadline(instant, clock)
         // Called by the sleeping task, where that runs.
         if let jobs = JobQueue.current {
-            LodgedSleep(UnownedJob(job), deadline, tolerance_ns, jobs).arm()
+            LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).arm()
         } else {
+            // Not where nobody would heed it: the cast takes a microsecond out of the cache.
+            let tolerance_ns = sleeps.coalesces ? Self.nanoseconds(tolerance) : 0
             sleeps.add(UnownedJob(job), deadline, tolerance_ns: tolerance_ns)
         }
+    }
+
+    private static func nanoseconds<D>(_ tolerance: D?) -> Int64 {
+        max(0, (tolerance as? Duration)?.nanosecondsRoundedUp ?? 0)
     }
 
     func enqueue<C: Clock>(

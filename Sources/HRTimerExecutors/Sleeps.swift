@@ -1,92 +1,183 @@
 #if compiler(>=6.3)
+import CHRTimer
 @_spi(ExperimentalCustomExecutors) import _Concurrency
+import Dispatch
+import Glibc
 import HRTimer
+import Synchronization
 
-/// The sleeps of all tasks on the pool: timers of two engines, one for each clock of the standard library.
+/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one bell.
 ///
-/// The job of a sleep resumes its task, which is all it does: it runs on the engine's thread, and the task is enqueued on the
-/// pool by that.
+/// Whom it wakes makes the task of a sleep that is over ready, and goes on with that task itself, so that a sleep takes one
+/// switch of threads. Meanwhile the next one waits; the last that waits never leaves, and has the tasks that it makes ready go
+/// on in libdispatch's pool. So does whoever finds a crowd.
+///
+/// Where sleeps are precise the thread is awake a lead before the deadline, and spins up to that: one thread at a time.
 final class Sleeps: Sendable {
-    private let early: EarlyRise?
-    private let monotonic: @Sendable () -> EngineCore
-    private let bootTime: @Sendable () -> EngineCore
+    private let state: Locked<State>
+    private let bell: Bell
+    /// Threads at the bell, or on the way to it.
+    private let waiting = Atomic(0)
+    private let isSpinning = Atomic(false)
+    /// Only where sleeps are precise.
+    private let rehearsal: Rehearsal?
+    /// Whether a tolerance means anything.
+    let coalesces: Bool
+
+    private struct State: ~Copyable, Sendable {
+        var monotonic: SleepQueue
+        var bootTime: SleepQueue
+        /// Nil where no sleep is called early.
+        let lead: SleepLead?
+        var threads = 0
+
+        /// Counts one more, to be started after the lock. False if there are so many.
+        mutating func addThread(atMost most: Int) -> Bool {
+            if threads >= most { return false }
+            threads += 1
+            return true
+        }
+    }
 
     init(_ precision: TimerPrecision, _ spinBudget: Double) {
-        switch precision {
-        case .coalesced: early = nil
-        // What nine wakes of ten take anyway need not be waited for after the deadline; the spin of the tenth is next to nothing.
-        case .normal: early = EarlyRise(min(spinBudget, 0.001), coverage: 0.1)
-        case .precise: early = EarlyRise(spinBudget, coverage: SpinMargin.defaultCoverage)
+        let bell: Bell
+        do {
+            bell = try Bell()
+        } catch {
+            // As with the shared engines: a sleep has no way to fail.
+            fatalError("TimerExecutors could not \(error)")
         }
-        let own = OwnEngines(precision == .coalesced ? .coalesced : .normal)
-        monotonic = { own.monotonic.core }
-        bootTime = { own.bootTime.core }
+        let lead: SleepLead? =
+            switch precision {
+            case .coalesced: nil
+            // What nine wakes of ten take anyway need not be waited for after the deadline; the spin of the tenth is next to
+            // nothing.
+            case .normal: SleepLead(min(spinBudget, 0.001), coverage: 0.1, rehearses: false)
+            case .precise: SleepLead(spinBudget, coverage: SpinMargin.defaultCoverage, rehearses: true)
+            }
+        self.bell = bell
+        coalesces = precision == .coalesced
+        rehearsal = lead?.rehearsal
+        state = Locked(
+            State(
+                monotonic: SleepQueue(.monotonic, precision, bell),
+                bootTime: SleepQueue(.bootTime, precision, bell),
+                lead: lead
+            )
+        )
     }
 
     /// Sleeps that are not over, cancelled ones too.
-    var count: Int { monotonic().liveTimers + bootTime().liveTimers }
+    var count: Int { state.withLock { $0.monotonic.count + $0.bootTime.count } }
 
-    /// Runs the job when the deadline has come, never before.
+    /// Runs the job when the deadline has come, never before. `tolerance_ns` is 0 where sleeps do not coalesce.
     func add(_ job: UnownedJob, _ deadline: SleepDeadline, tolerance_ns: Int64) {
+        var sleep = Sleep(job: job)
+        let deadline_ns: Int64
         switch deadline {
-        case .monotonic(let deadline_ns): add(job, monotonic(), deadline_ns, tolerance_ns)
-        case .bootTime(let deadline_ns): add(job, bootTime(), deadline_ns, tolerance_ns)
+        case .monotonic(let given_ns), .bootTime(let given_ns):
+            deadline_ns = given_ns
+            // Called by the sleeping task.
+            if let rehearsal, withUnsafeCurrentTask(body: { $0.map { rehearsal.keep(job, of: $0) } ?? false }) {
+                return
+            }
         case .other(let remaining):
             guard let wait = remaining() else { return job.runAsInPool() }
-            let engine = monotonic()
-            var request = EngineCore.Request()
-            request.deadline_ns = engine.time.now_ns.addingSaturating(wait.nanosecondsRoundedUp)
-            let again: EngineCore.Handler = { [self] _ in add(job, deadline, tolerance_ns: tolerance_ns) }
-            _ = engine.schedule(.call(again), request)
+            deadline_ns = TimeBase.kernel.now_ns.addingSaturating(wait.nanosecondsRoundedUp)
+            sleep.asks = deadline
         }
-    }
-
-    private func add(_ job: UnownedJob, _ engine: EngineCore, _ deadline_ns: Int64, _ tolerance_ns: Int64) {
-        if let early { return early.add(job, engine, deadline_ns) }
-        var request = EngineCore.Request()
-        request.deadline_ns = deadline_ns
-        request.tolerance_ns = tolerance_ns
-        _ = engine.schedule(.call { _ in job.runAsInPool() }, request)
+        let isFirst = state.withLock { state in
+            if case .bootTime = deadline {
+                state.bootTime.add(sleep, deadline_ns, tolerance_ns: tolerance_ns, state.lead)
+            } else {
+                state.monotonic.add(sleep, deadline_ns, tolerance_ns: tolerance_ns, state.lead)
+            }
+            return state.addThread(atMost: 1)
+        }
+        if isFirst {
+            startThread()
+            rehearsal?.start()
+        }
     }
 }
 
-/// Made by the first sleep on each clock, and never let go. They wait by timerfd: a task that sleeps again sets the deadline
-/// itself, and does not wake the thread for it.
-private final class OwnEngines: Sendable {
-    private let precision: TimerPrecision
-    private let engines = Locked<(TimerEngine?, BootTimeTimerEngine?)>((nil, nil))
+// The threads.
+extension Sleeps {
+    /// As many as can have a task each while another one waits.
+    private static let mostThreads = 1 + max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    init(_ precision: TimerPrecision) {
-        self.precision = precision
-    }
-
-    var monotonic: TimerEngine {
-        if let engine = engines.withLock({ $0.0 }) { return engine }
-        let made = orTrap { try TimerEngine(.init(name: "hrtimer-sleep", wayToWait: .timerfd, precision: precision)) }
-        return engines.withLock { engines in
-            let engine = engines.0 ?? made
-            engines.0 = engine
-            return engine
+    /// On a queue of its own, which has a thread of libdispatch's beside those that it counts for its pool.
+    private func startThread() {
+        DispatchQueue(label: "hrtimer-sleep").async { [self] in
+            hrt_thread_set_name("hrtimer-sleep")
+            while true {
+                waiting.add(1, ordering: .sequentiallyConsistent)
+                bell.wait()
+                waiting.subtract(1, ordering: .sequentiallyConsistent)
+                endSleeps()
+            }
         }
     }
 
-    var bootTime: BootTimeTimerEngine {
-        if let engine = engines.withLock({ $0.1 }) { return engine }
-        let made = orTrap { try BootTimeTimerEngine(.init(name: "hrtimer-sleep-b", precision: precision)) }
-        return engines.withLock { engines in
-            let engine = engines.1 ?? made
-            engines.1 = engine
-            return engine
+    private func endSleeps() {
+        var most = 8
+        var wantsTidying = false
+        while true {
+            var taken = SleepQueue.Taken()
+            var leaves = false
+            var startsThread = false
+            state.withLock { state in
+                // Whoever is about to look here, too, counts as waiting no more.
+                let canLeave = waiting.load(ordering: .sequentiallyConsistent) > 0
+                let canRise = canLeave && !isSpinning.load(ordering: .relaxed)
+                state.monotonic.take(&taken, atMost: most, state.lead, canRise: canRise)
+                state.bootTime.take(&taken, atMost: most, state.lead, canRise: canRise && !taken.hasMore)
+                if taken.isEarly { isSpinning.store(true, ordering: .relaxed) }
+                leaves = taken.first != nil && canLeave && !taken.hasMore
+                startsThread = taken.first != nil && !canLeave && state.addThread(atMost: Self.mostThreads)
+            }
+            if startsThread { startThread() }
+            wantsTidying = wantsTidying || taken.wantsTidying
+            if !leaves, let first = taken.first { end(first.sleep) }
+            for sleep in taken.others { end(sleep) }
+            if leaves, let first = taken.first { goOn(with: first, taken.ring) }
+            if !taken.hasMore { break }
+            most = 64
+        }
+        while wantsTidying { wantsTidying = state.withLock { $0.monotonic.tidy() || $0.bootTime.tidy() } }
+    }
+
+    /// Its task goes on in the pool, or wherever it belongs.
+    private func end(_ sleep: Sleep) {
+        if let clock = sleep.asks {
+            add(sleep.job, clock, tolerance_ns: 0)
+        } else {
+            sleep.job.runAsInPool()
         }
     }
 
-    /// As with the shared engines: a sleep has no way to fail.
-    private func orTrap<Engine>(_ make: () throws -> Engine) -> Engine {
-        do {
-            return try make()
-        } catch {
-            fatalError("the engine of all sleeps \(error)")
-        }
+    /// Its task goes on here, if it may. `ring` if the deadline has not come.
+    private func goOn(with first: SleepQueue.First, _ ring: SleepQueue.Ring?) {
+        let job = first.sleep.job
+        guard let ring else { return HandOver.run { job.runAsInPool() } }
+        note(ring, first.time)
+        rehearsal?.run(before: first.deadline_ns, on: first.time)
+        // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where it
+        // is, and one whose actor is busy there.
+        spin(until: first.deadline_ns, first.time)
+        HandOver.run { job.runAsInPool() }
+        rehearsal?.prepare()
+    }
+
+    private func note(_ ring: SleepQueue.Ring, _ time: TimeBase) {
+        let latency_ns = time.now_ns - ring.at_ns
+        state.withLock { $0.lead?.record(latency_ns, ofSleep: ring.length_ns) }
+    }
+
+    /// What it spins was counted before.
+    private func spin(until deadline_ns: Int64, _ time: TimeBase) {
+        while time.now_ns < deadline_ns {}
+        isSpinning.store(false, ordering: .relaxed)
     }
 }
 #endif

@@ -69,6 +69,42 @@ import Testing
         await worker.end()
     }
 
+    @Test("A loop on an event_base is refused with ENOTSUP: it has a host")
+    func onEventBase() throws {
+        let base = ctest_base_create("")
+        let loop = try TimerLoop(eventBase: base)
+        let error = #expect(throws: TimerError.self) { try loop.serve(on: DispatchQueue(label: "host")) }
+        #expect(error?.errorNumber == ENOTSUP)
+        loop.leaveEventBase()
+        ctest_base_free(base)
+    }
+
+    @Test("Threads may end while queues run their loops: nobody waits for anybody, and handlers are freed")
+    func endsOfThreads() async throws {
+        let canaries = Canaries()
+        for _ in 0..<20 {
+            let threads = try (0..<8).map { _ in
+                try startThread {
+                    let loops = (0..<4).map { _ in TimerLoop() }
+                    let hosts = loops.map { try? $0.serve(on: .global()) }
+                    for loop in loops {
+                        let canary = canaries.make()
+                        let timer = LoopTimer(timeInterval: .microseconds(50), repeats: true) { _ in
+                            withExtendedLifetime(canary) {}
+                        }
+                        loop.add(timer, forMode: .common)
+                        for _ in 0..<20 { loop.perform { withExtendedLifetime(canary) {} } }
+                    }
+                    for host in hosts { host?.cancel() }
+                }
+            }
+            await Task.detached { for thread in threads { pthread_join(thread, nil) } }.value
+        }
+        let limit = MonotonicInstant.now + .seconds(60)
+        while canaries.count > 0, .now < limit { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(canaries.count == 0)
+    }
+
     @Test("To process a thread's own loop, or the main queue's, elsewhere ends the program instead of spinning")
     func elsewhere() async {
         await #expect(processExitsWith: .failure) {

@@ -18,6 +18,13 @@ struct Program {
             }
         switch name {
         case "installs-late": installLate()
+        case "installs-elsewhere": installElsewhere()
+        case "installs-twice":
+            TimerExecutors.install(precision: precision)
+            TimerExecutors.install(precision: .coalesced)
+            try TimerExecutors.run { try await oneSleep() }
+            print("done")
+        case "stays-alive": stayAlive(precision)
         case "throws": try throwFromBody(precision)
         default:
             guard let scenario = scenarios[name] else { return print("no scenario is called \(name)") }
@@ -45,6 +52,34 @@ struct Program {
     }
 
     private static func installFromTask() { TimerExecutors.install() }
+
+    /// Must end the process as well.
+    private static func installElsewhere() {
+        let thread = try? startThread { TimerExecutors.install() }
+        if let thread { pthread_join(thread, nil) }
+    }
+
+    @MainActor private static func oneSleep() async throws {
+        let deadline = ContinuousClock.now + .milliseconds(2)
+        let sleeper = Task.detached { try await Task.sleep(until: deadline, clock: .continuous) }
+        while TimerExecutors.pendingSleeps == 0, .now < deadline { await Task.yield() }
+        try await sleeper.value
+        expect(ContinuousClock.now >= deadline, "early")
+    }
+
+    /// The main thread's loop has nothing to do until a sleep is over, and runs on; after `stop()` it does not.
+    private static func stayAlive(_ precision: TimerPrecision) {
+        TimerExecutors.install(precision: precision)
+        let isOver = Locked(false)
+        Task.detached {
+            try await Task.sleep(for: .milliseconds(20))
+            isOver.withLock { $0 = true }
+            TimerLoop.main.stop()
+        }
+        TimerLoop.main.run()
+        expect(isOver.withLock { $0 }, "the main thread's loop has returned without stop()")
+        print("done")
+    }
     #endif
 }
 

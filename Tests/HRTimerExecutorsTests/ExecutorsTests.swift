@@ -10,8 +10,7 @@ struct ExecutorsTests {
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
         arguments: [
             "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
-            "timer-executor",
-            "yields",
+            "timer-executor", "yields", "one-thread", "blocks-everywhere", "many-at-once",
         ],
         ["normal", "precise", "coalesced"]
     )
@@ -27,6 +26,21 @@ struct ExecutorsTests {
     @Test("run() throws what its body throws")
     func throwing() throws {
         try expectDone("throws", "normal")
+    }
+
+    @Test("a second install() changes nothing, and the main thread's loop runs on until it is stopped")
+    func installing() throws {
+        for precision in ["normal", "precise"] {
+            try expectDone("installs-twice", precision)
+            try expectDone("stays-alive", precision)
+        }
+    }
+
+    @Test("install() on another thread ends the program with a sentence that says what to do")
+    func elsewhere() throws {
+        let (status, said) = try run("installs-elsewhere", "normal")
+        #expect(status != 0)
+        #expect(said.contains("on the main thread, first of all"))
     }
 
     @Test("install() inside of a task ends the program with a sentence that says what to do")
@@ -53,7 +67,7 @@ struct ExecutorsTests {
         }
         let program = try #require(ownFolder) + "/ExecutorsProgram"
         // No backtrace of a program that is meant to trap; and whatever hangs is ended.
-        let script = "SWIFT_BACKTRACE=enable=no exec timeout 100 \(program) \(scenario) \(precision) >\(path) 2>&1"
+        let script = "SWIFT_BACKTRACE=enable=no exec timeout 300 \(program) \(scenario) \(precision) >\(path) 2>&1"
         let status = try #require(Shell.run(script))
         var said: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -27,7 +27,12 @@ struct TaskSleepBlockCommand: ParsableCommand {
             settling: settling,
             patience_ns: patience
         )
-        let sleeper = Task.detached { try await Subject.sleepOnAndOn(recorder, nil) }
+        let sleeper = Task.detached {
+            // What a process does once, when it first comes to it, the parent has done before its own blocks: threads, symbols,
+            // the runtime's caches.
+            for _ in 0..<20 { try await Task.sleep(for: .microseconds(500), clock: .suspending) }
+            try await Subject.sleepOnAndOn(recorder, nil)
+        }
         defer { sleeper.cancel() }
         try recorder.waitUntilFull()
         FileHandle.standardOutput.write(recorder.data)

@@ -13,8 +13,10 @@ extension Subject {
         ) {
             try measureInChild($0, .normal)
         },
-        Subject("hrtimer.executors.task-sleep.precise", "the same, precise: the pool's thread spins up to the deadline")
-        {
+        Subject(
+            "hrtimer.executors.task-sleep.precise",
+            "the same, precise: the thread that waits spins up to the deadline"
+        ) {
             try measureInChild($0, .precise)
         },
     ]

@@ -16,6 +16,7 @@
 // * What a create function gives is owned by the caller, until the destroy function of the same
 // name takes it.
 // * Nothing here is thread-safe unless its comment says so.
+#include "hrt_bell.h"
 #include "hrt_clock.h"
 #include "hrt_fork.h"
 #include "hrt_histogram.h"

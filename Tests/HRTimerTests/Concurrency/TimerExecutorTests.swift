@@ -58,6 +58,62 @@ import Testing
         await #expect(throws: CancellationError.self) { try await sleeper.value }
     }
 
+    @Test("Any number of jobs is one errand of the engine's, and one wake")
+    func oneErrand() async {
+        let tasks = (0..<1000).map { _ in Task(executorPreference: executor) {} }
+        time.advance(by: .zero)
+        for task in tasks { await task.value }
+        #expect(engine.statistics.fires == 1)
+        #expect(engine.statistics.wakesSent <= 1)
+    }
+
+    @Test("Jobs of a loop that nobody runs wait, as its blocks do; and in modes that are not common")
+    func waitsForItsLoop() async {
+        let loop = TimerLoop(time: time.base)
+        let task = Task(executorPreference: TimerExecutor(loop: loop)) { order.append("job") }
+        loop.perform { [order] in order.append("block") }
+        time.advance(by: .seconds(1))
+        #expect(order.all.isEmpty)
+        Self.run(loop, TimerLoop.Mode("private"))
+        #expect(order.all.isEmpty)
+        Self.run(loop, .default)
+        #expect(order.all == ["job", "block"])
+        await task.value
+    }
+
+    private static func run(_ loop: TimerLoop, _ mode: TimerLoop.Mode) {
+        _ = loop.run(mode: mode, before: .distantPast)
+    }
+
+    @Test("It keeps its engine, whoever else lets go of that")
+    func keepsItsEngine() async {
+        var engine: TimerEngine? = try? TimerEngine(.init(time: time.base))
+        weak let kept = engine
+        let executor = engine.map { TimerExecutor(engine: $0) }
+        engine = nil
+        #expect(kept != nil)
+        let task = Task(executorPreference: executor) { order.append("job") }
+        time.advance(by: .zero)
+        await task.value
+        #expect(order.all == ["job"])
+        withExtendedLifetime(executor) {}
+    }
+
+    @Test("Its serial executor is the same thread to actors, in turn with its tasks, and is current in its jobs alone")
+    func serialExecutor() async {
+        let resident = Resident(executor.serialExecutor)
+        let first = Task(executorPreference: executor) { [executor] in order.append("task \(executor.isCurrent)") }
+        let second = Task { await resident.add("actor", to: order) }
+        #expect(!executor.isCurrent)
+        while order.count < 2 {
+            time.advance(by: .zero)
+            await Task.yield()
+        }
+        await first.value
+        await second.value
+        #expect(Set(order.all) == ["task true", "actor"])
+    }
+
     @Test("It is free when nothing runs on it: neither an engine nor a loop holds it")
     func isFree() async throws {
         weak var freed: TimerExecutor?
@@ -73,4 +129,14 @@ import Testing
         }
         while freed != nil { await Task.yield() }
     }
+}
+
+/// An actor that holds the executor for actors alone.
+private actor Resident {
+    private let executor: any SerialExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(_ executor: any SerialExecutor) { self.executor = executor }
+
+    func add(_ entry: String, to order: Recorder<String>) { order.append(entry) }
 }

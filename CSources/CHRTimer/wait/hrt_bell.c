@@ -1,0 +1,72 @@
+#include "../include/hrt_bell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "../hrt_status.h"
+
+struct hrt_bell {
+    int epoll_fd;
+    int monotonic_fd;
+    int boot_fd;
+};
+
+// Edge-triggered: each settime makes a new edge, so that none need be read, and an edge is told to
+// one thread alone.
+static int add_timer(hrt_bell *bell, hrt_clock clock, int *out_fd) {
+    *out_fd = timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (*out_fd < 0) return -1;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    return epoll_ctl(bell->epoll_fd, EPOLL_CTL_ADD, *out_fd, &event);
+}
+
+static int open_descriptors(hrt_bell *bell) {
+    bell->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (bell->epoll_fd < 0) return -1;
+    if (add_timer(bell, HRT_CLOCK_MONOTONIC, &bell->monotonic_fd) != 0) return -1;
+    return add_timer(bell, HRT_CLOCK_BOOT, &bell->boot_fd);
+}
+
+int hrt_bell_create(hrt_bell **out_bell) {
+    hrt_bell *bell = malloc(sizeof *bell);
+    if (!bell) return -ENOMEM;
+    *bell = (hrt_bell){.epoll_fd = -1, .monotonic_fd = -1, .boot_fd = -1};
+    if (open_descriptors(bell) != 0) {
+        int error = errno;
+        hrt_bell_destroy(bell);
+        return -error;
+    }
+    *out_bell = bell;
+    return 0;
+}
+
+void hrt_bell_destroy(hrt_bell *bell) {
+    if (bell->epoll_fd >= 0) close(bell->epoll_fd);
+    if (bell->monotonic_fd >= 0) close(bell->monotonic_fd);
+    if (bell->boot_fd >= 0) close(bell->boot_fd);
+    free(bell);
+}
+
+void hrt_bell_set(hrt_bell *bell, hrt_clock clock, int64_t instant_ns) {
+    struct itimerspec spec = {0};  // all zero disarms
+    if (instant_ns != HRT_NEVER) {
+        spec.it_value = hrt_timespec_from_ns(instant_ns);
+        if (instant_ns <= 0) spec.it_value.tv_nsec = 1;
+    }
+    int fd = clock == HRT_CLOCK_BOOT ? bell->boot_fd : bell->monotonic_fd;
+    if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
+        hrt_impossible("timerfd_settime", errno);
+    }
+}
+
+void hrt_bell_wait(hrt_bell *bell) {
+    // Room for both, so that one thread takes both edges if they come together. Without a timeout,
+    // which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+    struct epoll_event events[2];
+    while (epoll_wait(bell->epoll_fd, events, 2, -1) < 0) {
+        if (errno != EINTR) hrt_impossible("epoll_wait", errno);
+    }
+}

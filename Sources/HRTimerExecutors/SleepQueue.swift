@@ -1,0 +1,192 @@
+#if compiler(>=6.3)
+import CHRTimer
+@_spi(ExperimentalCustomExecutors) import _Concurrency
+import HRTimer
+
+/// One sleep that is not over.
+struct Sleep: Sendable {
+    /// Makes the sleeping task ready, which is all it does.
+    let job: UnownedJob
+    /// The clock that is to be asked whether the sleep is over, if that is none of ours.
+    var asks: SleepDeadline?
+}
+
+/// The sleeps on one clock, and what the bell is set to for them. Under the lock of `Sleeps`.
+struct SleepQueue: ~Copyable, Sendable {
+    private let time: TimeBase
+    private let bell: Bell
+    /// As long as there is but one, it is here, and not in the schedule, each line of which is out of the cache after a sleep.
+    private var only: (sleep: Sleep, deadline_ns: Int64, tolerance_ns: Int64)?
+    private var schedule: TimerSchedule
+    private var scheduled = 0
+    /// By the schedule's slots.
+    private var sleeps = SlotArray<Sleep?> { nil }
+    /// The schedule may have something to give back.
+    private var isUntidy = false
+    /// It has not.
+    private var isTrimmingSleeps = false
+    /// Whom the bell is set for: the first to be woken. `.max` for nobody.
+    private var aim_ns = Int64.max
+    /// When it rings: a lead before that.
+    private var rings_ns = Int64.max
+    /// From its setting to the aim; nil if the ring tells nothing of how late threads wake.
+    private var length_ns: Int64?
+
+    init(_ clock: TimerClock, _ precision: TimerPrecision, _ bell: Bell) {
+        time = TimeBase.kernel.on(clock)
+        schedule = TimerSchedule(precision: precision == .coalesced ? .coalesced : .normal)
+        self.bell = bell
+    }
+
+    /// Those that are not over, cancelled ones too.
+    var count: Int { scheduled + (only == nil ? 0 : 1) }
+
+    mutating func add(_ sleep: Sleep, _ deadline_ns: Int64, tolerance_ns: Int64, _ lead: SleepLead?) {
+        if count == 0 {
+            only = (sleep, deadline_ns, tolerance_ns)
+        } else {
+            if let first = only.take() { schedule(first.sleep, first.deadline_ns, first.tolerance_ns) }
+            schedule(sleep, deadline_ns, tolerance_ns)
+        }
+        let wake_ns = deadline_ns.addingSaturating(tolerance_ns)
+        if wake_ns < aim_ns { set(wake_ns, time.now_ns, lead) }
+    }
+
+    private mutating func schedule(_ sleep: Sleep, _ deadline_ns: Int64, _ tolerance_ns: Int64) {
+        let token = schedule.add(deadline_ns: deadline_ns, .init(tolerance_ns: tolerance_ns))
+        sleeps.makeRoom(for: token.slot)
+        sleeps[token.slot] = sleep
+        scheduled += 1
+    }
+
+    /// On which clock it is over, and when.
+    typealias First = (sleep: Sleep, time: TimeBase, deadline_ns: Int64)
+
+    /// When the bell rang, and how long after it had been set.
+    struct Ring: Sendable {
+        var at_ns: Int64
+        var length_ns: Int64
+    }
+
+    /// What a thread found that the bell woke.
+    struct Taken: Sendable {
+        /// The first one that may go on on this very thread.
+        var first: First?
+        /// The first one's deadline has not come, and the thread is to wait for it. Then it notes what the ring led to.
+        var ring: Ring?
+        var isEarly: Bool { ring != nil }
+        /// To be ended one after the other, `first` before them if it is not early.
+        var others: [Sleep] = []
+        /// More are due than one thread should do before it goes elsewhere.
+        var hasMore = false
+        var wantsTidying = false
+    }
+
+    /// Takes what is due, and sets the bell for the next unless more is. `canRise` if the thread may wait for the deadline of
+    /// one that it was woken for early.
+    mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, canRise: Bool) {
+        guard aim_ns < .max else { return }
+        let now_ns = time.now_ns
+        let ring = now_ns >= rings_ns ? length_ns.take().map { Ring(at_ns: rings_ns, length_ns: $0) } : nil
+        if scheduled > 0 { schedule.beginTurn() }
+        if canRise, taken.first == nil, now_ns < aim_ns, let ring, let due = next(aim_ns) {
+            if due.sleep.asks == nil, due.deadline_ns > now_ns {
+                taken.first = (due.sleep, time, due.deadline_ns)
+                taken.ring = ring
+                lead?.countWait(due.deadline_ns - now_ns)
+            } else {
+                taken.others.append(due.sleep)
+            }
+            // What was taken beside it is not due: another thread's, when the deadline comes.
+            if scheduled > 0 { schedule.beginTurn() }
+        }
+        if let ring, !taken.isEarly { lead?.record(now_ns - ring.at_ns, ofSleep: ring.length_ns) }
+        while taken.others.count < most, let due = next(now_ns) {
+            if taken.first == nil, taken.others.isEmpty, due.sleep.asks == nil {
+                taken.first = (due.sleep, time, due.deadline_ns)
+            } else {
+                taken.others.append(due.sleep)
+            }
+        }
+        // The schedule has taken a batch: what is left of that is due, too, and armed again.
+        if scheduled > 0 { schedule.beginTurn() }
+        if !taken.isEarly, hasDue(now_ns) {
+            taken.hasMore = true
+        } else {
+            // Where this one is to spin another thread has all the rest.
+            setForNext(now_ns, lead)
+        }
+        taken.wantsTidying = taken.wantsTidying || isUntidy
+    }
+
+    private func hasDue(_ now_ns: Int64) -> Bool {
+        if let only { return only.deadline_ns <= now_ns }
+        return scheduled > 0 && schedule.hasDue(at: now_ns)
+    }
+
+    private mutating func next(_ limit_ns: Int64) -> (sleep: Sleep, deadline_ns: Int64)? {
+        if let only {
+            if only.deadline_ns > limit_ns { return nil }
+            self.only = nil
+            return (only.sleep, only.deadline_ns)
+        }
+        while scheduled > 0 {
+            switch schedule.next(now_ns: limit_ns) {
+            case .none: return nil
+            case .more: continue
+            case .due(let due):
+                let sleep = sleeps[due.token.slot].take()
+                _ = schedule.remove(schedule.token(due))
+                scheduled -= 1
+                isUntidy = true
+                if let sleep { return (sleep, due.deadline_ns) }
+            }
+        }
+        return nil
+    }
+
+    /// Sets the bell for whom is next, if it is not set for that.
+    private mutating func setForNext(_ now_ns: Int64, _ lead: SleepLead?) {
+        let next_ns = nextWake_ns()
+        if next_ns == aim_ns, rings_ns > now_ns { return }
+        // Rung before, in vain or for another sleep: now for the deadline itself.
+        let lead = next_ns == aim_ns ? nil : lead
+        if next_ns == .max {
+            if rings_ns > now_ns { bell.set(time.clock, .max) }
+            aim_ns = .max
+            rings_ns = .max
+        } else {
+            set(next_ns, now_ns, lead)
+        }
+    }
+
+    private mutating func nextWake_ns() -> Int64 {
+        if let only { return only.deadline_ns.addingSaturating(only.tolerance_ns) }
+        if scheduled == 0 { return .max }
+        // A crowd is settled piece by piece: until then the bell may ring too early, and the next piece follows.
+        var pieces = 16
+        while pieces > 0, schedule.settle() { pieces -= 1 }
+        return schedule.nextWake.at_ns
+    }
+
+    private mutating func set(_ aim_ns: Int64, _ now_ns: Int64, _ lead: SleepLead?) {
+        let length_ns = aim_ns.subtractingSaturating(now_ns)
+        self.aim_ns = aim_ns
+        rings_ns = aim_ns - (length_ns > 0 ? lead?.ns(length_ns) ?? 0 : 0)
+        self.length_ns = rings_ns > now_ns ? length_ns : nil
+        // Under the lock, so that callers that meet leave it set to the earliest.
+        bell.set(time.clock, rings_ns)
+    }
+
+    /// Gives memory back that a crowd has left: a bounded piece of work a call. True if there is more to do.
+    mutating func tidy() -> Bool {
+        if isTrimmingSleeps {
+            isTrimmingSleeps = sleeps.trim { $0 == nil }
+            return true
+        }
+        isUntidy = schedule.wantsTrim
+        if isUntidy { isTrimmingSleeps = !schedule.trim() }
+        return isUntidy
+    }
+}
+#endif

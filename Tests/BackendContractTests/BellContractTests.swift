@@ -1,0 +1,64 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+@Suite("A bell", .timeLimit(.minutes(5))) struct BellContractTests {
+    @Test("never rings early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
+    func neverEarly(clock: TimerClock) throws {
+        try withBell { bell in
+            for round in 0..<50 {
+                let instant_ns = hrt_clock_now_ns(clock.c) + Int64(round * 7_000)
+                hrt_bell_set(bell, clock.c, instant_ns)
+                hrt_bell_wait(bell)
+                #expect(hrt_clock_now_ns(clock.c) >= instant_ns)
+            }
+        }
+    }
+
+    @Test("rings at once for the past, and keeps a ring for who comes later; never for an instant that was called off")
+    func kept() throws {
+        try withBell { bell in
+            for instant_ns in [Int64.min, -1, 0, 1, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)] {
+                hrt_bell_set(bell, HRT_CLOCK_BOOT, .max)
+                hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, instant_ns)
+                hrt_bell_wait(bell)
+            }
+            let deadline_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT) + 5_000_000
+            hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 3_600_000_000_000)
+            hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, .max)
+            hrt_bell_set(bell, HRT_CLOCK_BOOT, deadline_ns)
+            hrt_bell_wait(bell)
+            #expect(hrt_clock_now_ns(HRT_CLOCK_BOOT) >= deadline_ns)
+        }
+    }
+
+    @Test("wakes another thread each time, until all that wait have come")
+    func threads() throws {
+        try withBell { bell in
+            let come = Locked(0)
+            // Unsafe: the threads are joined before the bell goes.
+            nonisolated(unsafe) let bell = bell
+            let threads = try (0..<4).map { _ in
+                try startThread {
+                    hrt_bell_wait(bell)
+                    come.withLock { $0 += 1 }
+                }
+            }
+            for number in 1...4 {
+                hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, 1)
+                while come.withLock({ $0 }) < number { usleep(100) }
+            }
+            for thread in threads { join(thread) }
+        }
+    }
+
+    private func withBell(_ body: (OpaquePointer) throws -> Void) throws {
+        var made: OpaquePointer?
+        #expect(hrt_bell_create(&made) == 0)
+        let bell = try #require(made)
+        defer { hrt_bell_destroy(bell) }
+        try body(bell)
+    }
+}
