@@ -4,7 +4,7 @@ import HRTimer
 import TestSupport
 import Testing
 
-@Suite("A bell", .timeLimit(.minutes(5))) struct BellContractTests {
+@Suite("A bell", .timeLimit(.minutes(15))) struct BellContractTests {
     @Test("never rings early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
     func neverEarly(clock: TimerClock) throws {
         try withBell { bell in

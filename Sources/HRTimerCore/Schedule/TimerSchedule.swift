@@ -18,20 +18,20 @@ package struct TimerSchedule: ~Copyable {
     /// How exact its timers are, unless one asks for more.
     package var precision: TimerPrecision
     /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
-    package private(set) var sleepsUntil_ns = Int64.min
-    private var sleepsPrecisely = false
+    package internal(set) var sleepsUntil_ns = Int64.min
+    var sleepsPrecisely = false
     private let id: UInt32
-    private var queue: OpaquePointer
-    private var slots = SlotArray<Slot> { Slot() }
-    private var turn = Turn()
+    var queue: OpaquePointer
+    var slots = SlotArray<Slot> { Slot() }
+    var turn = Turn()
     /// The queue has nothing more to give back.
-    private var isTrimmingSlots = false
+    var isTrimmingSlots = false
 
     /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
     /// too.
-    private static let preciseNeighbourhood_ns: Int64 = 100_000
+    static let preciseNeighbourhood_ns: Int64 = 100_000
 
-    private struct Slot: Sendable {
+    struct Slot: Sendable {
         var tolerance_ns: Int64 = 0
         var isPrecise = false
         /// Says nothing while the timer is armed: an owner's arming leaves it alone, to spare a line of the cache.
@@ -41,7 +41,7 @@ package struct TimerSchedule: ~Copyable {
     }
 
     /// See above; vacant where there is no timer.
-    private enum Phase: UInt8 { case vacant, idle, taken, firing }
+    enum Phase: UInt8 { case vacant, idle, taken, firing }
 
     package init(precision: TimerPrecision) {
         self.precision = precision
@@ -221,219 +221,6 @@ extension TimerSchedule {
     @inline(__always)
     package mutating func endCall(_ token: TimerToken) {
         slots[token.slot].phase = .idle
-    }
-}
-
-// When to be awake.
-extension TimerSchedule {
-    /// When to be awake, and whether to spin up to it.
-    package struct Wake: Sendable {
-        package var at_ns: Int64
-        package var isPrecise: Bool
-
-        package init(at_ns: Int64, isPrecise: Bool = false) {
-            self.at_ns = at_ns
-            self.isPrecise = isPrecise
-        }
-    }
-
-    /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is
-    /// armed. Exact once `settle()` says that there is nothing more to do; before that perhaps too early.
-    package var nextWake: Wake {
-        let at_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
-        if precision == .precise { return Wake(at_ns: at_ns, isPrecise: true) }
-        let precise_ns = hrt_queue_next_precise_ns(queue)
-        if precise_ns == .max { return Wake(at_ns: at_ns) }
-        return Wake(
-            at_ns: at_ns,
-            isPrecise: precise_ns.subtractingSaturating(at_ns) < Self.preciseNeighbourhood_ns
-        )
-    }
-
-    /// Makes `nextWake` exact: a bounded piece of work a call. True if there is more to do. Whoever is about to sleep, and
-    /// has nothing better to do, calls it until it says no.
-    package mutating func settle() -> Bool { hrt_queue_settle(queue) }
-
-    /// `nextWake` when all is settled.
-    package mutating func exactWake() -> Wake {
-        while settle() {}
-        return nextWake
-    }
-
-    /// The thread is about to sleep until then: from now on `mustWake` tells who has to wake it.
-    package mutating func sleep(until wake: Wake) {
-        sleepsUntil_ns = wake.at_ns
-        sleepsPrecisely = wake.isPrecise
-    }
-
-    /// The thread is awake, or about to be.
-    @inline(__always)
-    package mutating func stayAwake() { sleepsUntil_ns = .min }
-
-    /// Whether the thread sleeps too long for the timer armed just now. If so it counts as awake from now on, so that further
-    /// deadlines send no second wake.
-    @inline(__always)
-    package mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
-        // Precise ones need the thread a little before.
-        guard deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns) < sleepsUntil_ns else { return false }
-        return mustWakeRarely(for: token, deadline_ns)
-    }
-
-    @inline(never)
-    private mutating func mustWakeRarely(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
-        let slot = slots[token.slot]
-        var wake_ns = deadline_ns
-        if slot.isPrecise, !sleepsPrecisely {
-            wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)
-        } else if precision == .coalesced {
-            wake_ns = deadline_ns.addingSaturating(slot.tolerance_ns)
-        }
-        return mustWake(at: wake_ns)
-    }
-
-    /// The same for an instant at which the thread must be awake.
-    package mutating func mustWake(at wake_ns: Int64) -> Bool {
-        guard wake_ns < sleepsUntil_ns else { return false }
-        stayAwake()
-        return true
-    }
-}
-
-// What is due.
-extension TimerSchedule {
-    /// What `next` found.
-    package enum Next {
-        /// To be called now, or when its deadline comes.
-        case due(hrt_due)
-        /// The queue moves a bounded number of timers a call, and has not come to those that are due: ask again.
-        case more
-        /// Nothing more in this turn. If something was put off to the next one, `hasDue` says so.
-        case none
-    }
-
-    /// One look at what is due, from its first call to its last.
-    private struct Turn: ~Copyable, Sendable {
-        static var size: Int { 64 }
-        // Sendable and unsafe: memory that this value alone owns.
-        nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: Turn.size)
-        var first = 0
-        var count = 0
-        /// The latest deadline that was called, and the last arming before the first call for it.
-        var called_ns = Int64.min
-        var lastArming: UInt64 = 0
-        /// Armed by handlers of this turn for a deadline that it had passed already: they come in the next turn, lest they
-        /// keep all others from being called.
-        var putOff: [hrt_due] = []
-        /// What the clock read when the first of those was: the turn goes no further, lest others keep them from being called,
-        /// as time goes on.
-        var limit_ns = Int64.max
-
-        deinit { batch.deallocate() }
-
-        mutating func clear() {
-            first = 0
-            count = 0
-            putOff = []
-            limit_ns = .max
-        }
-    }
-
-    /// Begins a turn. Of what was armed before it all is called in order of (deadline, arming); so is what its handlers arm,
-    /// unless that is for a deadline which the turn has passed.
-    package mutating func beginTurn() {
-        putBackAll()
-        turn.called_ns = .min
-        turn.lastArming = hrt_queue_last_arming(queue)
-    }
-
-    /// The next timer with a deadline of `now_ns` or earlier, which counts as firing from now on.
-    package mutating func next(now_ns: Int64) -> Next {
-        let now_ns = min(now_ns, turn.limit_ns)
-        while true {
-            guard turn.first < turn.count else {
-                let hasTaken = take(now_ns)
-                if hasTaken { continue }
-                return hasDue(at: now_ns) ? .more : .none
-            }
-            // What a handler has armed since may come before what was taken.
-            if hrt_queue_has_before(queue, turn.batch[turn.first].deadline_ns) {
-                putBackBatch()
-                if !take(now_ns) { return .more }
-            }
-            let due = turn.batch[turn.first]
-            turn.first += 1
-            guard isTaken(due) else { continue }
-            if due.deadline_ns > turn.called_ns {
-                turn.called_ns = due.deadline_ns
-                turn.lastArming = hrt_queue_last_arming(queue)
-            } else if due.deadline_ns < turn.called_ns || due.arming > turn.lastArming {
-                turn.putOff.append(due)
-                turn.limit_ns = min(turn.limit_ns, now_ns)
-                continue
-            }
-            slots[due.token.slot].phase = .firing
-            return .due(due)
-        }
-    }
-
-    /// Whether something armed is due. A deadline that never comes is not due even at the end of time.
-    @inline(__always)
-    package func hasDue(at now_ns: Int64) -> Bool {
-        let next_ns = hrt_queue_next_ns(queue)
-        return next_ns <= now_ns && next_ns < .max
-    }
-
-    /// Whether timers were put off to the next turn.
-    package var hasPutOff: Bool { !turn.putOff.isEmpty }
-
-    /// A timer that `next` gave is not called after all: it, and all that was taken beside it, is armed as it was, in its
-    /// former place among equal deadlines, unless somebody armed, disarmed or removed it meanwhile.
-    package mutating func putBack(_ due: hrt_due) {
-        if hrt_queue_is_live(queue, due.token), slots[due.token.slot].phase == .firing,
-            !hrt_queue_is_armed_slot(queue, due.token.slot)
-        {
-            slots[due.token.slot].phase = .taken
-            slots[due.token.slot].taken = due.arming
-            putBackIfTaken(due)
-        }
-        putBackAll()
-    }
-
-    private mutating func take(_ now_ns: Int64) -> Bool {
-        turn.first = 0
-        turn.count = hrt_queue_take_due(queue, now_ns, turn.batch.baseAddress, Turn.size)
-        for index in 0..<turn.count {
-            let due = turn.batch[index]
-            slots[due.token.slot].phase = .taken
-            slots[due.token.slot].taken = due.arming
-        }
-        return turn.count > 0
-    }
-
-    @inline(__always)
-    fileprivate func isTaken(_ due: hrt_due) -> Bool {
-        hrt_queue_is_live(queue, due.token) && slots[due.token.slot].phase == .taken
-            && slots[due.token.slot].taken == due.arming && !hrt_queue_is_armed_slot(queue, due.token.slot)
-    }
-
-    private mutating func putBackAll() {
-        if turn.first < turn.count { putBackBatch() }
-        if turn.putOff.isEmpty { return }
-        for due in turn.putOff { putBackIfTaken(due) }
-        turn.putOff.removeAll(keepingCapacity: true)
-        turn.limit_ns = .max
-    }
-
-    private mutating func putBackBatch() {
-        for index in turn.first..<turn.count { putBackIfTaken(turn.batch[index]) }
-        turn.first = 0
-        turn.count = 0
-    }
-
-    private mutating func putBackIfTaken(_ due: hrt_due) {
-        guard isTaken(due) else { return }
-        slots[due.token.slot].phase = .idle
-        withUnsafePointer(to: due) { hrt_queue_put_back(queue, $0) }
     }
 }
 
