@@ -251,7 +251,8 @@ private final class QueueExecutor: TaskExecutor {
             }
         }.value
     }
-    expect(engine.statistics.fires >= 40, "the engine fired \(engine.statistics.fires) times")
+    // Not all: a thread that stood still before a sleep finds its deadline past.
+    expect(engine.statistics.fires >= 20, "the engine fired \(engine.statistics.fires) times")
     let deadline = ContinuousClock.now + .milliseconds(50)
     let tasks = executors.map { executor in
         Task(executorPreference: executor) {
