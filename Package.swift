@@ -47,7 +47,9 @@ let package = Package(
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
         .target(name: "HRTimer", dependencies: ["HRTimerCore", "CHRTimer", "CVsync"], swiftSettings: strict),
-        .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
+        // Tasks of a test on virtual time are caught where the runtime hands them out.
+        .target(name: "CEnqueueHook", path: "CSources/CEnqueueHook"),
+        .target(name: "HRTimerTesting", dependencies: ["HRTimer", "CEnqueueHook"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
 
@@ -148,7 +150,11 @@ let package = Package(
             dependencies: ["ExecutorsProgram", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimer", "HRTimerTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "HRTimerTestingTests",
+            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
         .testTarget(

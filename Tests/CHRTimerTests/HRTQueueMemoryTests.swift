@@ -20,12 +20,12 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("A million timers armed and removed leave next to nothing behind", arguments: Kind.allCases)
+    @Test("250,000 timers armed and removed leave next to nothing behind", arguments: Kind.allCases)
     func givesAllBack(kind: Kind) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: 3600 * second)
-        var tokens = (0..<1_000_000).map { _ in hrt_token() }
+        var tokens = (0..<250_000).map { _ in hrt_token() }
         // What a queue keeps for good, some tens of pages a lane, is there before.
         for number in 0..<1000 { hrt_queue_remove(timers.queue, arm(timers, kind, number)) }
         timers.settle()
@@ -34,7 +34,7 @@ struct HRTQueueMemoryTests {
         timers.settle()
         #expect(!hrt_queue_wants_trim(timers.queue))
         let peak = hrt_queue_memory_bytes(timers.queue)
-        #expect(peak > 30_000_000)
+        #expect(peak > 7_500_000)
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         #expect(hrt_queue_wants_trim(timers.queue))
         #expect(timers.trimWholly() < 1200)
@@ -208,7 +208,7 @@ struct HRTQueueMemoryTests {
                 )
                 return thread
             }
-            for _ in 0..<20 {
+            for _ in 0..<5 {
                 // Two that grow in turn: neither finds the addresses behind it free.
                 let queues = [TimerQueue(), TimerQueue()]
                 for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }

@@ -28,6 +28,7 @@ package enum TimerHost: Sendable {
     ) -> Alarm {
         switch self {
         case .engine(let core):
+            time.virtual?.noteSleep(until: deadline_ns, on: ObjectIdentifier(core))
             var request = EngineCore.Request()
             request.deadline_ns = deadline_ns
             request.tolerance_ns = tolerance_ns

@@ -25,17 +25,21 @@ public final class LoopWorker: Sendable {
     @discardableResult
     public init(
         name: String = "loopworker",
-        time: TimeBase = .kernel,
+        time: TimeBase = .current,
         setUp: @escaping @Sendable (TimerLoop) -> Void
     ) throws(TimerError) {
         let loop = TimerLoop(time: time)
         if let failure = loop.waiter.failure { throw failure }
         loop.reserve()
         let end = Latch()
+        let turn = time.virtual?.expectTurn("the worker \(name)")
         let thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
-            Self.work(loop, setUp)
-            end.open()
+            let work = { @Sendable in
+                Self.work(loop, setUp)
+                end.open()
+            }
+            if let turn { turn.run(work) } else { work() }
         }
         pthread_detach(thread)
         self.loop = loop

@@ -21,10 +21,11 @@ extension LoopTimer {
             self.init(invalidWithPolicy: policy)
             return
         }
-        let deadline_ns = TimeBase.kernel.instant_ns(wall_ns: wall_ns)
+        let time = TimeBase.current
+        let deadline_ns = time.instant_ns(wall_ns: wall_ns)
         self.init(
             deadline_ns: deadline_ns,
-            origin: .date(wall_ns: wall_ns, isPast: deadline_ns < TimeBase.kernel.now_ns),
+            origin: .date(wall_ns: wall_ns, isPast: deadline_ns < time.now_ns),
             repetition: Repetition(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
             handler: Self.handler(block)
@@ -80,7 +81,7 @@ extension LoopTimer {
             guard let wall_ns = newValue.wall_ns else { return }
             let seconds = newValue.timeIntervalSinceReferenceDate
             update { state, loopTime in
-                let time = loopTime ?? .kernel
+                let time = loopTime ?? .current
                 let deadline_ns = time.instant_ns(wall_ns: wall_ns)
                 let now_ns = time.now_ns
                 let origin = Origin.date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)

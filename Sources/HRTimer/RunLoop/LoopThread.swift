@@ -17,18 +17,27 @@ public final class LoopThread: Sendable {
     private let thread: pthread_t
     /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
     private let isJoined = Locked(false)
+    /// On a virtual time whose threads take turns: opened by the thread in its last one.
+    private let hasEnded: Latch?
 
     init(name: String, precision: TimerPrecision, time: TimeBase) throws(TimerError) {
         let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.isKeptAlive = true
         loop.reserve()
+        let turn = time.virtual?.expectTurn("the loop's thread \(name)")
+        let hasEnded = turn.map { _ in Latch() }
+        self.hasEnded = hasEnded
         thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            loop.runUntilEnded()
+            guard let turn else { return loop.runUntilEnded() }
+            turn.run {
+                loop.runUntilEnded()
+                hasEnded?.open()
+            }
         }
         self.loop = loop
     }
@@ -48,6 +57,7 @@ public final class LoopThread: Sendable {
         loop.refuseToRun()
         // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
         if isCurrent(thread) { return }
+        hasEnded?.wait()
         isJoined.withLock { isJoined in
             if !isJoined { pthread_join(thread, nil) }
             isJoined = true
@@ -59,7 +69,10 @@ public final class LoopThread: Sendable {
         if loop.core.isInherited { return }
         loop.refuseToRun()
         if isCurrent(thread) { return }
+        await hasEnded?.opened()
+        let hold = loop.time.virtual?.hold("the end of a loop's thread")
         await onThreadOfItsOwn { self.end() }
+        hold?.end()
     }
 }
 
@@ -71,7 +84,7 @@ extension TimerLoop {
     public static func thread(
         name: String = "timerloop",
         precision: TimerPrecision = .coalesced,
-        time: TimeBase = .kernel
+        time: TimeBase = .current
     ) throws(TimerError) -> LoopThread {
         try LoopThread(name: name, precision: precision, time: time)
     }

@@ -9,7 +9,7 @@ extension LoopTimer {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        time: TimeBase = .kernel,
+        time: TimeBase = .current,
         block: @escaping Block
     ) {
         if let interval = Duration(roundingUpSeconds: timeInterval) {

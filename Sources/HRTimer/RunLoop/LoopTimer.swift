@@ -52,7 +52,7 @@ public final class LoopTimer: @unchecked Sendable {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         userInfo: (any Sendable)? = nil,
-        time: TimeBase = .kernel,
+        time: TimeBase = .current,
         block: @escaping Block
     ) {
         let repetition = Repetition(every: repeats ? timeInterval : nil, policy: policy)

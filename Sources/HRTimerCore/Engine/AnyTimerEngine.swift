@@ -74,6 +74,8 @@ public class AnyTimerEngine: @unchecked Sendable {
 
     /// The same for asynchronous functions: no thread of theirs waits.
     public final func shutdown() async {
+        // On virtual time there is no thread to wait for.
+        if core.time.virtual != nil { return core.shutdown() }
         await onThreadOfItsOwn { [core] in core.shutdown() }
     }
 }

@@ -58,7 +58,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             name: String = "hrtimer",
             wayToWait: WayToWait? = nil,
             precision: TimerPrecision = .normal,
-            time: TimeBase = .kernel
+            time: TimeBase = .current
         ) {
             self.name = name
             chosenWay = wayToWait
@@ -91,7 +91,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         super.init(try EngineCore(started: configuration))
     }
 
-    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
+    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew. Inside
+    /// `withManualTime` one of that time's own, which ends with it.
     ///
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
     ///
@@ -159,4 +160,4 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     }
 }
 
-private let sharedMonotonic = SharedEngine { try TimerEngine(.init(precision: .coalesced)) }
+private let sharedMonotonic = SharedEngine { try TimerEngine(.init(precision: .coalesced, time: $0)) }
