@@ -165,8 +165,14 @@ extension TimerEngine {
         execute work: @escaping @Sendable () -> Void
     ) -> TimerToken {
         let flags = flags.rawValue
+        guard let virtual = core.time.virtual else {
+            return schedule(at: deadline, tolerance: tolerance) { _ in
+                queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
+            }
+        }
         return schedule(at: deadline, tolerance: tolerance) { _ in
-            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
+            let turn = virtual.expectTurn("work on the queue \(queue.label)")
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { turn.run(in: virtual, work) }
         }
     }
 
