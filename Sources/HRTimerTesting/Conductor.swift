@@ -32,6 +32,8 @@ final class Conductor: Sendable {
         /// Counts whatever may be a reason to look again.
         var changes = 0
         var roundsOfMainQueue = 0
+        /// Jobs under way that may be this time's.
+        var doubts = 0
         var cancelBody: (@Sendable () -> Void)?
         var hasBodyEnded = false
         var failure: TestTimeFailure?
@@ -112,6 +114,20 @@ extension Conductor: TaskExecutor {
         return TimeHold(self, number)
     }
 
+    func beginDoubt() {
+        state.change { state in
+            state.doubts += 1
+            state.changes += 1
+        }
+    }
+
+    func endDoubt() {
+        state.change { state in
+            state.doubts -= 1
+            state.changes += 1
+        }
+    }
+
     func endHold(_ number: Int) {
         state.change { state in
             if state.holds.removeValue(forKey: number) != nil { state.changes += 1 }
@@ -137,7 +153,7 @@ extension Conductor: TaskExecutor {
         let name: String? = nil
         #endif
         let isBackground = TestTime.isBackground
-        guard isOnItsThread else { return }
+        guard isOnItsThread else { return CaughtTasks.adoptCurrentTask(for: self) }
         state.withLock { state in
             guard let task = state.runningTask else { return }
             state.sleeps[task] = Sleep(

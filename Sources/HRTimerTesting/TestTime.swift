@@ -28,7 +28,7 @@ public final class TestTime: Sendable {
         conductor = Conductor(seed: options.seed, patience: options.patience, servesMainActor: servesMainActor)
         manual = ManualTime(start: options.start, wallStart: options.wallStart, conductor: conductor)
         seed = options.seed
-        catchesUnstructuredTasks = CaughtTasks.open()
+        catchesUnstructuredTasks = CaughtTasks.open(conductor)
     }
 
     /// What the clock reads. Inside of the test `MonotonicInstant.now` reads the same.
