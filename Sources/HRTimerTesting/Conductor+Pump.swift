@@ -74,19 +74,29 @@ extension Conductor {
 
     private func run(_ job: ReadyJob, _ time: ManualTime) {
         note(.task(job.task), time)
-        job.run(by: self)
+        doing { job.run(by: self) }
         state.withLock { $0.runningTask = nil }
     }
 
+    private func doing(_ deed: () -> Void) {
+        state.withLock { state in
+            state.deeds += 1
+            state.depth += 1
+        }
+        deed()
+        state.withLock { state in
+            state.deeds += 1
+            state.depth -= 1
+        }
+    }
+
     private func awaitEnd(of turn: Turn) {
-        let limit_ns = TimeBase.kernel.now_ns.addingSaturating(Self.slow_ns)
+        let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slow_ns)
         let hasEnded = state.wait(until: limit_ns) { $0.current !== turn || !turn.isRunning }
         if !hasEnded { state.withLock { _ in turn.isSlow = true } }
     }
 
     private static let grace_ns: Int64 = 50_000_000
-    /// For so long everything else waits for whoever has the turn.
-    private static let slow_ns: Int64 = 5_000_000_000
 
     /// No job is ready, and nobody has the turn. Nil if there is something to do now.
     private func idle(_ time: ManualTime, _ pumping: Pumping, _ watch: inout Watch) -> VirtualWait? {
@@ -99,7 +109,7 @@ extension Conductor {
         let now_ns = time.now_ns
         if let next = time.earliest(), next.deadline_ns <= now_ns {
             note(.engine(next.participant.name), time)
-            time.run(next.participant)
+            doing { time.run(next.participant) }
             watch.noteStep()
             return nil
         }

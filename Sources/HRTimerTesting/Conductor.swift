@@ -23,6 +23,9 @@ final class Conductor: Sendable {
         var firstTask: UInt64 = .max
         /// The task whose job runs on the conductor's thread.
         var runningTask: Int?
+        /// How many jobs and engines the conductor's thread is in, which may be nested, and how often that has changed.
+        var depth = 0
+        var deeds = 0
         var sleeps: [Int: Sleep] = [:]
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         var trace: [TestTime.Event] = []
@@ -67,12 +70,15 @@ final class Conductor: Sendable {
 
     let state = Monitor(State())
     let patience_ns: Int64
+    /// For so long everything else waits for whoever has the turn, and a turn for what the conductor's thread does.
+    let slow_ns: Int64
     let servesMainActor: Bool
 
-    init(seed: UInt64?, patience: Duration, servesMainActor: Bool) {
-        patience_ns = max(1, patience.nanosecondsRoundedUp)
+    init(_ options: TestTimeOptions, servesMainActor: Bool) {
+        patience_ns = max(1, options.patience.nanosecondsRoundedUp)
+        slow_ns = min(patience_ns, options.slowness.nanosecondsRoundedUp)
         self.servesMainActor = servesMainActor
-        state.withLock { $0.ready = JobLine(seed: seed) }
+        state.withLock { $0.ready = JobLine(seed: options.seed) }
     }
 
     var firstTask: UInt64 { state.withLock(\.firstTask) }
@@ -190,9 +196,21 @@ extension Conductor {
 
     /// On the turn's thread.
     func begin(_ turn: Turn) {
-        state.wait { state in
+        var deeds = state.withLock(\.deeds)
+        let isGranted: (inout State) -> Bool = { state in
             if state.isOver { turn.phase = .running }
             return !turn.isWaiting
+        }
+        while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
+            let before = deeds
+            deeds = state.change { state in
+                // A job that waits for this turn, by `DispatchQueue.sync` perhaps, would wait for ever.
+                if state.deeds == before, state.depth > 0, turn.isWaiting {
+                    turn.phase = .running
+                    turn.isSlow = true
+                }
+                return state.deeds
+            }
         }
         state.withLock { $0.threads[pthread_self(), default: []].append(turn) }
     }

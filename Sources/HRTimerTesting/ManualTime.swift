@@ -11,6 +11,7 @@ public import HRTimer
 /// Engines on this time have no thread: handlers run on the thread that moves the clock, and have returned when `advance`
 /// returns. One thread moves it at a time; a second one waits. A handler that moves the clock is a slow handler: timers of
 /// its own engine wait until it returns.
+/// In a handler `.now` reads this time, `TimeBase.current` is it, and `.shared` engines are of it.
 /// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
 public final class ManualTime: Sendable {
     private let state: Locked<State>
@@ -24,6 +25,8 @@ public final class ManualTime: Sendable {
         var bootTimeOffset_ns: Int64 = 0
         var wallOffset_ns: Int64
         var participants: [WeakParticipant] = []
+        /// What handlers have of this time that the process has one of: it lives, and has the time live, from then on.
+        var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     private struct WeakParticipant: Sendable {
@@ -230,7 +233,14 @@ extension ManualTime {
     }
 
     package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
-        conductor?.own(key, make)
+        if let conductor { return conductor.own(key, make) }
+        if let owned = state.withLock({ $0.owned[key] }) { return owned }
+        let made = make()
+        return state.withLock { state in
+            let owned = state.owned[key] ?? made
+            state.owned[key] = owned
+            return owned
+        }
     }
 
     package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {

@@ -2,13 +2,15 @@ public import HRTimer
 
 /// Virtual time that moves by itself: what the body of `withManualTime` is given.
 ///
-///     try await withManualTime { time in
-///         let search = Search()                       // sleeps on MonotonicClock()
-///         search.type("s")
-///         try await time.advance(by: .milliseconds(299))
-///         #expect(search.requests == 0)
-///         try await time.advance(by: .milliseconds(1))
-///         #expect(search.requests == 1)
+///     @Test func debounced() async throws {
+///         try await withManualTime { time in
+///             let search = Search()                   // sleeps 300 ms on MonotonicClock(), in a Task {}
+///             await search.type("s")
+///             await time.advance(by: .milliseconds(299))
+///             #expect(await search.requests == 0)
+///             await time.advance(by: .milliseconds(1))
+///             #expect(await search.requests == 1)
+///         }
 ///     }
 ///
 /// The clock moves only when all tasks of the test wait: then it jumps to the next deadline, of whatever has one. So a test may
@@ -25,7 +27,7 @@ public final class TestTime: Sendable {
     public let catchesUnstructuredTasks: Bool
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
-        conductor = Conductor(seed: options.seed, patience: options.patience, servesMainActor: servesMainActor)
+        conductor = Conductor(options, servesMainActor: servesMainActor)
         manual = ManualTime(start: options.start, wallStart: options.wallStart, conductor: conductor)
         seed = options.seed
         catchesUnstructuredTasks = CaughtTasks.open(conductor)

@@ -17,6 +17,8 @@ public struct TestTimeOptions: Sendable {
     public var usesMainActor: Bool
     /// How long, in real time, something outside of virtual time may take until the test fails.
     public var patience: Duration
+    /// After how long a thread that has the turn is left alone with it.
+    package var slowness = Duration.seconds(5)
 
     /// Ten seconds after zero, so that a test may look back, in the year 2001; nothing may be left, and nobody waits for longer
     /// than a minute.
@@ -42,6 +44,16 @@ public struct TestTimeOptions: Sendable {
 ///
 /// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the clock
 /// jumps to the next deadline. So a test is as fast as its work, and gives the same each time.
+///
+///     @Test func timesOut() async throws {
+///         try await withManualTime { time in
+///             let start = time.now
+///             await #expect(throws: TimedOut.self) {
+///                 try await withTimeout(.seconds(5)) { try await Task.sleep(for: .seconds(3600), clock: .monotonic) }
+///             }
+///             #expect(start.duration(to: .now) == .seconds(5))
+///         }
+///     }
 ///
 /// Throws what `body` throws, or `TestTimeFailure`: for a deadlock, where the body waits and nothing is pending that time could
 /// move to; for what is left when it returns; for what stands still. It says who sleeps. Cancelling the task cancels the body.

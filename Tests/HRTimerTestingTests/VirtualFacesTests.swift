@@ -170,6 +170,26 @@ import Testing
         }
     }
 
+    /// Not for asynchronous functions.
+    private func sync(_ queue: DispatchQueue) {
+        queue.sync {}
+    }
+
+    @Test("Blocking for a source's queue lets its handler go on, if not at once")
+    func blockingForQueue() async throws {
+        var options = TestTimeOptions()
+        options.slowness = .milliseconds(50)
+        try await withManualTime(options) { [calls, self] _ in
+            let queue = DispatchQueue(label: "serial")
+            let source = TimerSource(queue: queue)
+            source.setCancelHandler { calls.append("cancelled") }
+            source.activate()
+            source.cancel()
+            sync(queue)
+            #expect(calls.all == ["cancelled"])
+        }
+    }
+
     @Test("A loop that waits for nothing is a deadlock, and does not keep the test")
     func loopWithoutTimers() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
@@ -203,6 +223,32 @@ import Testing
             await thread.end()
         }
     }
+
+    #if compiler(>=6.2)
+    @Test("Timeouts, ticks and idle timeouts are on this time, and leave nothing pending")
+    func timeouts() async throws {
+        try await withManualTime { [calls] time in
+            let start = time.now
+            await #expect(throws: TimedOut.self) {
+                try await withTimeout(.seconds(5)) { try await Task.sleep(for: .seconds(3600), clock: .monotonic) }
+            }
+            #expect(start.duration(to: .now) == .seconds(5))
+            for await tick in MonotonicClock().ticks(every: .seconds(1)) {
+                calls.append("tick \(start.duration(to: tick.deadline) / .seconds(1))")
+                if calls.count == 3 { break }
+            }
+            #expect(calls.all == ["tick 6.0", "tick 7.0", "tick 8.0"])
+            let idle = IdleTimeout(.seconds(2)) { calls.append("idle \(start.duration(to: .now) / .seconds(1))") }
+            await time.advance(by: .seconds(1))
+            idle.touch()
+            await time.advance(by: .seconds(1.5))
+            #expect(calls.count == 3)
+            await time.advance(by: .seconds(0.5))
+            #expect(calls.all.last == "idle 11.0")
+            try time.checkNothingIsPending()
+        }
+    }
+    #endif
 
     @Test("Tasks and actors on a TimerExecutor, and work submitted to a queue, are on this time")
     func executors() async throws {
@@ -246,8 +292,13 @@ import Testing
     func byHand() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
+        let shared = TimerEngine.shared
         let read = Recorder<MonotonicInstant>()
-        engine.schedule(after: .seconds(1)) { _ in read.append(.now) }
+        engine.schedule(after: .seconds(1)) { _ in
+            read.append(.now)
+            #expect(TimerEngine.shared !== shared)
+            #expect(TimerEngine.shared.now == time.now)
+        }
         let source = TimerSource(engine: engine, queue: DispatchQueue(label: "by hand"))
         let called = DispatchSemaphore(value: 0)
         source.setEventHandler {
