@@ -62,7 +62,9 @@ private final class OwnEngines: Sendable {
 
     var monotonic: TimerEngine {
         if let engine = engines.withLock({ $0.0 }) { return engine }
-        let made = orTrap { try TimerEngine(.init(name: "hrtimer-sleep", wayToWait: .timerfd, precision: precision, time: .kernel)) }
+        let made = orTrap {
+            try TimerEngine(.init(name: "hrtimer-sleep", wayToWait: .timerfd, precision: precision, time: .kernel))
+        }
         return engines.withLock { engines in
             let engine = engines.0 ?? made
             engines.0 = engine
@@ -72,7 +74,9 @@ private final class OwnEngines: Sendable {
 
     var bootTime: BootTimeTimerEngine {
         if let engine = engines.withLock({ $0.1 }) { return engine }
-        let made = orTrap { try BootTimeTimerEngine(.init(name: "hrtimer-sleep-b", precision: precision, time: .kernel)) }
+        let made = orTrap {
+            try BootTimeTimerEngine(.init(name: "hrtimer-sleep-b", precision: precision, time: .kernel))
+        }
         return engines.withLock { engines in
             let engine = engines.1 ?? made
             engines.1 = engine

@@ -160,7 +160,9 @@ extension Conductor {
         }
     }
 
-    private var isHeld: Bool { state.withLock { !$0.holds.isEmpty || $0.doubts > 0 || $0.turns.contains { $0.isRunning } } }
+    private var isHeld: Bool {
+        state.withLock { state in !state.holds.isEmpty || state.doubts > 0 || state.turns.contains { $0.isRunning } }
+    }
 
     /// False if nothing has changed for too long.
     private func waitForChange(since before: Int, _ watch: inout Watch, isPolling: Bool) -> Bool {

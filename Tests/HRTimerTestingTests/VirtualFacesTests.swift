@@ -24,7 +24,9 @@ import Testing
             BootTimeTimerEngine.shared.schedule(at: time.bootTimeNow.advanced(by: .seconds(2))) { [calls] _ in
                 calls.append("boot")
             }
-            WallTimerEngine.shared.schedule(at: time.wallNow.advanced(by: .seconds(3))) { [calls] _ in calls.append("wall") }
+            WallTimerEngine.shared.schedule(at: time.wallNow.advanced(by: .seconds(3))) { [calls] _ in
+                calls.append("wall")
+            }
             await time.advance(by: .seconds(3))
             #expect(calls.all == ["0.0 seconds", "boot", "wall"])
             return TimerEngine.shared
@@ -38,7 +40,8 @@ import Testing
     @Test("Sources run on their own queues, serial, concurrent or the main one; time stands still meanwhile")
     func queues() async throws {
         let queues = [
-            DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent), DispatchQueue.main,
+            DispatchQueue(label: "serial"), DispatchQueue(label: "concurrent", attributes: .concurrent),
+            DispatchQueue.main,
         ]
         try await withManualTime { [calls] time in
             let start = time.now
@@ -116,7 +119,9 @@ import Testing
             try await withManualTime { time in
                 let calls = Recorder<String>()
                 let start = time.now
-                @Sendable func note(_ name: String) { calls.append("\(name) \(start.duration(to: .now) / .seconds(1))") }
+                @Sendable func note(_ name: String) {
+                    calls.append("\(name) \(start.duration(to: .now) / .seconds(1))")
+                }
                 let threads = try (0..<3).map { try TimerLoop.thread(name: "loop \($0)") }
                 for (number, thread) in threads.enumerated() {
                     let timer = LoopTimer(timeInterval: .seconds(1 + number), repeats: true) { _ in note("\(number)") }

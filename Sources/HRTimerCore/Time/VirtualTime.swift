@@ -43,7 +43,9 @@ extension VirtualTime {
     package var ownsThread: Bool { false }
     package func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)? { nil }
     package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? { nil }
-    package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? { nil }
+    package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
+        nil
+    }
     package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {}
 
     package func enter<Result, Failure: Error>(
