@@ -45,6 +45,7 @@ documentation-code: build
 	build=$$($(SWIFT) build --show-bin-path) && swiftc -typecheck -swift-version 6 -suppress-warnings \
 	    -module-name Documentation -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
+	    -Xcc -fmodule-map-file=$$build/CEnqueueHook.build/module.modulemap -Xcc -ICSources/CEnqueueHook/include \
 	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
 
 bench:

@@ -65,7 +65,9 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "HRTimerTesting", dependencies: ["HRTimer"], swiftSettings: strict),
+        // Tasks of a test on virtual time are caught where the runtime hands them out.
+        .target(name: "CEnqueueHook", path: "CSources/CEnqueueHook"),
+        .target(name: "HRTimerTesting", dependencies: ["HRTimer", "CEnqueueHook"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
 
@@ -197,7 +199,11 @@ let package = Package(
             dependencies: ["ExecutorsProgram", "TestSupport"],
             swiftSettings: strict
         ),
-        .testTarget(name: "HRTimerTestingTests", dependencies: ["HRTimer", "HRTimerTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "HRTimerTestingTests",
+            dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
+            swiftSettings: strict
+        ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
         .testTarget(

@@ -11,9 +11,12 @@ public import HRTimer
 /// Engines on this time have no thread: handlers run on the thread that moves the clock, and have returned when `advance`
 /// returns. One thread moves it at a time; a second one waits. A handler that moves the clock is a slow handler: timers of
 /// its own engine wait until it returns.
+/// In a handler `.now` reads this time, `TimeBase.current` is it, and `.shared` engines are of it.
 /// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
 public final class ManualTime: Sendable {
     private let state: Locked<State>
+    /// Who moves it, if that is not done by hand: `withManualTime`.
+    let conductor: Conductor?
     private let moving = RecursiveLock()
 
     private struct State {
@@ -22,6 +25,8 @@ public final class ManualTime: Sendable {
         var bootTimeOffset_ns: Int64 = 0
         var wallOffset_ns: Int64
         var participants: [WeakParticipant] = []
+        /// What handlers have of this time that the process has one of: it lives, and has the time live, from then on.
+        var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     private struct WeakParticipant: Sendable {
@@ -35,6 +40,13 @@ public final class ManualTime: Sendable {
         start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
         wallStart: WallInstant = WallInstant(nanoseconds: 1_000_000_000_000_000_000)
     ) {
+        conductor = nil
+        let wallOffset_ns = wallStart.nanoseconds.subtractingSaturating(start.nanoseconds)
+        state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
+    }
+
+    init(start: MonotonicInstant, wallStart: WallInstant, conductor: Conductor) {
+        self.conductor = conductor
         let wallOffset_ns = wallStart.nanoseconds.subtractingSaturating(start.nanoseconds)
         state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
     }
@@ -52,21 +64,29 @@ public final class ManualTime: Sendable {
     /// forward passes, all of it at the new reading.
     public func setWall(to instant: WallInstant) {
         moving.withLock {
-            state.withLock { $0.wallOffset_ns = instant.nanoseconds.subtractingSaturating($0.now_ns) }
+            stepWall(to: instant)
             runDue()
         }
+    }
+
+    func stepWall(to instant: WallInstant) {
+        state.withLock { $0.wallOffset_ns = instant.nanoseconds.subtractingSaturating($0.now_ns) }
     }
 
     /// As if the system were suspended for so long: the boot-time and the wall clock go on, the monotonic clock stands still.
     /// Then fires what fell due meanwhile. A negative duration does nothing.
     public func suspendSystem(for duration: Duration) {
-        let length_ns = max(0, duration.nanosecondsRoundedUp)
         moving.withLock {
-            state.withLock { state in
-                state.bootTimeOffset_ns = state.bootTimeOffset_ns.addingSaturating(length_ns)
-                state.wallOffset_ns = state.wallOffset_ns.addingSaturating(length_ns)
-            }
+            stepOthers(by: duration)
             runDue()
+        }
+    }
+
+    func stepOthers(by duration: Duration) {
+        let length_ns = max(0, duration.nanosecondsRoundedUp)
+        state.withLock { state in
+            state.bootTimeOffset_ns = state.bootTimeOffset_ns.addingSaturating(length_ns)
+            state.wallOffset_ns = state.wallOffset_ns.addingSaturating(length_ns)
         }
     }
 
@@ -76,6 +96,13 @@ public final class ManualTime: Sendable {
 
     /// For the configuration of an engine or a loop.
     public var base: TimeBase { TimeBase(virtual: self) }
+
+    var participants: [any VirtualTimeParticipant] {
+        state.withLock { state in
+            state.participants.removeAll { $0.object == nil }
+            return state.participants.compactMap(\.object)
+        }
+    }
 
     /// The earliest deadline of all engines on this time, `distantFuture` if there is none.
     public var nextDeadline: MonotonicInstant {
@@ -107,7 +134,7 @@ public final class ManualTime: Sendable {
             var deadlines = 0
             while deadlines < limit, let next = earliest(), next.deadline_ns < .max {
                 set(next.deadline_ns)
-                next.participant.runDue()
+                run(next.participant)
                 deadlines += 1
             }
             return deadlines
@@ -127,27 +154,30 @@ public final class ManualTime: Sendable {
         while let next = earliest(), next.deadline_ns <= target_ns, next.deadline_ns < .max {
             if isStopped() { return false }
             set(next.deadline_ns)
-            next.participant.runDue()
+            run(next.participant)
         }
         return !isStopped()
     }
 
+    /// On the calling thread, which is in this time meanwhile.
+    func run(_ participant: any VirtualTimeParticipant) {
+        CurrentTime.with(self) { participant.runDue() }
+    }
+
     /// Time never goes back: an instant already passed leaves the clock as it is.
-    private func set(_ now_ns: Int64) {
+    func set(_ now_ns: Int64) {
         state.withLock { $0.now_ns = max($0.now_ns, now_ns) }
     }
 
     /// Of equal deadlines the one of the engine that was made first.
-    private func earliest() -> (participant: any VirtualTimeParticipant, deadline_ns: Int64)? {
+    func earliest() -> (participant: any VirtualTimeParticipant, deadline_ns: Int64)? {
+        var earliest: (any VirtualTimeParticipant, Int64)?
         // Their locks are not taken under ours.
-        let participants = state.withLock { state in
-            state.participants.removeAll { $0.object == nil }
-            return state.participants.compactMap(\.object)
+        for participant in participants {
+            let deadline_ns = participant.nextDeadline_ns
+            if deadline_ns < earliest?.1 ?? .max { earliest = (participant, deadline_ns) }
         }
-        return
-            participants
-            .map { ($0, $0.nextDeadline_ns) }
-            .min { $0.1 < $1.1 }
+        return earliest
     }
 }
 
@@ -167,7 +197,13 @@ extension ManualTime: VirtualTime {
         state.withLock { $0.participants.append(WeakParticipant(object: participant)) }
     }
 
-    package func wait(until deadline_ns: Int64, isWoken: () -> Bool) -> Bool {
+    package func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+        if let conductor { return conductor.wait(self, until: deadline_ns, waiter) }
+        return wait(until: deadline_ns) { waiter.isWoken } ? .moved : .nothing
+    }
+
+    /// The calling thread moves the clock by itself, and runs on the way what falls due.
+    private func wait(until deadline_ns: Int64, isWoken: () -> Bool) -> Bool {
         moving.withLock {
             if deadline_ns < .max {
                 _ = move(to: deadline_ns, isStopped: isWoken)
@@ -180,5 +216,44 @@ extension ManualTime: VirtualTime {
             }
             return true
         }
+    }
+}
+
+// What a conductor knows.
+extension ManualTime {
+    package var takesTurns: Bool { conductor != nil }
+    package var ownsThread: Bool { conductor?.isOnItsThread ?? false }
+
+    package func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)? {
+        conductor.map { TurnTicket($0.addTurn(name(), self)) }
+    }
+
+    package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? {
+        conductor?.hold(name())
+    }
+
+    package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
+        if let conductor { return conductor.own(key, make) }
+        if let owned = state.withLock({ $0.owned[key] }) { return owned }
+        let made = make()
+        return state.withLock { state in
+            let owned = state.owned[key] ?? made
+            state.owned[key] = owned
+            return owned
+        }
+    }
+
+    package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {
+        conductor?.noteSleep(until: deadline_ns, on: participant)
+    }
+
+    package func enter<Result, Failure: Error>(
+        _ name: @autoclosure () -> String,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Whoever is in it has the turn already.
+        guard let conductor, CurrentTime.ofThread !== self else { return try CurrentTime.with(self, body) }
+        let turn = conductor.addTurn(name(), self)
+        return try turn.running(body)
     }
 }

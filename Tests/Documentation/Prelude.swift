@@ -39,6 +39,13 @@ struct Connection: Sendable {
     func close() {}
 }
 
+actor Search {
+    let requests = 0
+    func type(_ text: String) {}
+}
+
+func retry(times: Int, clock: some _Concurrency.Clock<Duration>, _ body: () async throws -> Void) async throws {}
+
 enum Polled { case done, more }
 
 let (model, label, canvas, connection) = (Owner(), Label(), Canvas(), Connection())

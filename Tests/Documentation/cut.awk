@@ -28,7 +28,9 @@ function finish(    name, head, body, plain, i, count, lines, imports) {
     gsub(/…/, " ", body)
     # A program's entry is a type like any other here.
     gsub(/@main /, "", body)
-    imports = "HRTimer HRTimerTesting HRTimerExecutors Dispatch Glibc "
+    # So is a test a function.
+    gsub(/@Test(\([^)]*\))? /, "", body)
+    imports = "HRTimer HRTimerTesting HRTimerExecutors Testing Dispatch Glibc "
     imports = imports (FILENAME ~ /Compat/ ? "FoundationEssentials" : "Foundation")
     if (FILENAME ~ /Compat/) head = head "import class HRTimerCompat.Timer\nimport class HRTimerCompat.CADisplayLink\n"
     file = sprintf("%s/%03d_%s.swift", folder, number, name)

@@ -23,11 +23,19 @@ final class ActorCalls: Sendable {
         let isMain = actor === MainActor.shared
         if isMain, MainQueue.isHeld { return function() }
         if merges, isWaiting.exchange(true, ordering: .acquiringAndReleasing) { return }
+        // The main actor's executor tells nobody that it has something to do.
+        let hold = CurrentTime.virtual?.hold("a handler on its actor")
         if isMain {
             // Straight to the main actor, in order.
-            Task { @MainActor in self.run(on: MainActor.shared, unless: isOff, function) }
+            Task { @MainActor in
+                self.run(on: MainActor.shared, unless: isOff, function)
+                hold?.end()
+            }
         } else {
-            Task { await self.run(on: actor, unless: isOff, function) }
+            Task {
+                await self.run(on: actor, unless: isOff, function)
+                hold?.end()
+            }
         }
     }
 

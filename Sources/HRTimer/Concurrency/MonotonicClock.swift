@@ -16,8 +16,8 @@ public struct MonotonicClock: Clock {
     /// What is said of tolerance counts for nothing.
     let isStrict: Bool
 
-    /// A clock whose sleeps are fired where the task runs, if that is a `TimerExecutor` (on the kernel's time), and by the
-    /// shared engine elsewhere.
+    /// A clock whose sleeps are fired where the task runs, if that is a `TimerExecutor`, and by the shared engine
+    /// elsewhere.
     public init() {
         engine = nil
         isStrict = false
@@ -83,12 +83,12 @@ public struct MonotonicClock: Clock {
     /// Who fires a sleep that begins now.
     var host: TimerHost {
         if let engine { return .engine(engine.core) }
-        // A test's virtual time is for those who ask for it.
-        if let host = JobQueue.current?.host, host.time.virtual == nil { return host }
+        // What this clock reads is what its sleeps go by.
+        if let host = JobQueue.current?.host, host.time.virtual === CurrentTime.virtual { return host }
         return .engine(TimerEngine.shared.core)
     }
 
-    var time: TimeBase { engine?.core.time ?? .kernel }
+    var time: TimeBase { engine?.core.time ?? .current }
 }
 
 extension Clock where Self == MonotonicClock {

@@ -54,6 +54,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         self.continuation = continuation
         // Ended before it began.
         guard advance(from: Phase.idle, to: Phase.starting) else { return continuation.resume() }
+        host.noteSleep(until: request.deadline_ns)
         let alarm = arm(request, on: host)
         self.alarm = alarm
         if !advance(from: Phase.starting, to: Phase.sleeping), phase.load(ordering: .relaxed) != Phase.firstOutcome {

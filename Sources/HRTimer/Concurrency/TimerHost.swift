@@ -18,6 +18,15 @@ package enum TimerHost: Sendable {
         }
     }
 
+    /// Tells a virtual time, if it is on one, that the calling task is about to sleep: for messages.
+    func noteSleep(until deadline_ns: Int64) {
+        guard let virtual = time.virtual else { return }
+        switch self {
+        case .engine(let core): virtual.noteSleep(until: time.monotonic_ns(deadline_ns), on: ObjectIdentifier(core))
+        case .loop(let loop): virtual.noteSleep(until: deadline_ns, on: ObjectIdentifier(loop))
+        }
+    }
+
     /// Calls `handler` once at the deadline, or if `isEarly` as soon as a precise engine is awake for it. A host that has ended
     /// lets go of it at once.
     package func arm(

@@ -268,7 +268,7 @@ extension SourceCore: StagedHandler {
     /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
     func onTarget(_ block: @escaping @Sendable () -> Void) {
         if let target = withLock(\.target) {
-            target.submit(block)
+            submission(block, to: target)()
         } else if !core.runSoon(block) {
             block()
         }

@@ -153,7 +153,16 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     private func submission(_ target: Target) -> Callback {
-        Callback { [self] in target.submit { [self] in deliver() } }
+        Callback(submission({ [self] in deliver() }, to: target))
+    }
+
+    /// What has `block` run on the target. A virtual time waits for a queue.
+    func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
+        guard let virtual = core.time.virtual, let queue = target.queue else { return { target.submit(block) } }
+        return {
+            let turn = virtual.expectTurn("a call of a source on the queue \(queue.label)")
+            target.submit { turn.run(in: virtual, block) }
+        }
     }
 
     /// From the next call on. Nil for the engine's thread.

@@ -171,8 +171,14 @@ extension TimerEngine {
             return .stale
         }
         let flags = flags.rawValue
+        guard let virtual = core.time.virtual else {
+            return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
+                queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
+            }
+        }
         return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
-            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
+            let turn = virtual.expectTurn("work on the queue \(queue.label)")
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { turn.run(in: virtual, work) }
         }
     }
 

@@ -44,6 +44,8 @@ public struct TimerEngineService: Service {
             isGraceful = false
         }
         let dropped = Dropped()
+        // On virtual time there is no thread to wait for.
+        if engine.core.time.virtual != nil { dropped.count.store(engine.core.shutdown(), ordering: .releasing) }
         // A thread of its own waits for the engine's, not one of the pool.
         await onThreadOfItsOwn { [core = engine.core] in dropped.count.store(core.shutdown(), ordering: .releasing) }
         onShutdown(Report(droppedTimers: dropped.count.load(ordering: .acquiring), statistics: engine.statistics))

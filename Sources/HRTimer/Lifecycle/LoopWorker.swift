@@ -30,18 +30,22 @@ public final class LoopWorker: Sendable {
         name: String = "loopworker",
         precision: TimerPrecision = .coalesced,
         realTime: RealTimeSettings? = nil,
-        time: TimeBase = .kernel,
+        time: TimeBase = .current,
         setUp: @escaping @Sendable (TimerLoop) -> Void
     ) throws(TimerError) {
         let loop = TimerLoop(time: time, precision: precision)
         if let failure = loop.waiter.failure { throw failure }
         loop.reserve()
         let end = Latch()
+        let turn = time.virtual?.expectTurn("the worker \(name)")
         let thread = try startThread { [threadGrants] in
             name.withCString { hrt_thread_set_name($0) }
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            threadGrants.withSettings(realTime, threadName: name) { Self.work(loop, setUp) }
-            end.open()
+            let work = {
+                threadGrants.withSettings(realTime, threadName: name) { Self.work(loop, setUp) }
+                end.open()
+            }
+            if let turn { turn.run(work) } else { work() }
         }
         pthread_detach(thread)
         self.loop = loop

@@ -44,7 +44,7 @@ extension LoopTimer {
             guard let wall_ns = newValue.wall_ns else { return }
             let seconds = newValue.timeIntervalSinceReferenceDate
             update { state, loopTime in
-                let time = loopTime ?? .kernel
+                let time = loopTime ?? .current
                 let deadline_ns = time.instant_ns(wall_ns: wall_ns)
                 let now_ns = time.now_ns
                 let origin = Origin.date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)

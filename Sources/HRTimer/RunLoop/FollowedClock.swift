@@ -18,7 +18,7 @@ final class FollowedClock: @unchecked Sendable {
     init(_ clock: TimerClock, deadline_ns: Int64) {
         self.clock = clock
         self.deadline_ns = deadline_ns
-        time = TimeBase.kernel.on(clock)
+        time = TimeBase.current.on(clock)
     }
 
     func belong(to timer: LoopTimer) { self.timer = timer }
@@ -167,7 +167,7 @@ extension LoopTimer {
     fileprivate func hasRung() {
         update { state, time in
             guard let followed = state.followed, followed.isDue, !state.isFiring, state.handler != nil else { return }
-            state.deadline_ns = (time ?? .kernel).now_ns
+            state.deadline_ns = (time ?? .current).now_ns
         }
     }
 }

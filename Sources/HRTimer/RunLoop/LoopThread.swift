@@ -18,6 +18,8 @@ public final class LoopThread: Sendable {
     private let threadGrants: ThreadGrants
     /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
     private let isJoined = Locked(false)
+    /// On a virtual time whose threads take turns: opened by the thread in its last one.
+    private let hasEnded: Latch?
 
     init(
         name: String,
@@ -31,12 +33,20 @@ public final class LoopThread: Sendable {
         loop.reserve()
         let grants = ThreadGrants()
         threadGrants = grants
+        let turn = time.virtual?.expectTurn("the loop's thread \(name)")
+        let hasEnded = turn.map { _ in Latch() }
+        self.hasEnded = hasEnded
         thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            grants.withSettings(realTime, threadName: name) { loop.runUntilEnded() }
+            let work = { grants.withSettings(realTime, threadName: name) { loop.runUntilEnded() } }
+            guard let turn else { return work() }
+            turn.run {
+                work()
+                hasEnded?.open()
+            }
         }
         self.loop = loop
     }
@@ -65,6 +75,11 @@ public final class LoopThread: Sendable {
         loop.refuseToRun()
         // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
         if isCurrent(thread) { return }
+        hasEnded?.wait()
+        join()
+    }
+
+    private func join() {
         isJoined.withLock { isJoined in
             if !isJoined { pthread_join(thread, nil) }
             isJoined = true
@@ -76,7 +91,10 @@ public final class LoopThread: Sendable {
         if loop.core.isInherited { return }
         loop.refuseToRun()
         if isCurrent(thread) { return }
-        await onThreadOfItsOwn { self.end() }
+        guard let hasEnded else { return await onThreadOfItsOwn { self.end() } }
+        await hasEnded.opened()
+        // It waits for nobody any more.
+        join()
     }
 }
 
@@ -92,7 +110,7 @@ extension TimerLoop {
         name: String = "timerloop",
         precision: TimerPrecision = .coalesced,
         realTime: RealTimeSettings? = nil,
-        time: TimeBase = .kernel
+        time: TimeBase = .current
     ) throws(TimerError) -> LoopThread {
         try LoopThread(name: name, precision: precision, realTime: realTime, time: time)
     }

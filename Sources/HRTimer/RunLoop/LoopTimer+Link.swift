@@ -18,10 +18,10 @@ extension LoopTimer {
         }
     }
 
-    /// The same, told the time of the timer's loop, or the kernel's.
+    /// The same, told the time of the timer's loop, or the current one.
     func withState<Result>(_ body: (inout State, TimeBase) -> Result) -> Result {
         link.withLock { link in
-            guard let core = link.core else { return body(&state, .kernel) }
+            guard let core = link.core else { return body(&state, .current) }
             return core.state.withLock { _ in body(&state, core.time) }
         }
     }

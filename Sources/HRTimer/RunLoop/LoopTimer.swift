@@ -66,7 +66,7 @@ public final class LoopTimer: @unchecked Sendable {
         policy: MissedTickPolicy = .mergeToGrid,
         tolerance: some TimeSpan = Duration.zero,
         userInfo: (any Sendable)? = nil,
-        time: TimeBase = .kernel,
+        time: TimeBase = .current,
         block: @escaping Block
     ) {
         guard let interval = timeInterval.asDuration else {
@@ -98,7 +98,7 @@ public final class LoopTimer: @unchecked Sendable {
         userInfo: (any Sendable)? = nil,
         block: @escaping Block
     ) {
-        guard let instant = point.instant(on: .kernel), let interval = interval.asDuration else {
+        guard let instant = point.instant(on: .current), let interval = interval.asDuration else {
             self.init(invalidWithPolicy: policy)
             return
         }

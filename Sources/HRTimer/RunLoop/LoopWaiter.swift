@@ -182,3 +182,11 @@ final class LoopWaiter: @unchecked Sendable {
         return isFutexWoken.load(ordering: .relaxed)
     }
 }
+
+extension LoopWaiter: VirtualWaiter {
+    /// As if by the loop's thread, which is blocked meanwhile.
+    func look() -> VirtualWait.Found? {
+        let found = poll()
+        return found.isEmpty ? nil : .init(isWoken: found.contains(.woken), isReady: found.contains(.ready))
+    }
+}

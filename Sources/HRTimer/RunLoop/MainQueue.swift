@@ -6,7 +6,7 @@ import Glibc
 ///
 /// The main thread's, until that ends: by `dispatchMain()`, which an `async` main calls after its first suspension. From then on it
 /// is a serial queue as any other, on the threads of libdispatch's pool, and with it the main actor.
-enum MainQueue {
+package enum MainQueue {
     private static let key: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
         DispatchQueue.main.setSpecific(key: key, value: true)
@@ -17,7 +17,7 @@ enum MainQueue {
 
     /// Whether the calling thread is where the main actor is: the main thread, which can run nothing any more once the queue has
     /// moved, or one that runs a block of the main queue.
-    static var isHeld: Bool { isCurrent || isMainThread }
+    package static var isHeld: Bool { isCurrent || isMainThread }
 
     /// Whether the calling thread is in a block of the main queue; true as well of the main thread outside of any queue's.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }

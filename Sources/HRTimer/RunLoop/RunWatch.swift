@@ -10,7 +10,7 @@ struct RunWatch: Sendable {
     let token: TimerToken
 
     /// Nil where the process can have no thread more.
-    static let engine = try? TimerEngine(name: "hrtimer-watch", precision: .coalesced)
+    static let engine = try? TimerEngine(name: "hrtimer-watch", precision: .coalesced, time: .kernel)
     static let patience_ns: Int64 = 1_000_000_000
 }
 

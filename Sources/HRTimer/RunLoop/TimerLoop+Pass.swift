@@ -150,7 +150,21 @@ extension TimerLoop {
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
         let found = waiter.poll()
         guard found.isEmpty, virtual.now_ns < until_ns else { return (found, nil) }
-        let hasMoved = virtual.wait(until: until_ns) { [waiter] in waiter.isWoken }
-        return (hasMoved ? waiter.poll() : waiter.wait(until: .max), nil)
+        return (wait(on: virtual, until: until_ns), nil)
+    }
+
+    private func wait(on virtual: any VirtualTime, until until_ns: Int64) -> LoopWaiter.Found {
+        switch virtual.wait(until: until_ns, waiter) {
+        case .moved:
+            return waiter.poll()
+        case .found(let found):
+            return LoopWaiter.Found(found.isReady ? [.ready] : []).union(found.isWoken ? [.woken] : [])
+        case .nothing:
+            return waiter.wait(until: .max)
+        case .over:
+            // There is nothing left that a run could wait for.
+            core.state.withLock { $0.setEnded() }
+            return .woken
+        }
     }
 }

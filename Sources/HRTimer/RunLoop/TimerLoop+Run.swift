@@ -149,7 +149,20 @@ extension TimerLoop {
         isOnMainQueue: Bool = false
     ) -> RunResult? {
         if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
-        return onOwnThread {
+        guard let virtual = time.virtual else {
+            return runHere(mode, limit_ns, returnsAfterSource, isOnMainQueue)
+        }
+        // Also of a thread that this time has not known before.
+        return virtual.enter("a run of a loop") { runHere(mode, limit_ns, returnsAfterSource, isOnMainQueue) }
+    }
+
+    private func runHere(
+        _ mode: Mode,
+        _ limit_ns: Int64,
+        _ returnsAfterSource: Bool,
+        _ isOnMainQueue: Bool
+    ) -> RunResult? {
+        onOwnThread {
             guard begin(mode, canServeMainQueue: !isOnMainQueue && opensMainQueue()) else { return nil }
             defer { state.withLock { $0.endRun(time.now_ns) } }
             tell(.entry)

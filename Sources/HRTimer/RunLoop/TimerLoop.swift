@@ -36,7 +36,7 @@ public final class TimerLoop: Sendable {
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
     ///
     /// For tests, on a virtual time: such a loop never sleeps, it moves the clock to its next deadline instead.
-    public convenience init(time: TimeBase = .kernel, precision: TimerPrecision = .coalesced) {
+    public convenience init(time: TimeBase = .current, precision: TimerPrecision = .coalesced) {
         self.init(owner: .free, time: time)
         self.precision = precision
     }
@@ -55,7 +55,8 @@ public final class TimerLoop: Sendable {
         // A thread of libdispatch's pool that is lent to the main queue may have a loop of its own, which does not run then.
         if let loop = CurrentLoop.value, loop.isRunning || !MainQueue.isCurrent { return loop }
         if MainQueue.isHeld { return main }
-        let loop = TimerLoop(owner: .thread(pthread_self()), time: .kernel)
+        let virtual = CurrentTime.virtual.flatMap { $0.ownsThread ? $0 : nil }
+        let loop = TimerLoop(owner: .thread(pthread_self()), time: TimeBase(virtual: virtual))
         CurrentLoop.adopt(loop)
         return loop
     }

@@ -43,7 +43,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         name: String = "hrtimer",
         precision: TimerPrecision = .normal,
         realTime: RealTimeSettings = .init(),
-        time: TimeBase = .kernel
+        time: TimeBase = .current
     ) throws(TimerError) {
         try self.init(.init(name: name, precision: precision, realTime: realTime, time: time))
     }
@@ -152,8 +152,8 @@ public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
 /// An engine on the time of day, which follows steps of the clock.
 public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
 
-private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.init(name: "hrtimer-boot")) }
-private let sharedWall = SharedEngine { try WallTimerEngine(.init(name: "hrtimer-wall")) }
+private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.init(name: "hrtimer-boot", time: $0)) }
+private let sharedWall = SharedEngine { try WallTimerEngine(.init(name: "hrtimer-wall", time: $0)) }
 
 extension ClockTimerEngine<BootTimeInstant> {
     /// The engine for whoever needs no own; see `TimerEngine.shared`.

@@ -384,6 +384,8 @@ extension TimerEngine.LatenessWatch {
 }
 
 extension EngineCore: VirtualTimeParticipant {
+    package var name: String { configuration.name }
+
     /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
         time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.schedule.exactWake().at_ns })

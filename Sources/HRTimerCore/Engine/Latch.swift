@@ -7,6 +7,8 @@ package final class Latch: @unchecked Sendable {
     // Sendable: the C core's functions are for any thread. On the heap, since a futex must not move.
     private let c: UnsafeMutablePointer<hrt_latch>
     private let generation = hrt_fork_generation()
+    /// Tasks that wait.
+    private let tasks = Locked<[CheckedContinuation<Void, Never>]>([])
 
     package init() {
         c = .allocate(capacity: 1)
@@ -20,6 +22,11 @@ package final class Latch: @unchecked Sendable {
     /// Lets all through that wait, and those that come later. Idempotent. Any thread.
     package func open() {
         hrt_latch_open(c)
+        let tasks = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.resume() }
     }
 
     package var isOpen: Bool { hrt_latch_is_open(c) || generation != hrt_fork_generation() }
@@ -27,13 +34,44 @@ package final class Latch: @unchecked Sendable {
     /// Blocks the calling thread until it is open.
     @available(*, noasync)
     package func wait() {
-        if generation == hrt_fork_generation() { hrt_latch_wait(c) }
+        if isOpen { return }
+        if let virtual = CurrentTime.takingTurns { waitInTurn(virtual) }
+        if !isOpen { hrt_latch_wait(c) }
     }
 
-    /// Returns when it is open; a thread made for that blocks meanwhile.
+    /// Lets others of a virtual time go on meanwhile, as long as that moves.
+    private func waitInTurn(_ virtual: any VirtualTime) {
+        let waiter = Waiting(self)
+        while !isOpen {
+            switch virtual.wait(until: .max, waiter) {
+            case .moved, .found: continue
+            case .nothing, .over: return
+            }
+        }
+    }
+
+    private final class Waiting: VirtualWaiter {
+        private let latch: Latch
+
+        init(_ latch: Latch) {
+            self.latch = latch
+        }
+
+        var isWoken: Bool { latch.isOpen }
+        func look() -> VirtualWait.Found? { latch.isOpen ? .init(isWoken: true, isReady: false) : nil }
+    }
+
+    /// Returns when it is open; no thread blocks meanwhile. Whoever opens it resumes the task.
     package func opened() async {
         if isOpen { return }
-        await onThreadOfItsOwn { self.wait() }
+        await withCheckedContinuation { continuation in
+            let isOpen = tasks.withLock { tasks in
+                if self.isOpen { return true }
+                tasks.append(continuation)
+                return false
+            }
+            if isOpen { continuation.resume() }
+        }
     }
 }
 

@@ -9,13 +9,28 @@ final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     /// The process that it was made in.
     private let generation = Atomic<UInt32>(0)
     private let making = Locked(())
-    private let make: @Sendable () throws -> Engine
+    private let make: @Sendable (TimeBase) throws -> Engine
 
-    init(_ make: @escaping @Sendable () throws -> Engine) {
+    init(_ make: @escaping @Sendable (TimeBase) throws -> Engine) {
         self.make = make
     }
 
-    var engine: Engine { present ?? made() }
+    /// In virtual time that time's own.
+    var engine: Engine {
+        if let virtual = CurrentTime.virtual, let own = own(in: virtual) { return own }
+        return present ?? made()
+    }
+
+    private func own(in virtual: any VirtualTime) -> Engine? {
+        let made = virtual.own(ObjectIdentifier(self)) {
+            do {
+                return try make(TimeBase(virtual: virtual))
+            } catch {
+                fatalError("the shared timer engine of a virtual time \(error)")
+            }
+        }
+        return made as? Engine
+    }
 
     private var present: Engine? {
         // The address is written before the generation.
@@ -31,7 +46,8 @@ final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         making.withLock { _ in
             if let present { return present }
             do {
-                let engine = try make()
+                // Of the process, and so on the kernel's time, whoever asks first.
+                let engine = try make(.kernel)
                 let address = UInt(bitPattern: Unmanaged.passRetained(engine).toOpaque())
                 self.address.store(address, ordering: .relaxed)
                 generation.store(hrt_fork_generation(), ordering: .releasing)

@@ -59,7 +59,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             wayToWait: WayToWait? = nil,
             precision: TimerPrecision = .normal,
             realTime: RealTimeSettings = .init(),
-            time: TimeBase = .kernel
+            time: TimeBase = .current
         ) {
             self.name = name
             chosenWay = wayToWait
@@ -98,12 +98,13 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         name: String = "hrtimer",
         precision: TimerPrecision = .normal,
         realTime: RealTimeSettings = .init(),
-        time: TimeBase = .kernel
+        time: TimeBase = .current
     ) throws(TimerError) {
         try self.init(Configuration(name: name, precision: precision, realTime: realTime, time: time))
     }
 
-    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew.
+    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew. Inside
+    /// `withManualTime` one of that time's own, which ends with it.
     ///
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
     ///
@@ -241,6 +242,9 @@ extension TimerEngine {
 }
 
 private let sharedPrecise = SharedEngine {
-    try TimerEngine(.init(name: "hrtimer-precise", precision: .precise))
+    try TimerEngine(.init(name: "hrtimer-precise", precision: .precise, time: $0))
 }
-private let sharedMonotonic = SharedEngine { try TimerEngine(.init(precision: .coalesced)) }
+private let sharedMonotonic = SharedEngine {
+    // What a test waits for comes at its deadline, whatever the tolerance.
+    try TimerEngine(.init(precision: $0.virtual == nil ? .coalesced : .normal, time: $0))
+}

@@ -1,5 +1,3 @@
-import CHRTimer
-
 /// A point on the monotonic clock, in whole nanoseconds: Linux's `CLOCK_MONOTONIC`.
 ///
 /// The clock counts from some point before the system booted, is never set, and stands still while the system is
@@ -20,9 +18,10 @@ public struct MonotonicInstant: TimerInstant {
         self.nanoseconds = nanoseconds
     }
 
-    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`.
+    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`. In virtual time what that reads, see
+    /// `TimeBase.current`.
     public static var now: MonotonicInstant {
-        MonotonicInstant(nanoseconds: hrt_clock_now_ns(HRT_CLOCK_MONOTONIC))
+        MonotonicInstant(nanoseconds: CurrentTime.now_ns(.monotonic))
     }
 
     /// Never: a timer with this deadline does not fire until it is given another one.

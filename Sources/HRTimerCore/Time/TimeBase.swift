@@ -2,8 +2,8 @@ import CHRTimer
 
 /// Where an engine or a loop takes its time from: the kernel, or a virtual clock under a test's control.
 ///
-/// A value of this type goes into a configuration; `.kernel` is the default everywhere. A virtual one comes from
-/// `ManualTime` of the module HRTimerTesting.
+/// A value of this type goes into a configuration; `.current` is the default everywhere, which is the kernel's unless a test says
+/// otherwise. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
 public struct TimeBase: Sendable {
     /// Nil for the kernel's clocks.
     package let virtual: (any VirtualTime)?
@@ -12,6 +12,10 @@ public struct TimeBase: Sendable {
 
     /// The kernel's clocks, and real waiting.
     public static let kernel = TimeBase(virtual: nil)
+
+    /// The time that the calling code is in: a virtual one inside `withManualTime`, and in what the clock of a `ManualTime` fires;
+    /// the kernel's everywhere else.
+    public static var current: TimeBase { TimeBase(virtual: CurrentTime.virtual) }
 
     package init(virtual: (any VirtualTime)?, clock: TimerClock = .monotonic) {
         self.virtual = virtual
@@ -34,31 +38,4 @@ public struct TimeBase: Sendable {
         guard let virtual, instant_ns < .max else { return instant_ns }
         return instant_ns.subtractingSaturating(virtual.offset_ns(of: clock))
     }
-}
-
-/// Clocks that move only when they are told to. Any thread.
-package protocol VirtualTime: AnyObject, Sendable {
-    /// What the monotonic clock reads.
-    var now_ns: Int64 { get }
-
-    /// How far another clock is ahead of the monotonic one; 0 for that one itself.
-    func offset_ns(of clock: TimerClock) -> Int64
-
-    /// From now on, moving the clock runs what is due at `participant`. Held weakly.
-    func attach(_ participant: any VirtualTimeParticipant)
-
-    /// For a thread that has nothing to do before `deadline_ns`: moves the clock there, running on the way what falls due at
-    /// the participants, and stops early as soon as `isWoken` holds.
-    ///
-    /// False if there is no deadline to move to, here or at any participant: the caller must then wait for real.
-    func wait(until deadline_ns: Int64, isWoken: () -> Bool) -> Bool
-}
-
-/// Something that runs timers when the virtual clock reaches them, on the thread that moves the clock.
-package protocol VirtualTimeParticipant: AnyObject, Sendable {
-    /// The earliest deadline on the monotonic clock, or `Int64.max`.
-    var nextDeadline_ns: Int64 { get }
-
-    /// Runs all that is due at the clock's present reading; not what falls due while it does so.
-    func runDue()
 }

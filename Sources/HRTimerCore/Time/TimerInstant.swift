@@ -1,5 +1,3 @@
-import CHRTimer
-
 /// A point on one of the three clocks, in whole nanoseconds. Arithmetic saturates: what would lie beyond `distantFuture` is
 /// `distantFuture`, which no amount of time makes earlier again.
 public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Duration == Swift.Duration {
@@ -12,8 +10,9 @@ public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Dur
 }
 
 extension TimerInstant {
-    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`.
-    public static var now: Self { Self(nanoseconds: hrt_clock_now_ns(clock.c)) }
+    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`. In virtual time what that reads, see
+    /// `TimeBase.current`.
+    public static var now: Self { Self(nanoseconds: CurrentTime.now_ns(clock)) }
 
     /// Never: a timer with this deadline does not fire until it is given another one.
     public static var distantFuture: Self { Self(nanoseconds: .max) }

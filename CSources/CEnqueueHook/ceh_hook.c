@@ -1,0 +1,48 @@
+#include "include/CEnqueueHook.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#define SWIFT_CALL __attribute__((swiftcall))
+
+typedef SWIFT_CALL void (*original_function)(void *job);
+typedef SWIFT_CALL void (*hook_function)(void *job, original_function original);
+
+// Of libswift_Concurrency.
+extern hook_function swift_task_enqueueGlobal_hook __attribute__((weak));
+SWIFT_CALL void swift_task_enqueueGlobal(void *job);
+SWIFT_CALL uint64_t swift_task_getJobTaskId(void *job);
+
+static _Atomic(ceh_taker) present_taker;
+static _Atomic(hook_function) former_hook;
+
+static SWIFT_CALL void hook(void *job, original_function original) {
+    ceh_taker taker = atomic_load(&present_taker);
+    if (taker != NULL && taker(job)) return;
+    hook_function former = atomic_load(&former_hook);
+    if (former != NULL) {
+        former(job, original);
+    } else {
+        original(job);
+    }
+}
+
+bool ceh_install(ceh_taker taker) {
+    if (&swift_task_enqueueGlobal_hook == NULL) return false;
+    atomic_store(&present_taker, taker);
+    if (swift_task_enqueueGlobal_hook != hook) {
+        atomic_store(&former_hook, swift_task_enqueueGlobal_hook);
+        __atomic_store_n(&swift_task_enqueueGlobal_hook, hook, __ATOMIC_RELEASE);
+    }
+    return true;
+}
+
+void ceh_remove(void) {
+    atomic_store(&present_taker, NULL);
+    if (&swift_task_enqueueGlobal_hook == NULL || swift_task_enqueueGlobal_hook != hook) return;
+    __atomic_store_n(&swift_task_enqueueGlobal_hook, atomic_load(&former_hook), __ATOMIC_RELEASE);
+}
+
+void ceh_enqueue(void *job) { swift_task_enqueueGlobal(job); }
+
+uint64_t ceh_task_of(void *job) { return swift_task_getJobTaskId(job); }

@@ -1,0 +1,88 @@
+import CHRTimer
+import Glibc
+import Synchronization
+
+/// Which time the calling code is in: the kernel's, or a virtual one.
+///
+/// A thread is in a virtual time while it runs something of that; a task, wherever it runs, if it began in one.
+package enum CurrentTime {
+    /// How many there are that code may be in: while there is none, a reading of the clock looks no further.
+    private static let count = Atomic<Int>(0)
+    private static let strays = Atomic<Int>(0)
+
+    /// Inherited by tasks, but for detached ones.
+    @TaskLocal package static var ofTask: (any VirtualTime)?
+
+    /// From now on code may be in a virtual time, until as many calls of `close()`.
+    package static func open() { count.wrappingAdd(1, ordering: .relaxed) }
+    package static func close() { count.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// How often the kernel's clock was read by `now` of an instant while there was a virtual time, and the thread was in none.
+    package static var strayReadings: Int { strays.load(ordering: .relaxed) }
+
+    /// The one that the calling code is in; nil for the kernel's.
+    @inline(__always)
+    package static var virtual: (any VirtualTime)? {
+        count.load(ordering: .relaxed) == 0 ? nil : ofThread ?? ofTask
+    }
+
+    /// The one whose threads take turns, if the calling thread is one of them.
+    @inline(__always)
+    static var takingTurns: (any VirtualTime)? {
+        guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.takesTurns else { return nil }
+        return virtual
+    }
+
+    /// What the clock of the present time reads.
+    @inline(__always)
+    package static func now_ns(_ clock: TimerClock) -> Int64 {
+        count.load(ordering: .relaxed) == 0 ? hrt_clock_now_ns(clock.c) : look(at: clock)
+    }
+
+    @inline(never)
+    private static func look(at clock: TimerClock) -> Int64 {
+        let virtual = ofThread ?? ofTask
+        if virtual == nil { strays.wrappingAdd(1, ordering: .relaxed) }
+        return TimeBase(virtual: virtual, clock: clock).now_ns
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let error = pthread_key_create(&key, nil)
+        precondition(error == 0, "no thread-specific key is left for virtual time: pthread_key_create(3)")
+        return key
+    }()
+
+    /// What the thread runs something of.
+    package static var ofThread: (any VirtualTime)? {
+        // Lives as long as the call of `with` that has set it, on this very thread.
+        pthread_getspecific(key)?.assumingMemoryBound(to: (any VirtualTime).self).pointee
+    }
+
+    /// Calls `body` with the thread in `virtual`.
+    package static func with<Result, Failure: Error>(
+        _ virtual: any VirtualTime,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        open()
+        defer { close() }
+        let before = pthread_getspecific(key)
+        let address = UnsafeMutablePointer<any VirtualTime>.allocate(capacity: 1)
+        address.initialize(to: virtual)
+        pthread_setspecific(key, address)
+        defer {
+            pthread_setspecific(key, before)
+            address.deinitialize(count: 1)
+            address.deallocate()
+        }
+        return try body()
+    }
+
+    /// Calls `body` with the thread in no virtual time, whatever it runs.
+    package static func leaving<Result>(_ body: () -> Result) -> Result {
+        let before = pthread_getspecific(key)
+        pthread_setspecific(key, nil)
+        defer { pthread_setspecific(key, before) }
+        return body()
+    }
+}

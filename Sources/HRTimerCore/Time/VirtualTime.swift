@@ -1,0 +1,123 @@
+/// Clocks that move only when they are told to. Any thread.
+package protocol VirtualTime: AnyObject, Sendable {
+    /// What the monotonic clock reads.
+    var now_ns: Int64 { get }
+
+    /// How far another clock is ahead of the monotonic one; 0 for that one itself.
+    func offset_ns(of clock: TimerClock) -> Int64
+
+    /// From now on, moving the clock runs what is due at `participant`. Held weakly.
+    func attach(_ participant: any VirtualTimeParticipant)
+
+    /// For a thread that has nothing to do before `deadline_ns`, or until `waiter` is woken.
+    func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
+
+    /// Whether threads take turns: then none may block that another one could wait for, but by `wait(until:_:)`.
+    var takesTurns: Bool { get }
+
+    /// Whether the calling thread belongs to this time alone.
+    var ownsThread: Bool { get }
+
+    /// For work of this time that is about to go on elsewhere, on a queue or another thread: the clock stands still until the
+    /// turn has ended. Nil where nobody waits for turns.
+    func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)?
+
+    /// Has the clock stand still until the hold has ended, whatever else goes on. Nil where nobody waits for it.
+    func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)?
+
+    /// Calls `body` on the calling thread, which takes its turn if it is another one than this time knows.
+    func enter<Result, Failure: Error>(
+        _ name: @autoclosure () -> String,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result
+
+    /// This time's own of what the process has one of; nil if it is to have the process's.
+    func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)?
+
+    /// The task that runs on the calling thread is about to sleep: for messages.
+    func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier)
+}
+
+extension VirtualTime {
+    package var takesTurns: Bool { false }
+    package var ownsThread: Bool { false }
+    package func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)? { nil }
+    package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? { nil }
+    package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
+        nil
+    }
+    package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {}
+
+    package func enter<Result, Failure: Error>(
+        _ name: @autoclosure () -> String,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try CurrentTime.with(self, body)
+    }
+}
+
+/// Something that runs timers when the virtual clock reaches them, on the thread that moves the clock.
+package protocol VirtualTimeParticipant: AnyObject, Sendable {
+    /// The earliest deadline on the monotonic clock, or `Int64.max`.
+    var nextDeadline_ns: Int64 { get }
+
+    /// Runs all that is due at the clock's present reading; not what falls due while it does so.
+    func runDue()
+
+    /// For messages.
+    var name: String { get }
+
+    /// How many timers it has.
+    var liveTimers: Int { get }
+}
+
+/// What a thread waits for that has nothing to do.
+package protocol VirtualWaiter: AnyObject, Sendable {
+    /// Whether somebody has woken it. Any thread.
+    var isWoken: Bool { get }
+
+    /// Takes what has come, of the real world too; nil if there is nothing. Called by the waiting thread, or by another one while
+    /// that is blocked.
+    func look() -> VirtualWait.Found?
+}
+
+/// What came of a wait.
+package enum VirtualWait: Sendable {
+    package struct Found: Sendable {
+        package var isWoken: Bool
+        package var isReady: Bool
+
+        package init(isWoken: Bool, isReady: Bool) {
+            self.isWoken = isWoken
+            self.isReady = isReady
+        }
+    }
+
+    /// The clock has moved, or the waiter is woken.
+    case moved
+    /// What the waiter had when it was looked at last.
+    case found(Found)
+    /// There is no deadline to move to, here or at any participant: the caller must wait for real.
+    case nothing
+    /// The clock does not move any more.
+    case over
+}
+
+/// Work of a virtual time on another thread.
+package protocol VirtualTurn: AnyObject, Sendable {
+    /// Waits until it is the turn's turn, calls `body`, and ends it. A turn that is let go has ended.
+    func run(_ body: () -> Void)
+}
+
+/// Something that keeps a virtual clock from moving, until it has ended or is let go.
+package protocol VirtualHold: AnyObject, Sendable {
+    /// Idempotent.
+    func end()
+}
+
+extension Optional<any VirtualTurn> {
+    /// Without turns, as on a clock that is moved by hand, at once.
+    package func run(in virtual: any VirtualTime, _ body: () -> Void) {
+        if let self { self.run(body) } else { CurrentTime.with(virtual, body) }
+    }
+}

@@ -1,0 +1,124 @@
+import CEnqueueHook
+import Dispatch
+import HRTimer
+
+/// Which tasks belong to which virtual time, of those that have no executor of their own: `Task {}` does not inherit one.
+///
+/// What is made by code that runs in a virtual time belongs to that, from its first job to its last, whoever resumes it. While no
+/// such time is open nothing is hooked in.
+enum CaughtTasks {
+    private struct State {
+        var times = 0
+        var owners: [UInt64: Conductor] = [:]
+        /// Seen first outside of all virtual times.
+        var foreign = TaskNumbers()
+        /// Those that have tasks on the main actor.
+        var onMainActor: [Conductor] = []
+    }
+
+    private static let state = Monitor(State())
+
+    /// False if the runtime has no hook.
+    static func open(_ conductor: Conductor) -> Bool {
+        state.withLock { state in
+            state.times += 1
+            if conductor.servesMainActor { state.onMainActor.append(conductor) }
+            return ceh_install { CaughtTasks.take($0) }
+        }
+    }
+
+    static func close(_ conductor: Conductor) {
+        state.withLock { state in
+            state.owners = state.owners.filter { $0.value !== conductor }
+            state.onMainActor.removeAll { $0 === conductor }
+            state.times -= 1
+            guard state.times == 0 else { return }
+            ceh_remove()
+            state.foreign = TaskNumbers()
+        }
+    }
+
+    /// The number of the job's task, which belongs to the conductor from now on.
+    static func add(_ job: UnownedJob, to conductor: Conductor) -> UInt64 {
+        let task = ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))
+        if task != 0 { state.withLock { $0.owners[task] = conductor } }
+        return task
+    }
+
+    /// The calling task, which has been seen as a foreign one, belongs to the conductor: the main actor's tasks are known by their first
+    /// sleep.
+    static func adoptCurrentTask(for conductor: Conductor) {
+        let task = withUnsafeCurrentTask { task -> UInt64 in
+            task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
+        }
+        if task >= conductor.firstTask, task != 0 { state.withLock { $0.owners[task] = conductor } }
+    }
+
+    private static func take(_ address: UnsafeMutableRawPointer) -> Bool {
+        let task = ceh_task_of(address)
+        // The thread's, or that of the task that runs on it.
+        let here = (CurrentTime.virtual as? ManualTime)?.conductor
+        let (owner, doubting) = state.withLock { state -> (Conductor?, [Conductor]) in
+            // What an actor has to do is no task's.
+            if task == 0 { return (here, []) }
+            if let owner = state.owners[task] { return (owner, []) }
+            guard let here, task >= here.firstTask, !state.foreign.contains(task) else {
+                if state.times > 0 { state.foreign.insert(task) }
+                return (nil, state.onMainActor.isEmpty ? [] : state.onMainActor.filter { task >= $0.firstTask })
+            }
+            return (here, [])
+        }
+        guard let owner else { return !doubting.isEmpty && MainQueue.isHeld && run(address, doubting) }
+        return owner.take(unsafeBitCast(address, to: UnownedJob.self))
+    }
+}
+
+extension CaughtTasks {
+    /// A task leaves the main actor, and nobody knows whose it is. It goes where it would have gone, and those wait for it that it may
+    /// belong to.
+    private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [Conductor]) -> Bool {
+        let job = unsafeBitCast(address, to: UnownedJob.self)
+        for conductor in doubting { conductor.beginDoubt() }
+        DispatchQueue.global().async {
+            job.runSynchronously(on: .generic)
+            for conductor in doubting { conductor.endDoubt() }
+        }
+        return true
+    }
+}
+
+extension UnownedSerialExecutor {
+    /// No executor at all, as code runs that belongs to no actor: two zeros, `SerialExecutorRef::generic()` of the ABI.
+    fileprivate static var generic: UnownedSerialExecutor {
+        precondition(MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size)
+        return unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
+    }
+}
+
+/// Numbers of tasks, which the runtime gives one after the other: a bit each, from somewhat before the first that was inserted on.
+private struct TaskNumbers {
+    private var first: UInt64?
+    private var words: [UInt64] = []
+
+    /// Of more than that many tasks no note is taken, which take 16 MB.
+    private static let limit: UInt64 = 1 << 27
+
+    private func offset(_ task: UInt64) -> UInt64? {
+        guard let first, task >= first, task - first < Self.limit else { return nil }
+        return task - first
+    }
+
+    func contains(_ task: UInt64) -> Bool {
+        guard let offset = offset(task), offset / 64 < words.count else { return false }
+        return words[Int(offset / 64)] >> (offset % 64) & 1 == 1
+    }
+
+    mutating func insert(_ task: UInt64) {
+        // Somewhat older ones may come later.
+        if first == nil { first = task - min(task, 1 << 16) }
+        guard let offset = offset(task) else { return }
+        let word = Int(offset / 64)
+        if word >= words.count { words.append(contentsOf: repeatElement(0, count: word + 1 - words.count)) }
+        words[word] |= 1 << (offset % 64)
+    }
+}

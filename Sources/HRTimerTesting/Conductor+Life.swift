@@ -1,0 +1,90 @@
+import Glibc
+import HRTimer
+
+/// From the first job to the last.
+extension Conductor {
+    /// The whole life of the calling thread.
+    func run(_ time: ManualTime, toleratesLeftovers: Bool) {
+        state.withLock { $0.thread = pthread_self() }
+        CurrentTime.with(time) {
+            let outcome = pump(time, Pumping(isDone: { $0.hasBodyEnded }))
+            if case .nothing = outcome {
+                // It may have failed for another reason.
+                fail(.deadlock, time)
+                state.withLock(\.cancelBody)?()
+                _ = pump(time, Pumping(isLastDeed: true))
+            } else {
+                _ = pump(time, Pumping(isLastDeed: true))
+                if !toleratesLeftovers, !leftovers(time).isEmpty { failForLeftovers(time) }
+            }
+            endOwned(time)
+        }
+        endAll()
+    }
+
+    func setBody(cancel: @escaping @Sendable () -> Void) {
+        state.withLock { $0.cancelBody = cancel }
+    }
+
+    func endBody() {
+        state.change { state in
+            state.hasBodyEnded = true
+            state.changes += 1
+        }
+    }
+
+    /// There is no thread to run it.
+    func abandon() {
+        state.withLock(\.cancelBody)?()
+        endAll()
+    }
+
+    /// Sleepers are told that their engine has ended.
+    private func endOwned(_ time: ManualTime) {
+        var owned = state.withLock { state in
+            defer { state.owned = [:] }
+            return state.owned
+        }
+        for engine in owned.values { (engine as? AnyTimerEngine)?.endInTest() }
+        owned = [:]
+        _ = pump(time, Pumping(isLastDeed: true))
+    }
+
+    private func failForLeftovers(_ time: ManualTime) {
+        let lines = leftovers(time)
+        state.withLock { state in
+            guard state.failure == nil else { return }
+            state.failure = TestTimeFailure(reason: .leftovers, instant: time.now.description, pending: lines)
+        }
+    }
+
+    private func endAll() {
+        let (jobs, requests) = state.change { state in
+            state.isOver = true
+            state.changes += 1
+            state.cancelBody = nil
+            defer { state.requests = [] }
+            return (state.ready.takeAll(), state.requests)
+        }
+        CaughtTasks.close(self)
+        for request in requests { request.continuation.resume(returning: .max) }
+        for job in jobs { job.runElsewhere(for: self) }
+    }
+
+    /// What a thread does that waits on the time: the conductor's own one runs everything else meanwhile.
+    func wait(_ time: ManualTime, until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+        guard isOnItsThread else { return park(until: deadline_ns, waiter) }
+        let outcome = pump(time, Pumping(waiter: waiter, deadline_ns: deadline_ns))
+        if case .nothing = outcome {
+            fail(.deadlock, time)
+            state.withLock(\.cancelBody)?()
+            return .over
+        }
+        return outcome
+    }
+}
+
+extension AnyTimerEngine {
+    /// On virtual time there is no thread that this could wait for.
+    fileprivate func endInTest() { core.shutdown() }
+}

@@ -1,0 +1,320 @@
+import HRTimer
+
+/// What the conductor's thread is waiting for, while it runs all else.
+struct Pumping {
+    /// A loop that runs on this very thread; nil for the test itself.
+    var waiter: (any VirtualWaiter)?
+    var deadline_ns = Int64.max
+    /// Time stands still: only what is ready and due is done.
+    var isLastDeed = false
+    var isDone: (borrowing Conductor.State) -> Bool = { _ in false }
+}
+
+/// The conductor's thread.
+extension Conductor {
+    private enum Step {
+        case done
+        case job(ReadyJob)
+        case granted
+        case wait(Turn)
+        case idle
+    }
+
+    /// Runs all there is to run, moves the clock when there is nothing, and so on, until what is waited for has come; `.nothing` if
+    /// it cannot come.
+    func pump(_ time: ManualTime, _ pumping: Pumping) -> VirtualWait {
+        var watch = Watch(patience_ns)
+        while true {
+            if let waiter = pumping.waiter, waiter.isWoken { return .moved }
+            switch state.change({ Self.nextStep(&$0, pumping) }) {
+            case .done:
+                return .moved
+            case .job(let job):
+                run(job, time)
+                watch.noteStep()
+            case .granted:
+                watch.noteStep()
+            case .wait(let turn):
+                awaitEnd(of: turn)
+            case .idle:
+                if let outcome = idle(time, pumping, &watch) { return outcome }
+            }
+            if watch.isBusyForLong(at: time.now_ns) {
+                fail(.busy, time)
+                return .nothing
+            }
+        }
+    }
+
+    private static func nextStep(_ state: inout State, _ pumping: Pumping) -> Step {
+        if let turn = state.current {
+            if turn.isRunning, !turn.isSlow { return .wait(turn) }
+            state.current = nil
+        }
+        if pumping.isDone(state) { return .done }
+        if let turn = state.turns.first(where: \.isWaiting) {
+            grant(turn, nil, &state)
+            return .granted
+        }
+        if let job = state.ready.next() {
+            state.runningTask = job.task
+            state.sleeps[job.task] = nil
+            return .job(job)
+        }
+        return .idle
+    }
+
+    private static func grant(_ turn: Turn, _ found: VirtualWait.Found?, _ state: inout State) {
+        turn.phase = .running
+        turn.found = found
+        turn.isSlow = false
+        state.current = turn
+        state.changes += 1
+    }
+
+    private func run(_ job: ReadyJob, _ time: ManualTime) {
+        note(.task(job.task), time)
+        doing { job.run(by: self) }
+        state.withLock { $0.runningTask = nil }
+    }
+
+    private func doing(_ deed: () -> Void) {
+        state.withLock { state in
+            state.deeds += 1
+            state.depth += 1
+        }
+        deed()
+        state.withLock { state in
+            state.deeds += 1
+            state.depth -= 1
+        }
+    }
+
+    private func awaitEnd(of turn: Turn) {
+        let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slow_ns)
+        let hasEnded = state.wait(until: limit_ns) { $0.current !== turn || !turn.isRunning }
+        if !hasEnded { state.withLock { _ in turn.isSlow = true } }
+    }
+
+    private static let grace_ns: Int64 = 50_000_000
+
+    /// No job is ready, and nobody has the turn. Nil if there is something to do now.
+    private func idle(_ time: ManualTime, _ pumping: Pumping, _ watch: inout Watch) -> VirtualWait? {
+        let changes = state.withLock(\.changes)
+        if grantWhoHasSomething(time) {
+            watch.noteStep()
+            return nil
+        }
+        if let found = pumping.waiter?.look() { return .found(found) }
+        let now_ns = time.now_ns
+        if let next = time.earliest(), next.deadline_ns <= now_ns {
+            note(.engine(next.participant.name), time)
+            doing { time.run(next.participant) }
+            watch.noteStep()
+            return nil
+        }
+        if pumping.deadline_ns <= now_ns { return .moved }
+        if grantWhoIsDue(now_ns, time) {
+            watch.noteStep()
+            return nil
+        }
+        if state.withLock(\.isEnding) { return .nothing }
+        if isHeld {
+            if waitForChange(since: changes, &watch, isPolling: pumping.waiter != nil) { return nil }
+            fail(.standstill, time)
+            return .nothing
+        }
+        if servesMainActor, watch.quietRounds < Watch.roundsOfMainQueue {
+            watch.quietRounds += 1
+            if awaitMainQueue() { return nil }
+            fail(.standstill, time)
+            return .nothing
+        }
+        if pumping.isLastDeed { return .moved }
+        return move(time, pumping, changes, &watch)
+    }
+
+    private func grantWhoHasSomething(_ time: ManualTime) -> Bool {
+        for (turn, _, waiter) in parked {
+            guard let found = waiter.look() else { continue }
+            state.change { Self.grant(turn, found, &$0) }
+            note(.turn(turn.name), time)
+            return true
+        }
+        return false
+    }
+
+    private func grantWhoIsDue(_ now_ns: Int64, _ time: ManualTime) -> Bool {
+        guard let (turn, _, _) = parked.filter({ $0.1 <= now_ns }).min(by: { $0.1 < $1.1 }) else { return false }
+        state.change { Self.grant(turn, nil, &$0) }
+        note(.turn(turn.name), time)
+        return true
+    }
+
+    var parked: [(Turn, Int64, any VirtualWaiter)] {
+        state.withLock { state in
+            state.turns.compactMap { turn in
+                guard case .parked(let deadline_ns, let waiter) = turn.phase else { return nil }
+                return (turn, deadline_ns, waiter)
+            }
+        }
+    }
+
+    private var isHeld: Bool {
+        state.withLock { state in !state.holds.isEmpty || state.doubts > 0 || state.turns.contains { $0.isRunning } }
+    }
+
+    /// False if nothing has changed for too long.
+    private func waitForChange(since before: Int, _ watch: inout Watch, isPolling: Bool) -> Bool {
+        // Descriptors tell the loops that watch them alone.
+        let slice_ns: Int64 = isPolling || !parked.isEmpty ? 1_000_000 : 50_000_000
+        let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slice_ns)
+        if state.wait(until: limit_ns, { $0.changes != before }) { watch.noteStep() }
+        return !watch.isIdleForLong()
+    }
+
+    private func awaitMainQueue() -> Bool {
+        let before = state.withLock(\.roundsOfMainQueue)
+        afterMainQueue { [state] in
+            state.change { $0.roundsOfMainQueue += 1 }
+        }
+        let limit_ns = TimeBase.kernel.now_ns.addingSaturating(patience_ns)
+        return state.wait(until: limit_ns) { $0.roundsOfMainQueue > before }
+    }
+
+    // MARK: Moving
+
+    /// Answers a request, or moves the clock; `.nothing` if there is nothing to move to.
+    private func move(_ time: ManualTime, _ pumping: Pumping, _ changes: Int, _ watch: inout Watch) -> VirtualWait? {
+        let now_ns = time.now_ns
+        let others_ns = min(
+            time.earliest()?.deadline_ns ?? .max,
+            parked.map(\.1).min() ?? .max,
+            pumping.deadline_ns
+        )
+        if let (request, answer) = state.withLock({ $0.takeAnswered(now_ns: now_ns, others_ns: others_ns) }) {
+            request.continuation.resume(returning: answer)
+            watch.noteStep()
+            return nil
+        }
+        let target_ns = min(others_ns, state.withLock { $0.requests.map(\.target_ns).min() ?? .max })
+        guard target_ns < .max else {
+            // Before the test fails: what virtual time does not see may have something to tell.
+            if watch.graceIsOver(min(patience_ns, Self.grace_ns)) { return .nothing }
+            _ = waitForChange(since: changes, &watch, isPolling: pumping.waiter != nil)
+            return nil
+        }
+        time.set(target_ns)
+        if target_ns == others_ns { state.withLock { $0.countMove() } }
+        note(.moved, time)
+        watch.noteStep()
+        return nil
+    }
+
+    func note(_ what: TestTime.Event.What, _ time: ManualTime) {
+        let instant = time.now
+        state.withLock { state in
+            guard state.trace.count < TestTime.longestTrace else { return }
+            state.trace.append(TestTime.Event(instant: instant, what: what))
+        }
+    }
+
+    func fail(_ reason: TestTimeFailure.Reason, _ time: ManualTime) {
+        let pending = report(time)
+        let requests = state.change { state -> [Request] in
+            if state.failure == nil {
+                state.failure = TestTimeFailure(reason: reason, instant: time.now.description, pending: pending)
+            }
+            state.changes += 1
+            defer { state.requests = [] }
+            return state.requests
+        }
+        for request in requests { request.continuation.resume(returning: .max) }
+    }
+}
+
+extension Conductor.Request {
+    /// Where the clock has to go for it.
+    var target_ns: Int64 {
+        if case .advance(let to_ns) = kind { return to_ns }
+        return .max
+    }
+}
+
+extension Conductor.State {
+    /// The first request that is answered by how things are, all being idle, and the answer.
+    mutating func takeAnswered(now_ns: Int64, others_ns: Int64) -> (Conductor.Request, Int64)? {
+        for (index, request) in requests.enumerated() {
+            let answer: Int64? =
+                switch request.kind {
+                case .settle: now_ns
+                case .nextSleep: others_ns < .max ? others_ns : nil
+                case .advance(let to_ns): to_ns <= now_ns ? now_ns : nil
+                case .run(let limit, let moves): moves >= limit || others_ns == .max ? Int64(moves) : nil
+                }
+            if let answer { return (requests.remove(at: index), answer) }
+        }
+        return nil
+    }
+
+    mutating func countMove() {
+        for index in requests.indices {
+            guard case .run(let limit, let moves) = requests[index].kind else { continue }
+            requests[index].kind = .run(limit: limit, moves: moves + 1)
+        }
+    }
+}
+
+/// How long the real clock went on without anything coming of it.
+private struct Watch {
+    private let patience_ns: Int64
+    private var step_ns = TimeBase.kernel.now_ns
+    private var hasStepped = true
+    private var steps = 0
+    private var instant_ns = Int64.min
+    private var instantBegan_ns = Int64.min
+    private var graceBegan_ns: Int64?
+    /// How often the main queue had nothing that anything came of.
+    var quietRounds = 0
+
+    static let roundsOfMainQueue = 4
+
+    init(_ patience_ns: Int64) {
+        self.patience_ns = patience_ns
+    }
+
+    mutating func noteStep() {
+        steps += 1
+        quietRounds = 0
+        graceBegan_ns = nil
+        hasStepped = true
+    }
+
+    /// Asked as long as there is nothing that could be waited for.
+    mutating func graceIsOver(_ grace_ns: Int64) -> Bool {
+        let now_ns = TimeBase.kernel.now_ns
+        if graceBegan_ns == nil { graceBegan_ns = now_ns }
+        return now_ns - graceBegan_ns! >= grace_ns
+    }
+
+    mutating func isIdleForLong() -> Bool {
+        let now_ns = TimeBase.kernel.now_ns
+        if hasStepped { step_ns = now_ns }
+        hasStepped = false
+        return now_ns - step_ns > patience_ns
+    }
+
+    /// Asked after each step; looks at the real clock rarely.
+    mutating func isBusyForLong(at now_ns: Int64) -> Bool {
+        if now_ns != instant_ns {
+            instant_ns = now_ns
+            steps = 0
+            instantBegan_ns = .min
+            return false
+        }
+        guard steps & 1023 == 1023 else { return false }
+        let real_ns = TimeBase.kernel.now_ns
+        if instantBegan_ns == .min { instantBegan_ns = real_ns }
+        return real_ns - instantBegan_ns > patience_ns
+    }
+}

@@ -1,0 +1,78 @@
+import HRTimer
+
+/// What is pending, for messages.
+extension Conductor {
+    /// All that waits for something, one a line.
+    func report(_ time: ManualTime) -> [String] {
+        let state = state.withLock { state in
+            (requests: state.requests, sleeps: state.sleeps, turns: state.turns, holds: state.holds)
+        }
+        var lines = state.requests.map { "the test waits in \($0.description)" }
+        lines += Self.describe(state.sleeps)
+        lines += time.participants.filter { $0.liveTimers > 0 }.map(Self.describe)
+        lines += state.turns.map { $0.description }
+        lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
+        return lines
+    }
+
+    /// The same of what ought not to be left at the end: what waits for nothing that may come does no harm, nor does what was
+    /// begun as background.
+    func leftovers(_ time: ManualTime) -> [String] {
+        let state = state.withLock { state in
+            (sleeps: state.sleeps, turns: state.turns, holds: state.holds)
+        }
+        var background: [ObjectIdentifier: Int] = [:]
+        for sleep in state.sleeps.values where sleep.isBackground { background[sleep.participant, default: 0] += 1 }
+        var lines = Self.describe(state.sleeps.filter { !$0.value.isBackground })
+        lines += time.participants
+            .filter { $0.nextDeadline_ns < .max && $0.liveTimers > background[ObjectIdentifier($0)] ?? 0 }
+            .map(Self.describe)
+        lines += state.turns.filter(\.isPending).map(\.description)
+        lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
+        return lines
+    }
+
+    private static func describe(_ participant: any VirtualTimeParticipant) -> String {
+        let timers = participant.liveTimers
+        let next = text(participant.nextDeadline_ns)
+        return "engine \(participant.name): \(timers) \(timers == 1 ? "timer" : "timers"), next at \(next)"
+    }
+
+    private static func describe(_ sleeps: [Int: Sleep]) -> [String] {
+        sleeps.sorted { $0.key < $1.key }.map { "\(name($0.key, $0.value)) sleeps until \(text($0.value.deadline_ns))" }
+    }
+
+    private static func name(_ task: Int, _ sleep: Sleep) -> String {
+        sleep.name.map { "task \(task) (\($0))" } ?? "task \(task)"
+    }
+
+    static func text(_ instant_ns: Int64) -> String { MonotonicInstant(nanoseconds: instant_ns).description }
+}
+
+extension Conductor.Request {
+    var description: String {
+        switch kind {
+        case .settle: "settle(), at \(place)"
+        case .nextSleep: "nextSleep(), at \(place)"
+        case .advance(let to_ns): "advance(to: \(Conductor.text(to_ns))), at \(place)"
+        case .run: "run(limit:), at \(place)"
+        }
+    }
+}
+
+extension Turn {
+    var isPending: Bool {
+        if case .parked(let deadline_ns, _) = phase { return deadline_ns < .max }
+        return true
+    }
+
+    var description: String {
+        switch phase {
+        case .waiting: "\(name) has not begun"
+        case .running: "\(name) has not ended"
+        case .parked(.max, _): "\(name) waits for something to do"
+        case .parked(let deadline_ns, _): "\(name) waits until \(Conductor.text(deadline_ns))"
+        case .ended: "\(name) has ended"
+        }
+    }
+}

@@ -1,0 +1,303 @@
+import Glibc
+import HRTimer
+
+/// Decides what comes next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
+///
+/// Its thread runs the ready jobs of all tasks, and what falls due on engines. Loops with threads of their own, and blocks on
+/// queues, take turns with it (`Turn`). So idle is known: no job is ready, nobody has the turn, nothing is held.
+///
+/// One lock guards `State`. It is not held when a job runs, or an engine is asked.
+final class Conductor: Sendable {
+    struct State {
+        /// In the order in which they became ready.
+        var ready = JobLine()
+        /// All that have not ended, by number.
+        var turns: [Turn] = []
+        /// Who has the turn that the others wait for; nil if the conductor's thread has it.
+        var current: Turn?
+        var holds: [Int: String] = [:]
+        var lastNumber = 0
+        var requests: [Request] = []
+        /// Tasks in the order in which they were seen first.
+        var tasks: [UInt64: Int] = [:]
+        var firstTask: UInt64 = .max
+        /// The task whose job runs on the conductor's thread.
+        var runningTask: Int?
+        /// How many jobs and engines the conductor's thread is in, which may be nested, and how often that has changed.
+        var depth = 0
+        var deeds = 0
+        var sleeps: [Int: Sleep] = [:]
+        var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+        var trace: [TestTime.Event] = []
+        var thread: pthread_t?
+        /// The turns that threads have, the innermost last.
+        var threads: [pthread_t: [Turn]] = [:]
+        /// Counts whatever may be a reason to look again.
+        var changes = 0
+        var roundsOfMainQueue = 0
+        /// Jobs under way that may be this time's.
+        var doubts = 0
+        var cancelBody: (@Sendable () -> Void)?
+        var hasBodyEnded = false
+        var failure: TestTimeFailure?
+        var isOver = false
+
+        /// Time does not move any more.
+        var isEnding: Bool { failure != nil || isOver }
+    }
+
+    /// A task that sleeps on a clock of this time.
+    struct Sleep {
+        let deadline_ns: Int64
+        let participant: ObjectIdentifier
+        let name: String?
+        let isBackground: Bool
+    }
+
+    /// What a task waits for that has asked about the time itself.
+    struct Request {
+        enum Kind {
+            case settle
+            case nextSleep
+            case advance(to_ns: Int64)
+            case run(limit: Int, moves: Int)
+        }
+
+        var kind: Kind
+        let place: String
+        let continuation: CheckedContinuation<Int64, Never>
+    }
+
+    let state = Monitor(State())
+    let patience_ns: Int64
+    /// For so long everything else waits for whoever has the turn, and a turn for what the conductor's thread does.
+    let slow_ns: Int64
+    let servesMainActor: Bool
+
+    init(_ options: TestTimeOptions, servesMainActor: Bool) {
+        patience_ns = max(1, options.patience.nanosecondsRoundedUp)
+        slow_ns = min(patience_ns, options.slowness.nanosecondsRoundedUp)
+        self.servesMainActor = servesMainActor
+        state.withLock { $0.ready = JobLine(seed: options.seed) }
+    }
+
+    var firstTask: UInt64 { state.withLock(\.firstTask) }
+
+    var isOnItsThread: Bool { state.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
+}
+
+// Any thread.
+extension Conductor: TaskExecutor {
+    /// Of a task that prefers this executor.
+    func enqueue(_ job: consuming ExecutorJob) {
+        if let late = append(UnownedJob(job), isPreferring: true) { late.runElsewhere(for: self) }
+    }
+
+    /// Of one that prefers none. False if the time is over: then it is not taken.
+    func take(_ job: UnownedJob) -> Bool { append(job, isPreferring: false) == nil }
+
+    /// The job itself if the time is over.
+    private func append(_ job: UnownedJob, isPreferring: Bool) -> ReadyJob? {
+        let id = CaughtTasks.add(job, to: self)
+        return state.change { state -> ReadyJob? in
+            state.changes += 1
+            if state.firstTask == .max { state.firstTask = id }
+            let number = state.tasks[id] ?? state.tasks.count
+            state.tasks[id] = number
+            let job = ReadyJob(job: job, isPreferring: isPreferring, task: number)
+            if state.isOver { return job }
+            state.ready.append(job)
+            return nil
+        }
+    }
+
+    func hold(_ reason: String) -> TimeHold {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.holds[state.lastNumber] = reason
+            return state.lastNumber
+        }
+        return TimeHold(self, number)
+    }
+
+    func beginDoubt() {
+        state.change { state in
+            state.doubts += 1
+            state.changes += 1
+        }
+    }
+
+    func endDoubt() {
+        state.change { state in
+            state.doubts -= 1
+            state.changes += 1
+        }
+    }
+
+    func endHold(_ number: Int) {
+        state.change { state in
+            if state.holds.removeValue(forKey: number) != nil { state.changes += 1 }
+        }
+    }
+
+    func ask(_ kind: Request.Kind, _ place: String) async -> Int64 {
+        await withCheckedContinuation { continuation in
+            let isLate = state.change { state in
+                state.changes += 1
+                if state.isEnding { return true }
+                state.requests.append(Request(kind: kind, place: place, continuation: continuation))
+                return false
+            }
+            if isLate { continuation.resume(returning: .max) }
+        }
+    }
+
+    func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {
+        #if compiler(>=6.2)
+        let name = Task.name
+        #else
+        let name: String? = nil
+        #endif
+        let isBackground = TestTime.isBackground
+        guard isOnItsThread else { return CaughtTasks.adoptCurrentTask(for: self) }
+        state.withLock { state in
+            guard let task = state.runningTask else { return }
+            state.sleeps[task] = Sleep(
+                deadline_ns: deadline_ns,
+                participant: participant,
+                name: name,
+                isBackground: isBackground
+            )
+        }
+    }
+
+    func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> any AnyObject & Sendable {
+        if let owned = state.withLock({ $0.owned[key] }) { return owned }
+        let made = make()
+        return state.withLock { state in
+            let owned = state.owned[key] ?? made
+            state.owned[key] = owned
+            return owned
+        }
+    }
+}
+
+// Turns.
+extension Conductor {
+    func addTurn(_ name: String, _ time: ManualTime) -> Turn {
+        state.change { state in
+            state.changes += 1
+            state.lastNumber += 1
+            let turn = Turn(number: state.lastNumber, name: name, time: time, conductor: self)
+            state.turns.append(turn)
+            return turn
+        }
+    }
+
+    /// On the turn's thread.
+    func begin(_ turn: Turn) {
+        var deeds = state.withLock(\.deeds)
+        let isGranted: (inout State) -> Bool = { state in
+            if state.isOver { turn.phase = .running }
+            return !turn.isWaiting
+        }
+        while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
+            let before = deeds
+            deeds = state.change { state in
+                // A job that waits for this turn, by `DispatchQueue.sync` perhaps, would wait for ever.
+                if state.deeds == before, state.depth > 0, turn.isWaiting {
+                    turn.phase = .running
+                    turn.isSlow = true
+                }
+                return state.deeds
+            }
+        }
+        state.withLock { $0.threads[pthread_self(), default: []].append(turn) }
+    }
+
+    /// Idempotent. On the turn's thread, unless it has not begun.
+    func end(_ turn: Turn) {
+        state.change { state in
+            if turn.hasEnded { return }
+            if turn.isRunning { state.threads[pthread_self()]?.removeAll { $0 === turn } }
+            turn.phase = .ended
+            state.changes += 1
+            state.turns.removeAll { $0 === turn }
+            if state.current === turn { state.current = nil }
+        }
+    }
+
+    /// Gives the turn away until the deadline, or until the waiter has something to do.
+    func park(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+        let turn = state.change { state -> Turn? in
+            guard let turn = state.threads[pthread_self()]?.last else { return nil }
+            if state.isOver { return nil }
+            turn.phase = .parked(deadline_ns: deadline_ns, waiter)
+            turn.found = nil
+            state.changes += 1
+            if state.current === turn { state.current = nil }
+            return turn
+        }
+        guard let turn else { return .over }
+        state.wait { state in
+            if state.isOver { turn.phase = .running }
+            return turn.isRunning
+        }
+        if state.withLock(\.isOver) { return .over }
+        return turn.found.map { .found($0) } ?? .moved
+    }
+}
+
+/// The jobs that are ready: first come, first served, or in an order that follows from a seed.
+struct JobLine {
+    private var jobs: [ReadyJob] = []
+    private var first = 0
+    private var random: SeededOrder?
+
+    init(seed: UInt64? = nil) {
+        random = seed.map(SeededOrder.init)
+    }
+
+    var isEmpty: Bool { first == jobs.count }
+
+    mutating func append(_ job: ReadyJob) {
+        jobs.append(job)
+    }
+
+    mutating func next() -> ReadyJob? {
+        if isEmpty { return nil }
+        if let index = random?.next(jobs.count - first) { jobs.swapAt(first, first + index) }
+        let job = jobs[first]
+        first += 1
+        if isEmpty {
+            jobs.removeAll(keepingCapacity: jobs.capacity <= 1024)
+            first = 0
+        } else if first >= 1024, first * 2 >= jobs.count {
+            jobs.removeFirst(first)
+            first = 0
+        }
+        return job
+    }
+
+    mutating func takeAll() -> [ReadyJob] {
+        defer { self = JobLine() }
+        return Array(jobs[first...])
+    }
+}
+
+/// SplitMix64, by Steele, Lea and Flood: a row of numbers that follows from its seed.
+private struct SeededOrder {
+    private var state: UInt64
+
+    init(_ seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next(_ count: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((z ^ (z >> 31)) % UInt64(count))
+    }
+}

@@ -1,0 +1,48 @@
+public import HRTimer
+
+/// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For code under test that sleeps between
+/// steps which the test is not about; sleeps of several tasks do not wait for each other, which takes `withManualTime`.
+///
+///     let clock = ImmediateClock()
+///     try await retry(times: 5, clock: clock) { … }
+///     #expect(clock.now == clock.start.advanced(by: .seconds(31)))
+public final class ImmediateClock: Clock, Sendable {
+    /// A point on the monotonic clock.
+    public typealias Instant = MonotonicInstant
+    /// Swift's own duration.
+    public typealias Duration = Swift.Duration
+
+    /// What it read first.
+    public let start: MonotonicInstant
+    private let reading: Locked<MonotonicInstant>
+
+    /// A clock that reads `start`, ten seconds after zero unless told otherwise.
+    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
+        self.start = start
+        reading = Locked(start)
+    }
+
+    /// What it reads: the latest deadline that was slept for.
+    public var now: MonotonicInstant { reading.withLock { $0 } }
+
+    /// One nanosecond.
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// Returns when other tasks had a chance to run; the clock then reads `deadline`, or what it read if that is later. Throws
+    /// `CancellationError` if the task is cancelled: `distantFuture` waits for nothing but that.
+    public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
+        try Task.checkCancellation()
+        if deadline == .distantFuture { return try await sleepUntilCancelled() }
+        reading.withLock { $0 = max($0, deadline) }
+        await Task.yield()
+        try Task.checkCancellation()
+    }
+
+    private func sleepUntilCancelled() async throws {
+        let (never, end) = AsyncStream.makeStream(of: Never.self)
+        defer { end.finish() }
+        // The stream ends when its task is cancelled.
+        for await _ in never {}
+        try Task.checkCancellation()
+    }
+}

@@ -1,0 +1,95 @@
+import Glibc
+import HRTimer
+
+/// Work of a virtual time on another thread than the time's own: a loop's thread, a block on a queue, `enter`.
+///
+/// Turns come one after the other, and so does all that the time's own thread does: whoever has the turn is alone. A turn is
+/// given away by waiting on the time, as a loop does that sleeps, or by its end.
+final class Turn: @unchecked Sendable {
+    // Sendable: the phase and what belongs to it is touched with the conductor's lock held alone.
+
+    enum Phase {
+        /// Until it is its turn.
+        case waiting
+        case running
+        /// Nothing to do before the deadline.
+        case parked(deadline_ns: Int64, any VirtualWaiter)
+        case ended
+    }
+
+    let number: Int
+    let name: String
+    let time: ManualTime
+    let conductor: Conductor
+    var phase = Phase.waiting
+    /// What the waiter had, if that is why it has got its turn again.
+    var found: VirtualWait.Found?
+    /// Has not ended for so long that others go on meanwhile; time does not.
+    var isSlow = false
+
+    init(number: Int, name: String, time: ManualTime, conductor: Conductor) {
+        self.number = number
+        self.name = name
+        self.time = time
+        self.conductor = conductor
+    }
+
+    var isRunning: Bool {
+        if case .running = phase { return true }
+        return false
+    }
+
+    var isWaiting: Bool {
+        if case .waiting = phase { return true }
+        return false
+    }
+
+    var hasEnded: Bool {
+        if case .ended = phase { return true }
+        return false
+    }
+
+    func running<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        conductor.begin(self)
+        defer { conductor.end(self) }
+        return try CurrentTime.with(time, body)
+    }
+}
+
+/// What whoever is to have a turn is given: let go without a call, it has had it.
+final class TurnTicket: VirtualTurn {
+    private let turn: Turn
+
+    init(_ turn: Turn) {
+        self.turn = turn
+    }
+
+    deinit {
+        turn.conductor.end(turn)
+    }
+
+    func run(_ body: () -> Void) { turn.running(body) }
+}
+
+/// Keeps a clock of `withManualTime` from moving, as long as it is neither ended nor let go: for work that virtual time does not
+/// know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
+public final class TimeHold: Sendable {
+    private let conductor: Conductor
+    private let number: Int
+
+    init(_ conductor: Conductor, _ number: Int) {
+        self.conductor = conductor
+        self.number = number
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Lets the clock move again, if there is no other hold. Idempotent.
+    public func end() {
+        conductor.endHold(number)
+    }
+}
+
+extension TimeHold: VirtualHold {}

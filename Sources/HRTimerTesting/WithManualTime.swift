@@ -1,0 +1,147 @@
+import Glibc
+public import HRTimer
+
+/// How virtual time begins, and what it puts up with.
+public struct TestTimeOptions: Sendable {
+    /// Decides in which order tasks come that are ready at the same time: another seed, another order. Nil for the order in which
+    /// they became ready.
+    public var seed: UInt64?
+    /// What the monotonic clock reads first; the boot-time clock begins with the same.
+    public var start: MonotonicInstant
+    /// What the wall clock reads first.
+    public var wallStart: WallInstant
+    /// Whether timers may be pending, and tasks asleep, when the body has returned; otherwise the test fails.
+    public var toleratesLeftovers: Bool
+    /// Whether tasks of the test run on the main actor too. It is then asked before the clock moves, which takes some 0.1 ms each
+    /// time. A body that belongs to the main actor needs not say so.
+    public var usesMainActor: Bool
+    /// How long, in real time, something outside of virtual time may take until the test fails.
+    public var patience: Duration
+    /// After how long a thread that has the turn is left alone with it.
+    package var slowness = Duration.seconds(5)
+
+    /// Ten seconds after zero, so that a test may look back, in the year 2001; nothing may be left, and nobody waits for longer
+    /// than a minute.
+    public init(
+        seed: UInt64? = nil,
+        start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
+        wallStart: WallInstant = WallInstant(nanoseconds: 1_000_000_000_000_000_000),
+        toleratesLeftovers: Bool = false,
+        usesMainActor: Bool = false,
+        patience: Duration = .seconds(60)
+    ) {
+        self.seed = seed
+        self.start = start
+        self.wallStart = wallStart
+        self.toleratesLeftovers = toleratesLeftovers
+        self.usesMainActor = usesMainActor
+        self.patience = patience
+    }
+}
+
+/// Runs `body` in virtual time: every engine, clock, loop, source, display link and registry that is made in it is on that time,
+/// `.shared` ones too, and `.now` of an instant reads it. Nothing sleeps for real.
+///
+/// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the clock
+/// jumps to the next deadline. So a test is as fast as its work, and gives the same each time.
+///
+///     @Test func timesOut() async throws {
+///         try await withManualTime { time in
+///             let start = time.now
+///             await #expect(throws: TimedOut.self) {
+///                 try await withTimeout(.seconds(5)) { try await Task.sleep(for: .seconds(3600), clock: .monotonic) }
+///             }
+///             #expect(start.duration(to: .now) == .seconds(5))
+///         }
+///     }
+///
+/// Throws what `body` throws, or `TestTimeFailure`: for a deadlock, where the body waits and nothing is pending that time could
+/// move to; for what is left when it returns; for what stands still. It says who sleeps. Cancelling the task cancels the body.
+///
+/// What virtual time does not see: `Task.sleep` and clocks of others, the network, descriptors, threads and queues that the body
+/// starts by itself. See `TestTime.hold(_:fileID:line:)` and `TestTime.enter(_:)`.
+public func withManualTime<Success: Sendable>(
+    _ options: TestTimeOptions = TestTimeOptions(),
+    _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success
+) async throws -> Success {
+    let body = Body(function: body)
+    let time = TestTime(options, servesMainActor: options.usesMainActor || body.isOnMainActor)
+    return try await TestRun<Success>(time).run(body.function, options)
+}
+
+/// The same with a seed.
+public func withManualTime<Success: Sendable>(
+    seed: UInt64,
+    _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success
+) async throws -> Success {
+    try await withManualTime(TestTimeOptions(seed: seed), body)
+}
+
+/// In a struct, since the compiler of Swift 6.3 crashes where such a parameter is asked for its actor.
+private struct Body<Success: Sendable>: Sendable {
+    let function: @isolated(any) @Sendable (TestTime) async throws -> Success
+
+    var isOnMainActor: Bool { function.isolation === MainActor.shared }
+}
+
+/// One call of a body in virtual time.
+private final class TestRun<Success: Sendable>: Sendable {
+    private let time: TestTime
+    private let outcome = Locked<Result<Success, any Error>?>(nil)
+
+    init(_ time: TestTime) {
+        self.time = time
+    }
+
+    func run(
+        _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success,
+        _ options: TestTimeOptions
+    ) async throws -> Success {
+        let task = Task(executorPreference: time.conductor) { [self] in
+            let result: Result<Success, any Error>
+            do {
+                result = .success(
+                    try await CurrentTime.$ofTask.withValue(time.manual) { [time] in try await body(time) }
+                )
+            } catch {
+                result = .failure(error)
+            }
+            outcome.withLock { $0 = result }
+            time.conductor.endBody()
+        }
+        time.conductor.setBody { task.cancel() }
+        try await withTaskCancellationHandler {
+            try await conduct(options)
+        } onCancel: {
+            task.cancel()
+        }
+        return try result()
+    }
+
+    /// On a thread of its own, until all is over.
+    private func conduct(_ options: TestTimeOptions) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            do throws(TimerError) {
+                let thread = try startThread { [time] in
+                    time.conductor.run(time.manual, toleratesLeftovers: options.toleratesLeftovers)
+                    continuation.resume()
+                }
+                pthread_detach(thread)
+            } catch {
+                time.conductor.abandon()
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    private func result() throws -> Success {
+        let outcome = outcome.withLock { $0 }
+        if let failure = time.conductor.state.withLock(\.failure) {
+            // What the body says about itself says more than what it left.
+            if failure.reason == .leftovers, case .failure(let error) = outcome { throw error }
+            throw failure
+        }
+        // Without a failure the body has ended.
+        return try outcome!.get()
+    }
+}
