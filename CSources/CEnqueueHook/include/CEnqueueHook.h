@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The hook of Swift's runtime that every job passes which has no executor of its own: the first part
-// of `Task {}`, and what follows a suspension. Process-wide. (swift/ABI/Executor.h,
+// The hook of Swift's runtime that every job passes which has no executor of its own: the first
+// part of `Task {}`, and what follows a suspension. Process-wide. (swift/ABI/Executor.h,
 // swift_task_enqueueGlobal_hook)
 
 // Takes a job, which runs elsewhere then, or leaves it to the runtime. Any thread.
