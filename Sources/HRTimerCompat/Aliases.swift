@@ -15,7 +15,8 @@ public typealias Timer = LoopTimer
 public typealias RunLoop = TimerLoop
 
 extension LoopTimer {
-    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet. A past date counts as now.
+    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet. A past date counts as
+    /// now.
     public convenience init(fire date: Date, interval: Double, repeats: Bool, block: @escaping Block) {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }

@@ -35,8 +35,8 @@ public final class CADisplayLink: Sendable {
         }
     }
 
-    /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's. A method of an
-    /// actor, as of a `@MainActor` type, is called on that.
+    /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's. A method of
+    /// an actor, as of a `@MainActor` type, is called on that.
     public init<Target: AnyObject & Sendable>(
         target: Target,
         source: VsyncSource? = nil,

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Told in debug builds alone.
+/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Told in debug builds
+/// alone.
 ///
 /// Each kind is written to standard error once. Tests and programs that want to hear of all take over `handler`:
 ///

@@ -162,8 +162,8 @@ extension Sleeps {
         guard let ring else { return HandOver.run { job.runAsInPool() } }
         note(ring, first.time)
         rehearsal?.run(before: first.deadline_ns, on: first.time)
-        // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where it
-        // is, and one whose actor is busy there.
+        // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where
+        // it is, and one whose actor is busy there.
         spin(until: first.deadline_ns, first.time)
         HandOver.run { job.runAsInPool() }
         rehearsal?.prepare()

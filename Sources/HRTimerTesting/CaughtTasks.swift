@@ -4,8 +4,8 @@ import HRTimer
 
 /// Which tasks belong to which virtual time, of those that have no executor of their own: `Task {}` does not inherit one.
 ///
-/// What is made by code that runs in a virtual time belongs to that, from its first job to its last, whoever resumes it. While no
-/// such time is open nothing is hooked in.
+/// What is made by code that runs in a virtual time belongs to that, from its first job to its last, whoever resumes it. While
+/// no such time is open nothing is hooked in.
 enum CaughtTasks {
     private struct State {
         var times = 0
@@ -45,8 +45,8 @@ enum CaughtTasks {
         return task
     }
 
-    /// The calling task, which has been seen as a foreign one, belongs to the conductor: the main actor's tasks are known by their first
-    /// sleep.
+    /// The calling task, which has been seen as a foreign one, belongs to the conductor: the main actor's tasks are known by
+    /// their first sleep.
     static func adoptCurrentTask(for conductor: Conductor) {
         let task = withUnsafeCurrentTask { task -> UInt64 in
             task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
@@ -74,8 +74,8 @@ enum CaughtTasks {
 }
 
 extension CaughtTasks {
-    /// A task leaves the main actor, and nobody knows whose it is. It goes where it would have gone, and those wait for it that it may
-    /// belong to.
+    /// A task leaves the main actor, and nobody knows whose it is. It goes where it would have gone, and those wait for it that
+    /// it may belong to.
     private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [Conductor]) -> Bool {
         let job = unsafeBitCast(address, to: UnownedJob.self)
         for conductor in doubting { conductor.beginDoubt() }
@@ -95,7 +95,8 @@ extension UnownedSerialExecutor {
     }
 }
 
-/// Numbers of tasks, which the runtime gives one after the other: a bit each, from somewhat before the first that was inserted on.
+/// Numbers of tasks, which the runtime gives one after the other: a bit each, from somewhat before the first that was inserted
+/// on.
 private struct TaskNumbers {
     private var first: UInt64?
     private var words: [UInt64] = []

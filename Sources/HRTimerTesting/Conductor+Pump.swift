@@ -20,8 +20,8 @@ extension Conductor {
         case idle
     }
 
-    /// Runs all there is to run, moves the clock when there is nothing, and so on, until what is waited for has come; `.nothing` if
-    /// it cannot come.
+    /// Runs all there is to run, moves the clock when there is nothing, and so on, until what is waited for has come;
+    /// `.nothing` if it cannot come.
     func pump(_ time: ManualTime, _ pumping: Pumping) -> VirtualWait {
         var watch = Watch(patience_ns)
         while true {

@@ -22,8 +22,8 @@ public final class TestTime: Sendable {
 
     /// The number that decides about the order of tasks that are ready; nil if that is the order in which they became so.
     public let seed: UInt64?
-    /// Whether tasks are known that have no executor of their own, as `Task {}` makes them: false if Swift's runtime has no hook
-    /// for that.
+    /// Whether tasks are known that have no executor of their own, as `Task {}` makes them: false if Swift's runtime has no
+    /// hook for that.
     public let catchesUnstructuredTasks: Bool
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
@@ -60,8 +60,8 @@ public final class TestTime: Sendable {
         if !lines.isEmpty { throw TestTimeFailure(reason: .leftovers, instant: now.description, pending: lines) }
     }
 
-    /// How often `now` of an instant was read, since the test began, on a thread that is in no virtual time: those readings were
-    /// the kernel's. Of the whole process: other tests count too.
+    /// How often `now` of an instant was read, since the test began, on a thread that is in no virtual time: those readings
+    /// were the kernel's. Of the whole process: other tests count too.
     public var strayReadings: Int { CurrentTime.strayReadings - straysBefore }
 }
 
@@ -85,8 +85,8 @@ extension TestTime {
         _ = await conductor.ask(.settle, "\(fileID):\(line)")
     }
 
-    /// Returns when all tasks wait, and one of them sleeps or a timer is armed: the earliest deadline of all. The clock moves only
-    /// if there is none yet and something else lets it.
+    /// Returns when all tasks wait, and one of them sleeps or a timer is armed: the earliest deadline of all. The clock moves
+    /// only if there is none yet and something else lets it.
     public func nextSleep(fileID: String = #fileID, line: Int = #line) async -> MonotonicInstant {
         MonotonicInstant(nanoseconds: await conductor.ask(.nextSleep, "\(fileID):\(line)"))
     }
@@ -114,8 +114,8 @@ extension TestTime {
 
 // What virtual time does not see by itself.
 extension TestTime {
-    /// Has the clock stand still until the hold is ended or let go, for work that leaves virtual time: on the network, on a queue,
-    /// in a thread. Tasks go on meanwhile. What was held for too long (`patience`) fails the test, which names `reason`.
+    /// Has the clock stand still until the hold is ended or let go, for work that leaves virtual time: on the network, on a
+    /// queue, in a thread. Tasks go on meanwhile. What was held for too long (`patience`) fails the test, which names `reason`.
     public func hold(_ reason: String = "", fileID: String = #fileID, line: Int = #line) -> TimeHold {
         conductor.hold(reason.isEmpty ? "by \(fileID):\(line)" : "\(reason), by \(fileID):\(line)")
     }
@@ -133,9 +133,9 @@ extension TestTime {
         return try await body()
     }
 
-    /// Calls `body` on the calling thread, in this time: its readings are virtual, and so is what it makes. Everything else waits
-    /// until it has returned. For threads and blocks on queues that virtual time does not know of; where it knows them it calls
-    /// `body` at once.
+    /// Calls `body` on the calling thread, in this time: its readings are virtual, and so is what it makes. Everything else
+    /// waits until it has returned. For threads and blocks on queues that virtual time does not know of; where it knows them it
+    /// calls `body` at once.
     ///
     /// The clock does not wait for a call that has not begun: take a `hold()` where the thread is started.
     public func enter<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
@@ -144,8 +144,8 @@ extension TestTime {
 
     @TaskLocal static var isBackground = false
 
-    /// What tasks do that are begun in `body` is background: they may go on sleeping when the test ends. Their sleepers are then
-    /// told so by a `CancellationError`, if the engine is this time's own.
+    /// What tasks do that are begun in `body` is background: they may go on sleeping when the test ends. Their sleepers are
+    /// then told so by a `CancellationError`, if the engine is this time's own.
     public static func background<Result>(_ body: () throws -> Result) rethrows -> Result {
         try $isBackground.withValue(true, operation: body)
     }

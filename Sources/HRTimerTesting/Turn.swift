@@ -71,8 +71,8 @@ final class TurnTicket: VirtualTurn {
     func run(_ body: () -> Void) { turn.running(body) }
 }
 
-/// Keeps a clock of `withManualTime` from moving, as long as it is neither ended nor let go: for work that virtual time does not
-/// know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
+/// Keeps a clock of `withManualTime` from moving, as long as it is neither ended nor let go: for work that virtual time does
+/// not know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
 public final class TimeHold: Sendable {
     private let conductor: Conductor
     private let number: Int

@@ -3,8 +3,8 @@ public import HRTimer
 
 /// How virtual time begins, and what it puts up with.
 public struct TestTimeOptions: Sendable {
-    /// Decides in which order tasks come that are ready at the same time: another seed, another order. Nil for the order in which
-    /// they became ready.
+    /// Decides in which order tasks come that are ready at the same time: another seed, another order. Nil for the order in
+    /// which they became ready.
     public var seed: UInt64?
     /// What the monotonic clock reads first; the boot-time clock begins with the same.
     public var start: MonotonicInstant
@@ -12,8 +12,8 @@ public struct TestTimeOptions: Sendable {
     public var wallStart: WallInstant
     /// Whether timers may be pending, and tasks asleep, when the body has returned; otherwise the test fails.
     public var toleratesLeftovers: Bool
-    /// Whether tasks of the test run on the main actor too. It is then asked before the clock moves, which takes some 0.1 ms each
-    /// time. A body that belongs to the main actor needs not say so.
+    /// Whether tasks of the test run on the main actor too. It is then asked before the clock moves, which takes some 0.1 ms
+    /// each time. A body that belongs to the main actor needs not say so.
     public var usesMainActor: Bool
     /// How long, in real time, something outside of virtual time may take until the test fails.
     public var patience: Duration
@@ -39,11 +39,11 @@ public struct TestTimeOptions: Sendable {
     }
 }
 
-/// Runs `body` in virtual time: every engine, clock, loop, source, display link and registry that is made in it is on that time,
-/// `.shared` ones too, and `.now` of an instant reads it. Nothing sleeps for real.
+/// Runs `body` in virtual time: every engine, clock, loop, source, display link and registry that is made in it is on that
+/// time, `.shared` ones too, and `.now` of an instant reads it. Nothing sleeps for real.
 ///
-/// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the clock
-/// jumps to the next deadline. So a test is as fast as its work, and gives the same each time.
+/// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the
+/// clock jumps to the next deadline. So a test is as fast as its work, and gives the same each time.
 ///
 ///     @Test func timesOut() async throws {
 ///         try await withManualTime { time in
@@ -58,8 +58,8 @@ public struct TestTimeOptions: Sendable {
 /// Throws what `body` throws, or `TestTimeFailure`: for a deadlock, where the body waits and nothing is pending that time could
 /// move to; for what is left when it returns; for what stands still. It says who sleeps. Cancelling the task cancels the body.
 ///
-/// What virtual time does not see: `Task.sleep` and clocks of others, the network, descriptors, threads and queues that the body
-/// starts by itself. See `TestTime.hold(_:fileID:line:)` and `TestTime.enter(_:)`.
+/// What virtual time does not see: `Task.sleep` and clocks of others, the network, descriptors, threads and queues that the
+/// body starts by itself. See `TestTime.hold(_:fileID:line:)` and `TestTime.enter(_:)`.
 public func withManualTime<Success: Sendable>(
     _ options: TestTimeOptions = TestTimeOptions(),
     _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success

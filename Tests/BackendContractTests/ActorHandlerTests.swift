@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Handlers that belong to an actor, on the real kernel: the main queue is not the main thread's in a test, which is asynchronous.
+/// Handlers that belong to an actor, on the real kernel: the main queue is not the main thread's in a test, which is
+/// asynchronous.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct ActorHandlerTests {
     @MainActor private final class Model {
         var calls: [String] = []

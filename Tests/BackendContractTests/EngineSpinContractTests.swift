@@ -7,8 +7,8 @@ import Testing
 
 @testable import HRTimerCore
 
-/// What other threads do to an engine whose thread spins up to a deadline. Its margin has learned that wakes come 12 ms late, so
-/// that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
+/// What other threads do to an engine whose thread spins up to a deadline. Its margin has learned that wakes come 12 ms late,
+/// so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
 @Suite(.serialized) struct EngineSpinContractTests {
     private let engine: TimerEngine
     private let calls = Recorder<TimerFire>()

@@ -5,8 +5,8 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// Mistakes that would be silent, told to whoever listens. Debug builds alone tell them. On the real clock, since on a virtual one
-/// nobody waits for a loop that does not run.
+/// Mistakes that would be silent, told to whoever listens. Debug builds alone tell them. On the real clock, since on a virtual
+/// one nobody waits for a loop that does not run.
 @Suite(.serialized, .enabled(if: isDebugBuild)) struct SilentMistakeTests {
     /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
     private func mistakes(_ kind: SilentMistake.Kind, _ body: () async throws -> Void) async rethrows -> [SilentMistake]

@@ -115,7 +115,8 @@ import Testing
             var trace: OpaquePointer?
             try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
             var best_ns = Int64.max
-            // Less than the slack, and more. On a machine so busy that the thread comes late nothing is left to wait for: again.
+            // Less than the slack, and more. On a machine so busy that the thread comes late nothing is left to wait for:
+            // again.
             for round in 0..<40 where round < 5 || Self.settimes(trace!) == 0 || best_ns >= slack_ns / 2 {
                 let delay_ns: Int64 = round % 2 == 0 ? 20_000_000 : 70_000_000
                 let deadline_ns = MonotonicInstant.now.nanoseconds + delay_ns

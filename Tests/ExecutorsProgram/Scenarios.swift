@@ -178,7 +178,8 @@ private final class QueueExecutor: TaskExecutor {
     before.cancel()
     let result = await before.result
     expect((try? result.get()) == nil, "cancelled before it slept, and did not throw")
-    // What is left of the ones that slept goes at its deadline; but for the first, and perhaps the last, which were an hour away.
+    // What is left of the ones that slept goes at its deadline; but for the first, and perhaps the last, which were an hour
+    // away.
     while TimerExecutors.pendingSleeps > 1001 { await Task.yield() }
 }
 

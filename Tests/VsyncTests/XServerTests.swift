@@ -15,8 +15,8 @@ struct XServerTests {
         let calls = Recorder<Int64>()
     }
 
-    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call. What was seen then may be over
-    /// when this returns: a busy server is late with what comes next.
+    /// Runs a loop with one link for so long or until `isDone`, `body` beside it after each call. What was seen then may be
+    /// over when this returns: a busy server is late with what comes next.
     @available(*, noasync)
     private func run(
         _ source: VsyncSource,

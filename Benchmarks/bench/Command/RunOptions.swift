@@ -170,8 +170,8 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// The subjects chosen, in the order of the list; without a choice those of the preset. Those with an interval of their own are
-    /// named, and are not swept.
+    /// The subjects chosen, in the order of the list; without a choice those of the preset. Those with an interval of their own
+    /// are named, and are not swept.
     var subjects: [Subject] {
         Subject.all.filter { subject in
             let isPreset = (subject.isDefault || preset.hasAllSubjects) && subject.interval_ns == nil

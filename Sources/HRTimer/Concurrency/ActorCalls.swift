@@ -13,8 +13,8 @@ final class ActorCalls: Sendable {
         self.merges = merges
     }
 
-    /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a task,
-    /// unless it is off by then.
+    /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a
+    /// task, unless it is off by then.
     func call(
         on actor: any Actor,
         unless isOff: @escaping @Sendable () -> Bool = { false },
@@ -54,8 +54,8 @@ func onItsActor(
 ) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
     struct Plain { let function: @Sendable () -> Void }
-    // Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function that
-    // is passed to what is generic is wrapped.
+    // Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function
+    // that is passed to what is generic is wrapped.
     let plain = unsafeBitCast(Isolated(function: function), to: Plain.self).function
     guard let actor = function.isolation else { return plain }
     let calls = ActorCalls(merges: merges)

@@ -1,8 +1,8 @@
 #if compiler(>=6.2)
 import HRTimerCore
 
-/// Runs an operation that is cancelled at a deadline: `withDeadline` of SE-0526, which the standard library has from Swift 6.5 on,
-/// for Swift 6.2 and newer, and without a task that sleeps.
+/// Runs an operation that is cancelled at a deadline: `withDeadline` of SE-0526, which the standard library has from Swift 6.5
+/// on, for Swift 6.2 and newer, and without a task that sleeps.
 ///
 ///     let deadline = MonotonicInstant.now + .seconds(5)
 ///     let page = try await withDeadline(deadline, clock: .monotonic) { try await fetch() }
@@ -11,8 +11,8 @@ import HRTimerCore
 ///   cancelled: `Task.isCancelled` holds inside of it, its cancellation handlers run, on the thread of the clock's engine, and
 ///   its child tasks are cancelled. It is waited for however long it takes. The calling task is not cancelled.
 /// * A deadline that has passed cancels before the operation begins, which runs nevertheless.
-/// * Nested deadlines on clocks of one id are one: the earliest counts, and a later one inside of it costs nothing. On clocks of
-///   different ids each counts by itself.
+/// * Nested deadlines on clocks of one id are one: the earliest counts, and a later one inside of it costs nothing. On clocks
+///   of different ids each counts by itself.
 /// * The operation runs where the caller does, in a child task that starts at once on the caller's thread. It need be neither
 ///   Sendable nor escaping. One that does not suspend arms no timer.
 /// * With a clock of this package, with `ContinuousClock` and with `SuspendingClock` no further task is made, and after the
@@ -93,8 +93,8 @@ extension Task where Success == Never, Failure == Never {
     /// Also in a task made there by `Task {}`, as long as the operation goes on that made it, though nobody cancels it.
     public static var hasActiveDeadline: Bool { DeadlineScope.isAnyActive }
 
-    /// The earliest deadline on that clock among those that the calling task is inside of; nil if there is none. Deadlines on clocks
-    /// of other ids do not count.
+    /// The earliest deadline on that clock among those that the calling task is inside of; nil if there is none. Deadlines on
+    /// clocks of other ids do not count.
     public static func activeDeadline<C: Clock & Identifiable>(for clock: C) -> C.Instant? {
         DeadlineScope.nearest(clock)?.deadline
     }

@@ -21,7 +21,8 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     /// One nanosecond, the unit of the kernel's interface.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Suspends the task until the clock reads `deadline` or later; never shorter. See `MonotonicClock.sleep(until:tolerance:)`.
+    /// Suspends the task until the clock reads `deadline` or later; never shorter. See
+    /// `MonotonicClock.sleep(until:tolerance:)`.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         try await Sleeper.sleep(on: host, Sleeper.Wish(until: deadline.nanoseconds, tolerance: tolerance))
         withExtendedLifetime(engine) {}

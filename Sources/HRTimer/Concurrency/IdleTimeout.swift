@@ -11,9 +11,9 @@ import Synchronization
 /// deadline comes that it knows, and waits for the later one: one wake-up at most for each timeout that passes.
 ///
 /// The handler is called once for each time that runs out, on the engine's thread, never early, and never after a `touch()` or
-/// `cancel()` that returned true: each of them and the end of the time happen one after the other. It goes on holding what it captured until
-/// `cancel()`, the end of the engine, or the last reference to the timeout goes. All members may be called from any thread, and from the
-/// handler.
+/// `cancel()` that returned true: each of them and the end of the time happen one after the other. It goes on holding what it
+/// captured until `cancel()`, the end of the engine, or the last reference to the timeout goes. All members may be called from
+/// any thread, and from the handler.
 ///
 /// In virtual time the engine knows every deadline at once.
 public final class IdleTimeout: Sendable {
@@ -39,8 +39,8 @@ public final class IdleTimeout: Sendable {
         core.cancel()
     }
 
-    /// Begins the time anew. True if that was before the engine called, even if the deadline had passed; false also if it is paused
-    /// or cancelled.
+    /// Begins the time anew. True if that was before the engine called, even if the deadline had passed; false also if it is
+    /// paused or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
@@ -48,12 +48,13 @@ public final class IdleTimeout: Sendable {
     @discardableResult
     public func pause() -> Bool { core.pause() }
 
-    /// Begins the time, from now: after `pause()`, or once more when it has run out. While it runs it is the same as `touch()`. False
-    /// after `cancel()`, or if the engine has ended.
+    /// Begins the time, from now: after `pause()`, or once more when it has run out. While it runs it is the same as `touch()`.
+    /// False after `cancel()`, or if the engine has ended.
     @discardableResult
     public func start() -> Bool { core.start() }
 
-    /// Ends it for good, unlike `pause()`, and frees the handler. True if the time was running, so that the handler is not called for it.
+    /// Ends it for good, unlike `pause()`, and frees the handler. True if the time was running, so that the handler is not
+    /// called for it.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 

@@ -33,8 +33,9 @@ public struct MonotonicClock: Clock {
     ///
     /// * `.coalesced`: the shared engine, on which tolerances count.
     /// * `.normal`: the same engine, which is awake at each deadline, whatever the tolerance.
-    /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to deadlines within the
-    ///   default `spinBudget`, and so does the task that sleeps. Traps like `TimerEngine.shared` where no thread can be had.
+    /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to deadlines
+    ///   within the default `spinBudget`, and so does the task that sleeps. Traps like `TimerEngine.shared` where no thread can
+    ///   be had.
     public init(precision: TimerPrecision) {
         engine = TimerEngine.shared(precision)
         isStrict = precision != .coalesced
@@ -57,10 +58,10 @@ public struct MonotonicClock: Clock {
     /// once; any other goes on where it belongs, one executor hop later. Called by an actor it does not leave it, which
     /// takes Swift 6.2.
     ///
-    /// `tolerance` says how much later the thread may wake to share a wake-up; on an engine in `.coalesced` precision, as the shared
-    /// one is, it does, and in the others it wakes at the deadline. Zero asks for the deadline. Nil asks for it too, but leaves
-    /// it to an engine that coalesces and has more than 4096 timers pending to wait a thousandth of the sleep's length, at least
-    /// 50 µs and at most 1 ms; not on virtual time.
+    /// `tolerance` says how much later the thread may wake to share a wake-up; on an engine in `.coalesced` precision, as the
+    /// shared one is, it does, and in the others it wakes at the deadline. Zero asks for the deadline. Nil asks for it too, but
+    /// leaves it to an engine that coalesces and has more than 4096 timers pending to wait a thousandth of the sleep's length,
+    /// at least 50 µs and at most 1 ms; not on virtual time.
     ///
     /// One allocation, and the queue's arm and cancel.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws

@@ -129,18 +129,18 @@ extension Sleeper {
         min(max(50_000, length_ns / 1000), 1_000_000)
     }
 
-    /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host goes on in the fire. Throws
-    /// `CancellationError` alone.
+    /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host goes on in the fire.
+    /// Throws `CancellationError` alone.
     static func sleep(on host: TimerHost, _ wish: Wish, isolation: isolated (any Actor)? = #isolation) async throws {
         try Task.checkCancellation()
         if await sleep(on: host, wish, entering: { _ in true }) == .cancellation { throw CancellationError() }
     }
 
-    /// The same for whoever interrupts sleeps: `enter` is told of each sleeper before it sleeps, and may refuse, which counts as an
-    /// interruption. A cancelled task does not sleep.
+    /// The same for whoever interrupts sleeps: `enter` is told of each sleeper before it sleeps, and may refuse, which counts
+    /// as an interruption. A cancelled task does not sleep.
     ///
-    /// On a precise engine the task is resumed early, by what the way to it takes, and spins the rest by itself: then all that is
-    /// between engine and task is done, and in the cache, when the deadline comes.
+    /// On a precise engine the task is resumed early, by what the way to it takes, and spins the rest by itself: then all that
+    /// is between engine and task is done, and in the cache, when the deadline comes.
     static func sleep(
         on host: TimerHost,
         _ wish: Wish,

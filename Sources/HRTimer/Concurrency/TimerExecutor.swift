@@ -10,8 +10,8 @@ public import HRTimerCore
 ///     }
 ///
 /// Jobs run one at a time, in the order in which they came. A task that sleeps there by `MonotonicClock` has its timer on the
-/// same thread, and goes on right in the fire: no other thread takes part, and in `.precise` there is a microsecond or two between
-/// deadline and task. What runs on that thread anyway may call `assumeIsolated` of actors that live here: handlers of
+/// same thread, and goes on right in the fire: no other thread takes part, and in `.precise` there is a microsecond or two
+/// between deadline and task. What runs on that thread anyway may call `assumeIsolated` of actors that live here: handlers of
 /// timers and sources, a loop's descriptors and blocks.
 ///
 /// A job that blocks or computes for long makes timers of that thread late, as a slow handler does; jobs do not starve timers,

@@ -6,16 +6,16 @@ public import HRTimerCore
 ///         step(tick.missedTicks + 1)
 ///     }
 ///
-/// Never early. The deadlines are start + k × interval, however late a tick is; what is missed while the consumer is busy is told
-/// by `missedTicks`, as the `MissedTickPolicy` has it. Nothing is buffered: what is not consumed is counted by arithmetic, and a sequence
-/// that nobody waits for costs no wake-up.
+/// Never early. The deadlines are start + k × interval, however late a tick is; what is missed while the consumer is busy is
+/// told by `missedTicks`, as the `MissedTickPolicy` has it. Nothing is buffered: what is not consumed is counted by arithmetic,
+/// and a sequence that nobody waits for costs no wake-up.
 ///
-/// It ends, for good, when its task is cancelled, with `cancel()`, and when the engine is shut down. From then on there is no tick,
-/// not even one whose deadline had come.
+/// It ends, for good, when its task is cancelled, with `cancel()`, and when the engine is shut down. From then on there is no
+/// tick, not even one whose deadline had come.
 ///
 /// Several tasks may iterate over one sequence: all of them see its ticks, each in its own time. What `interval` and
-/// `schedule(first:every:)` change counts for all of them at once, and no tick of the former grid comes after they return; one that a
-/// consumer has been given before they were called may still be on its way to it.
+/// `schedule(first:every:)` change counts for all of them at once, and no tick of the former grid comes after they return; one
+/// that a consumer has been given before they were called may still be on its way to it.
 public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// What the iterator gives.
     public typealias Element = TimerTick<Instant>
@@ -32,11 +32,11 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         self.tolerance = tolerance
     }
 
-    /// The time between two nominal deadlines. A new one keeps the phase, as a musician does who changes the tempo: what was left
-    /// of the present interval is left of the new one, in proportion. Zero or less counts as 0.1 ms. Any thread.
+    /// The time between two nominal deadlines. A new one keeps the phase, as a musician does who changes the tempo: what was
+    /// left of the present interval is left of the new one, in proportion. Zero or less counts as 0.1 ms. Any thread.
     ///
-    /// Ticks of the former tempo that a consumer has missed are counted in its next tick, under every policy. With `.delay`, whose
-    /// intervals are each consumer's own, the same holds for what is left of those.
+    /// Ticks of the former tempo that a consumer has missed are counted in its next tick, under every policy. With `.delay`,
+    /// whose intervals are each consumer's own, the same holds for what is left of those.
     public var interval: Duration {
         get { .nanoseconds(grid.interval_ns) }
         nonmutating set { grid.setInterval(newValue) }
@@ -98,7 +98,8 @@ extension MonotonicClock {
     ///
     /// - Parameters:
     ///   - interval: between nominal deadlines; zero, less, and NaN count as 0.1 ms.
-    ///   - first: the first one. Nil: one interval after somebody first waits for a tick. With a past one ticks count from there.
+    ///   - first: the first one. Nil: one interval after somebody first waits for a tick. With a past one ticks count from
+    ///     there.
     ///   - tolerance: how much later a tick may come to share a wake-up, at most half the interval; as in `sleep`.
     ///   - policy: what becomes of ticks that the consumer was too busy for.
     public func ticks(
@@ -116,7 +117,8 @@ extension MonotonicClock {
 extension EngineClock {
     /// Ticks of this clock; see `TimerTicks` and `MonotonicClock.ticks(every:first:tolerance:policy:)`.
     ///
-    /// When the wall clock is set, ticks follow: a step forward makes those due that it passes, a step back delays the next one.
+    /// When the wall clock is set, ticks follow: a step forward makes those due that it passes, a step back delays the next
+    /// one.
     public func ticks(
         every interval: some TimeSpan,
         first: Instant? = nil,

@@ -12,8 +12,8 @@ extension SourceCore {
         while let latch = joinRunning(isBlocking: false, false) { await latch.opened() }
     }
 
-    /// Nil if there is nothing to wait for. A handler that runs, if it is not that of the calling thread; and a cancel handler that is
-    /// still to be called, where it cannot wait for the caller in its turn.
+    /// Nil if there is nothing to wait for. A handler that runs, if it is not that of the calling thread; and a cancel handler
+    /// that is still to be called, where it cannot wait for the caller in its turn.
     private func joinRunning(isBlocking: Bool, _ isOnItsThread: Bool) -> Latch? {
         withLock { state -> Latch? in
             // In a child of fork(2) nobody runs it, whatever the state says.

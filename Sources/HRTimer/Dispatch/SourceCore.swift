@@ -67,8 +67,8 @@ package final class SourceCore: @unchecked Sendable {
         var hasEnded = false
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
-        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become of
-        /// the submitted one by then.
+        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
+        /// of the submitted one by then.
         var engineSubmits = false
         var suspensions = 0
         var data: UInt = 0

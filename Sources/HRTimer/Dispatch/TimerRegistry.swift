@@ -10,8 +10,8 @@ public import HRTimerCore
 ///     tasks.resumeAll()
 ///     tasks.cancel(poll)
 ///
-/// A task lives until it is cancelled, has run for the last time, or the registry goes. Names are for people, and need not differ;
-/// keys are never used again. All members may be called from any thread, and from the tasks.
+/// A task lives until it is cancelled, has run for the last time, or the registry goes. Names are for people, and need not
+/// differ; keys are never used again. All members may be called from any thread, and from the tasks.
 public final class TimerRegistry: Sendable {
     /// Names one task of one registry.
     public struct Key: Hashable, Sendable, CustomStringConvertible {
@@ -48,8 +48,9 @@ public final class TimerRegistry: Sendable {
 
     /// Runs `task` once `start` has passed, and then at each `interval` if it repeats.
     ///
-    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; ticks that pass
-    /// while it runs or is paused become one call. The task is freed when it ends. While all are paused a new one waits too.
+    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; ticks that
+    /// pass while it runs or is paused become one call. The task is freed when it ends. While all are paused a new one waits
+    /// too.
     ///
     /// Throws EINVAL with a sentence that says which argument it is and what it takes.
     @discardableResult

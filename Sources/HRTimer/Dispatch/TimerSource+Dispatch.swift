@@ -4,8 +4,9 @@ extension TimerSource {
     /// A source that is not active yet and runs its handlers on `queue`, one call at a time on a concurrent queue too.
     ///
     /// The handler is submitted when the deadline has come: it runs later than on the engine's thread by the queue's thread
-    /// hop. On a precise engine it is submitted earlier by the hop as learned, and the block spins the rest out, inside the engine's
-    /// budget for spinning: never early, and no other work of the queue is held up by more. While the queue is blocked the source costs no wake-ups; the call that comes then tells all ticks in `data`.
+    /// hop. On a precise engine it is submitted earlier by the hop as learned, and the block spins the rest out, inside the
+    /// engine's budget for spinning: never early, and no other work of the queue is held up by more. While the queue is blocked
+    /// the source costs no wake-ups; the call that comes then tells all ticks in `data`.
     public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
         self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
     }
@@ -31,14 +32,14 @@ extension TimerSource {
         }
     }
 
-    /// Has the handlers run on `queue` from the next call on, or on the engine's thread; GCD allows it before activation alone. A
-    /// call that was submitted before is made where it was submitted.
+    /// Has the handlers run on `queue` from the next call on, or on the engine's thread; GCD allows it before activation alone.
+    /// A call that was submitted before is made where it was submitted.
     public func setTarget(queue: DispatchQueue?) {
         core.setTarget(queue.map { Self.target($0) })
     }
 
-    /// The spelling of GCD. From the next call on, handlers are submitted to the source's queue with that quality of service and
-    /// those flags, a barrier's for one; on the engine's thread they mean nothing.
+    /// The spelling of GCD. From the next call on, handlers are submitted to the source's queue with that quality of service
+    /// and those flags, a barrier's for one; on the engine's thread they mean nothing.
     public func setEventHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -150,12 +151,12 @@ extension TimerSource {
 }
 
 extension TimerEngine {
-    /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot at
-    /// once; what was submitted already it does not take back.
+    /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot
+    /// at once; what was submitted already it does not take back.
     ///
-    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its token is
-    /// stale. `distantFuture` never submits; a `Date` is converted now, and one of NaN means now. The work may come later by
-    /// `tolerance`, none unless given, where GCD takes a tenth of the delay.
+    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its
+    /// token is stale. `distantFuture` never submits; a `Date` is converted now, and one of NaN means now. The work may come
+    /// later by `tolerance`, none unless given, where GCD takes a tenth of the delay.
     @discardableResult
     public func schedule(
         at deadline: some TimePoint,
@@ -204,8 +205,8 @@ extension TimerEngine {
 }
 
 extension MonotonicInstant {
-    /// The same instant: `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC` on Linux. What does not fit is `distantFuture`; zero,
-    /// which Dispatch takes for now, is `distantPast`, which means now as a deadline.
+    /// The same instant: `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC` on Linux. What does not fit is `distantFuture`;
+    /// zero, which Dispatch takes for now, is `distantPast`, which means now as a deadline.
     public init(_ time: DispatchTime) {
         let nanoseconds = Int64(clamping: time.uptimeNanoseconds)
         self = nanoseconds == 0 ? .distantPast : Self(nanoseconds: nanoseconds)
@@ -213,7 +214,8 @@ extension MonotonicInstant {
 }
 
 extension WallInstant {
-    /// The same instant. libdispatch keeps wall times as negated nanoseconds since 1970 (`src/shims/time.h`), all ones for never.
+    /// The same instant. libdispatch keeps wall times as negated nanoseconds since 1970 (`src/shims/time.h`), all ones for
+    /// never.
     public init(_ time: DispatchWallTime) {
         self = time == .distantFuture ? .distantFuture : Self(nanoseconds: Int64(bitPattern: 0 &- time.rawValue))
     }

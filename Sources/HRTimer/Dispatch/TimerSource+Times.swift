@@ -21,8 +21,8 @@ extension TimerSource {
         schedule(after: delay.asDuration ?? .zero, repeating: interval, leeway: leeway.asDuration ?? .zero)
     }
 
-    /// Fires first at a date, which is converted now, and if there is an interval then at every one. A date of NaN means now. To
-    /// follow steps of the wall clock there is `WallInstant`.
+    /// Fires first at a date, which is converted now, and if there is an interval then at every one. A date of NaN means now.
+    /// To follow steps of the wall clock there is `WallInstant`.
     @_disfavoredOverload
     public func schedule(
         deadline date: Date,

@@ -27,8 +27,8 @@ public final class TimerSource: Sendable {
         self.init(engine: engine, target: nil, isStrict: isStrict)
     }
 
-    /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one of `modes`: later than on the
-    /// engine's thread by a wake-up of the loop. What the loop has not run when it ends is not called.
+    /// A source that is not active yet and runs its handlers on the loop's thread, in a pass in one of `modes`: later than on
+    /// the engine's thread by a wake-up of the loop. What the loop has not run when it ends is not called.
     public convenience init(
         engine: TimerEngine = .shared,
         loop: TimerLoop,
@@ -78,7 +78,8 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
     }
 
-    /// The same on the time of day. Steps of the clock move the deadline with it: one forward makes what it passes fire at once.
+    /// The same on the time of day. Steps of the clock move the deadline with it: one forward makes what it passes fire at
+    /// once.
     ///
     /// The engine of that clock keeps the deadline, and has this source's own engine call: on a queue as late as ever, on the
     /// engine's thread by one more wake-up.
@@ -108,9 +109,9 @@ public final class TimerSource: Sendable {
 
     /// How exact this source is, if that is to be more than its engine is; nil, as at first, for the engine's own precision.
     ///
-    /// Less than the engine's counts as the engine's. `.normal` and `.precise` leave the leeway unused. May be set at any time, also
-    /// inside the handler; it counts from the next deadline on that the engine waits for. `.precise` has the engine spin, and on a
-    /// queue the block, within the engine's `spinBudget`. On another clock than the engine's it says nothing.
+    /// Less than the engine's counts as the engine's. `.normal` and `.precise` leave the leeway unused. May be set at any time,
+    /// also inside the handler; it counts from the next deadline on that the engine waits for. `.precise` has the engine spin,
+    /// and on a queue the block, within the engine's `spinBudget`. On another clock than the engine's it says nothing.
     public var precision: TimerPrecision? {
         get { core.precision }
         set { core.setPrecision(newValue) }
@@ -121,9 +122,9 @@ public final class TimerSource: Sendable {
     ///
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
     ///
-    /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the actor the
-    /// main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and `data` is what
-    /// it is by then.
+    /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the
+    /// actor the main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and
+    /// `data` is what it is by then.
     public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
         guard let handler else { return core.setEventHandler(nil) }
         guard handler.isolation != nil else { return core.setEventHandler(Callback(onItsActor(handler))) }
@@ -132,8 +133,8 @@ public final class TimerSource: Sendable {
         core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, handler)))
     }
 
-    /// What to call once when the source has become active, before the first call of the event handler, where that is called. Not
-    /// called if the source was cancelled first; no use any more once it is active. Freed when it has been called.
+    /// What to call once when the source has become active, before the first call of the event handler, where that is called.
+    /// Not called if the source was cancelled first; no use any more once it is active. Freed when it has been called.
     public func setRegistrationHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
         core.setRegistrationHandler(handler.map { onItsActor($0) })
     }
@@ -166,17 +167,17 @@ public final class TimerSource: Sendable {
     /// Ends the source: no call of the event handler begins on the source's own thread or serial queue after this returned, and
     /// handlers are freed after the cancel handler ran. Idempotent; legal in any state.
     ///
-    /// From another thread, and on a concurrent queue, a call may still begin that was made up before; `cancelAndWait()` waits for
-    /// it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
+    /// From another thread, and on a concurrent queue, a call may still begin that was made up before; `cancelAndWait()` waits
+    /// for it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
     public func cancel() {
         core.cancel()
     }
 
     /// Cancels, and returns only when no handler is running, and when a cancel handler on the engine's thread has been called.
     ///
-    /// In a handler of this source it does not wait, nor on the engine's thread for a cancel handler that has not begun; nor anywhere
-    /// for one that belongs to a queue or a loop, which may be the very one that the caller keeps busy. On frozen time the cancel
-    /// handler comes when the clock is moved.
+    /// In a handler of this source it does not wait, nor on the engine's thread for a cancel handler that has not begun; nor
+    /// anywhere for one that belongs to a queue or a loop, which may be the very one that the caller keeps busy. On frozen time
+    /// the cancel handler comes when the clock is moved.
     @available(*, noasync)
     public func cancelAndWait() {
         core.cancel()
@@ -198,8 +199,8 @@ public final class TimerSource: Sendable {
     /// How many nominal deadlines passed since the event handler was called last; at least 1 inside of it.
     public var data: UInt { core.data }
 
-    /// When the source fires next, as far as it is known: nil if it does not, and on another clock than its engine's. A deadline
-    /// that has passed while the source is suspended or its handler runs.
+    /// When the source fires next, as far as it is known: nil if it does not, and on another clock than its engine's. A
+    /// deadline that has passed while the source is suspended or its handler runs.
     public var nextDeadline: MonotonicInstant? { core.nextDeadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 
     /// What the source did since `recordStatistics()`; nil before.

@@ -39,7 +39,8 @@ extension DisplayLink {
 
     /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
     /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display can
-    /// have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0. Takes the place of a range or an interval.
+    /// have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0. Takes the
+    /// place of a range or an interval.
     public var preferredFramesPerSecond: Double {
         get {
             if case .rate(let preferred) = state.withLock({ $0.wish }) { return preferred }
@@ -140,8 +141,8 @@ extension DisplayLink {
         }
     }
 
-    /// How long after its instant each call came so far, from the refresh, or with a lead from the instant that it asks for: a copy.
-    /// O(buckets).
+    /// How long after its instant each call came so far, from the refresh, or with a lead from the instant that it asks for: a
+    /// copy. O(buckets).
     public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
 
     /// Whether some loop calls it.

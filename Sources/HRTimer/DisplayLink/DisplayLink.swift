@@ -18,8 +18,8 @@ import HRTimerCore
 public final class DisplayLink: Sendable {
     /// What a link calls.
     public typealias Handler = @Sendable (DisplayLink) -> Void
-    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's thread
-    /// is the actor's, elsewhere by a task, refreshes that come meanwhile counting as one.
+    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's
+    /// thread is the actor's, elsewhere by a task, refreshes that come meanwhile counting as one.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// A method of a target, not applied yet; one of an actor is called on that.
     public typealias Action<Target> = @Sendable (Target) -> Block
@@ -152,8 +152,8 @@ extension DisplayLink {
         }
     }
 
-    /// Ends the link for good, unlike `isPaused` and `remove`: out of all modes, its handler freed. Does not wait for a call that
-    /// another thread makes. Idempotent; from the handler and from any thread.
+    /// Ends the link for good, unlike `isPaused` and `remove`: out of all modes, its handler freed. Does not wait for a call
+    /// that another thread makes. Idempotent; from the handler and from any thread.
     public func invalidate() {
         // Let go without a lock: freeing what the handler captured may come back here.
         let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in

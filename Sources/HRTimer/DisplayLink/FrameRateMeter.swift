@@ -86,8 +86,8 @@ public final class FrameRateMeter: Sendable {
     /// How often each time from one frame to the next occurred, so far.
     public var frameTimes: LatencyHistogram { histogram.copy() }
 
-    /// The colour of the classic label: 0 is red, at a fifth of the maximum and below, 0.216 a yellowish green, at the maximum. A
-    /// hue, of which 1 is the whole circle.
+    /// The colour of the classic label: 0 is red, at a fifth of the maximum and below, 0.216 a yellowish green, at the maximum.
+    /// A hue, of which 1 is the whole circle.
     public var hue: Double {
         let (counted, maximum) = state.withLock { ($0.counted, $0.maximum) }
         let part = min((counted ?? maximum) / maximum, 1)

@@ -47,7 +47,8 @@ extension VsyncSource {
     /// environment's VSYNC_SOURCE names, or the surface that was offered, or an X server that is no Wayland compositor's, or a
     /// card of the kernel, or a virtual display of 60 Hz. `refusals` tells why what comes before was not taken.
     ///
-    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)` chooses anew.
+    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)`
+    /// chooses anew.
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }

@@ -81,8 +81,8 @@ extension VsyncSource {
         hasOpened(driver)
     }
 
-    /// Lets go of surface and display, which may be destroyed when this has returned. Links go on as if the compositor had ended.
-    /// Sources of other kinds do nothing. Idempotent.
+    /// Lets go of surface and display, which may be destroyed when this has returned. Links go on as if the compositor had
+    /// ended. Sources of other kinds do nothing. Idempotent.
     public func detach() {
         guard kind == .wayland, !isInherited else { return }
         let (gone, links) = core.withLock { core in (core.detach(), core.linksToTell()) }

@@ -12,9 +12,9 @@ public final class EngineMetrics: Sendable {
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Has the engine add to the counters LABEL.fires, .missed-ticks, .wakeups and .wakes-sent what came to them, and set the meter
-    /// LABEL.timers to its live timers, at that interval. It does so by a timer of its own, which is among those that it counts,
-    /// until the last reference goes.
+    /// Has the engine add to the counters LABEL.fires, .missed-ticks, .wakeups and .wakes-sent what came to them, and set the
+    /// meter LABEL.timers to its live timers, at that interval. It does so by a timer of its own, which is among those that it
+    /// counts, until the last reference goes.
     public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
         self.engine = engine
         let report = EngineReport(label, engine.core)
@@ -27,8 +27,8 @@ public final class EngineMetrics: Sendable {
 }
 
 extension TimerEngine.Configuration {
-    /// Has the engine record each fire's lateness in the timer of that label, in nanoseconds: a call of the metrics system for each fire,
-    /// on the engine's thread. Takes the place of the `latenessWatch`.
+    /// Has the engine record each fire's lateness in the timer of that label, in nanoseconds: a call of the metrics system for
+    /// each fire, on the engine's thread. Takes the place of the `latenessWatch`.
     public mutating func recordLateness(label: String) {
         let timer = Metrics.Timer(label: label)
         latenessWatch = .init(bound: .nanoseconds(-1)) { fire in

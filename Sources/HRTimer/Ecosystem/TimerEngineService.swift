@@ -3,8 +3,8 @@ public import HRTimerCore
 public import ServiceLifecycle
 import Synchronization
 
-/// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then ends the engine, and says what was
-/// still pending.
+/// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then ends the engine, and says what
+/// was still pending.
 ///
 ///     let timers = TimerEngineService(try TimerEngine()) { report in
 ///         logger.info("\(report.droppedTimers) timers dropped")
@@ -16,8 +16,8 @@ import Synchronization
 public struct TimerEngineService: Service {
     /// What the end of an engine left undone.
     public struct Report: Sendable {
-        /// Timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them have thrown
-        /// `CancellationError`.
+        /// Timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them have
+        /// thrown `CancellationError`.
         public let droppedTimers: Int
         /// What the engine did in its life.
         public let statistics: EngineStatistics

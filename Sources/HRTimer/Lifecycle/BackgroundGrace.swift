@@ -17,8 +17,8 @@ public import HRTimerCore
 /// SIGSTOP, which nothing can hold up, so the shell sees it stopped as usual. SIGCONT calls `foreground`; during the
 /// grace it ends that, and the process does not stop.
 ///
-/// All calls come on the loop's thread, in the common modes, with no lock held; those of an actor, as `{ @MainActor in … }`, on that,
-/// which the main actor is to `TimerLoop.main`. While the loop does not run, or a
+/// All calls come on the loop's thread, in the common modes, with no lock held; those of an actor, as `{ @MainActor in … }`, on
+/// that, which the main actor is to `TimerLoop.main`. While the loop does not run, or a
 /// handler blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for
 /// SIGTSTP and SIGCONT and puts them back when it is invalidated or its last reference goes: keep it. Where the thread
 /// that makes it has them blocked, as in children of Foundation's `Process`, threads of its own let them in meanwhile;

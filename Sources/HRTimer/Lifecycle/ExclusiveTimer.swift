@@ -84,7 +84,8 @@ public final class ExclusiveTimer: Sendable {
         start()
     }
 
-    /// Ends what `start()` began: it may be started again, which what is invalidated or cancelled may not. No call comes after this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
+    /// Ends what `start()` began: it may be started again, which what is invalidated or cancelled may not. No call comes after
+    /// this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
     public func stop() {
         timer.withLock { $0.take() }?.invalidate()
     }

@@ -23,8 +23,8 @@ public final class LoopWorker: Sendable {
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
     /// The precision is the loop's, and `realTime` what the thread asks of the kernel, see `grants`; without it and above
-    /// `.coalesced` a timer slack of 1 ns. With nothing added it ends at once. Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there
-    /// are no descriptors for its loop.
+    /// `.coalesced` a timer slack of 1 ns. With nothing added it ends at once. Throws EAGAIN if there is no room for a thread,
+    /// EMFILE or ENFILE if there are no descriptors for its loop.
     @discardableResult
     public init(
         name: String = "loopworker",
@@ -62,8 +62,8 @@ public final class LoopWorker: Sendable {
         loop.end()
     }
 
-    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until the
-    /// thread has begun to run.
+    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
+    /// the thread has begun to run.
     @available(*, noasync)
     public var grants: [SettingGrant] { threadGrants.all }
 

@@ -28,9 +28,10 @@ public final class SuspensionMonitor: Sendable {
     /// on.
     ///
     /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first timers that are late;
-    /// on the monitor's own thread without a loop; one of an actor, as `{ @MainActor absence in … }`, on that. The loop is not held, nor kept running. A threshold under 10 ms
-    /// counts as 10 ms. Without `noticesStops` there is no heartbeat and no wake-up: only `check()` looks, and it knows
-    /// of suspended systems alone. Throws EAGAIN where there is no room for a thread.
+    /// on the monitor's own thread without a loop; one of an actor, as `{ @MainActor absence in … }`, on that. The loop is not
+    /// held, nor kept running. A threshold under 10 ms counts as 10 ms. Without `noticesStops` there is no heartbeat and no
+    /// wake-up: only `check()` looks, and it knows of suspended systems alone. Throws EAGAIN where there is no room for a
+    /// thread.
     public convenience init(
         loop: TimerLoop? = nil,
         threshold: some TimeSpan = Duration.seconds(1),

@@ -1,7 +1,7 @@
 public import HRTimerCore
 
-/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm of an engine on that clock. The
-/// timer is due in its loop when the alarm has rung, and waits for nothing there before.
+/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm of an engine on that clock.
+/// The timer is due in its loop when the alarm has rung, and waits for nothing there before.
 final class FollowedClock: @unchecked Sendable {
     // Sendable: what changes is part of the timer's state and touched with the locks that guard that, or behind `alarm`'s lock.
 
@@ -115,17 +115,18 @@ extension FollowedClock {
 }
 
 extension LoopTimer {
-    /// A timer that follows the wall clock or boot time: it fires when that clock comes to `instant`, and if it repeats at every
-    /// interval of that clock after that. Not in a loop yet.
+    /// A timer that follows the wall clock or boot time: it fires when that clock comes to `instant`, and if it repeats at
+    /// every interval of that clock after that. Not in a loop yet.
     ///
     ///     let noon = LoopTimer(fireAt: WallInstant(nanoseconds: noon_ns), interval: 86_400, repeats: true) { _ in lunch() }
     ///
-    /// A step of the wall clock moves the call with it: one forward makes what it passes fire at once, one back has it wait. Boot
-    /// time goes on while the system is suspended; what fell due then fires when the system is up again. An instant that has
-    /// passed when the timer is added counts as now, also for the grid.
+    /// A step of the wall clock moves the call with it: one forward makes what it passes fire at once, one back has it wait.
+    /// Boot time goes on while the system is suspended; what fell due then fires when the system is up again. An instant that
+    /// has passed when the timer is added counts as now, also for the grid.
     ///
-    /// An engine of that clock rings, and the loop calls: later by a wake-up, and without the loop's precision and tolerance. Setting
-    /// `fireInstant` moves the next call to an instant of the monotonic clock; a repeating timer follows its own clock from there.
+    /// An engine of that clock rings, and the loop calls: later by a wake-up, and without the loop's precision and tolerance.
+    /// Setting `fireInstant` moves the next call to an instant of the monotonic clock; a repeating timer follows its own clock
+    /// from there.
     @_disfavoredOverload
     public convenience init<Instant: TimerInstant>(
         fireAt instant: Instant,

@@ -1,8 +1,8 @@
 import Glibc
 import HRTimerCore
 
-/// Handlers that may hold what is not `Sendable`: they stay here, on the loop's thread, which alone calls and frees them. A timer has a
-/// ticket in place of its handler, which may go on any thread.
+/// Handlers that may hold what is not `Sendable`: they stay here, on the loop's thread, which alone calls and frees them. A
+/// timer has a ticket in place of its handler, which may go on any thread.
 final class LocalHandlers: @unchecked Sendable {
     // Sendable: the handlers are touched by the loop's thread alone, the rest under the lock.
 
@@ -112,15 +112,15 @@ extension TimerLoop {
 }
 
 extension LoopTimer {
-    /// A timer of the calling thread's own loop whose block may hold what is not `Sendable`, and in a function of the main actor
-    /// may use what that has: it is called on this thread, and freed on this thread, whoever invalidates the timer.
+    /// A timer of the calling thread's own loop whose block may hold what is not `Sendable`, and in a function of the main
+    /// actor may use what that has: it is called on this thread, and freed on this thread, whoever invalidates the timer.
     ///
     ///     var frames = 0                      // no lock, no actor: of this thread
     ///     LoopTimer.scheduledHere(timeInterval: .milliseconds(16), repeats: true) { _ in frames += 1; canvas.draw(frames) }
     ///
-    /// Freed at once if it is invalidated here, otherwise when the loop passes next, or with the thread. Everything else is as with
-    /// `scheduled`; `fire()` is for this thread alone. In a loop that is no thread's own (`TimerLoop()`), which nobody could free
-    /// the block on, the program ends. For `TimerLoop.main` the thread is whichever holds the main queue.
+    /// Freed at once if it is invalidated here, otherwise when the loop passes next, or with the thread. Everything else is as
+    /// with `scheduled`; `fire()` is for this thread alone. In a loop that is no thread's own (`TimerLoop()`), which nobody
+    /// could free the block on, the program ends. For `TimerLoop.main` the thread is whichever holds the main queue.
     @available(*, noasync)
     @discardableResult
     public static func scheduledHere(

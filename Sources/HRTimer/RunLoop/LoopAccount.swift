@@ -40,9 +40,9 @@ extension LoopState {
 }
 
 extension TimerLoop {
-    /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors, blocks
-    /// and other threads cause count too. Missed ticks count when a call tells them; wake-ups saved are deadlines that were called
-    /// in the pass of another one. Any thread.
+    /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors,
+    /// blocks and other threads cause count too. Missed ticks count when a call tells them; wake-ups saved are deadlines that
+    /// were called in the pass of another one. Any thread.
     public var statistics: EngineStatistics {
         var statistics = state.withLock { $0.account.statistics }
         statistics.wakesSent = waiter.wakesSent

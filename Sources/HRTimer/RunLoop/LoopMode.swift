@@ -18,8 +18,8 @@ extension TimerLoop {
 
         /// What a loop runs in when nothing special goes on.
         public static let `default` = Mode("kCFRunLoopDefaultMode")
-        /// Stands for all modes that were declared common, `.default` and `.tracking` to begin with; see `addCommonMode(_:)`. A loop
-        /// cannot run in it.
+        /// Stands for all modes that were declared common, `.default` and `.tracking` to begin with; see `addCommonMode(_:)`. A
+        /// loop cannot run in it.
         public static let common = Mode("kCFRunLoopCommonModes")
         /// While a user drags or scrolls, as UIKit calls it. A common mode from the start, as on iOS.
         public static let tracking = Mode("UITrackingRunLoopMode")

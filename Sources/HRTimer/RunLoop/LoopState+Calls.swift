@@ -46,8 +46,8 @@ extension LoopState {
         }
     }
 
-    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when their turn comes, and
-    /// nothing that is armed during it.
+    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when their turn comes,
+    /// and nothing that is armed during it.
     mutating func beginPass(now_ns: Int64) {
         collectDue(now_ns: now_ns)
         if !runs.isEmpty { runs[runs.count - 1].limit = .init(now_ns: now_ns, arming: armings) }
@@ -114,8 +114,8 @@ extension LoopState {
         return true
     }
 
-    /// Puts the timer of the prepared call back among the overdue ones, as if there had been no call. True if there was one: then
-    /// the thread, which spins, must be woken.
+    /// Puts the timer of the prepared call back among the overdue ones, as if there had been no call. True if there was one:
+    /// then the thread, which spins, must be woken.
     @inline(__always)
     mutating func callOffPrepared() -> Bool {
         guard let prepared else { return false }

@@ -3,8 +3,8 @@ import HRTimerCore
 
 /// What a loop keeps under its lock, and the states of the timers in it. Touched by any thread, with the lock.
 ///
-/// Of locks, a timer's `link`, and that of a source, trigger or observer, may be held when this one is taken, never the other way
-/// round; none is taken while it is held, but what wakes the loop's thread.
+/// Of locks, a timer's `link`, and that of a source, trigger or observer, may be held when this one is taken, never the other
+/// way round; none is taken while it is held, but what wakes the loop's thread.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     var schedule = TimerSchedule(precision: .coalesced)

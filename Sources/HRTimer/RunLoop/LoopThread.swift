@@ -59,16 +59,17 @@ public final class LoopThread: Sendable {
         if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
 
-    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until the
-    /// thread has begun to run.
+    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
+    /// the thread has begun to run.
     @available(*, noasync)
     public var grants: [SettingGrant] { threadGrants.all }
 
     /// `grants` for asynchronous functions: no thread of theirs waits.
     public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
 
-    /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an engine. It
-    /// has ended when this returns, for everybody who calls it, unless this is called by one of its handlers. Idempotent. Any thread. `pthread_join(3)`.
+    /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an
+    /// engine. It has ended when this returns, for everybody who calls it, unless this is called by one of its handlers.
+    /// Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
     public func end() {
         if loop.core.isInherited { return }
@@ -102,8 +103,8 @@ extension TimerLoop {
     /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
     /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
     ///
-    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.grants` tells what came
-    /// of it: what is refused is not fatal.
+    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.grants` tells what
+    /// came of it: what is refused is not fatal.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     public static func thread(

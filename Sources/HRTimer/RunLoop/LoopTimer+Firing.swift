@@ -30,7 +30,8 @@ extension LoopTimer {
 extension TimerLoop {
     /// Fires what the pass took, beginning with a call that has begun already.
     ///
-    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
+    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next
+    /// begin.
     func fireDueTimers(_ first: consuming TimerCall?) {
         var next = first
         let core = core

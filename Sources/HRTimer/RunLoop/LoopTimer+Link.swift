@@ -1,7 +1,8 @@
 import HRTimerCore
 
 extension LoopTimer {
-    /// The loop that a timer is in, and its place there. The loop may have let go of the timer already: then the token is stale.
+    /// The loop that a timer is in, and its place there. The loop may have let go of the timer already: then the token is
+    /// stale.
     struct Link: Sendable {
         var core: LoopCore?
         var token = TimerToken.stale
@@ -133,8 +134,8 @@ extension LoopTimer {
         }
     }
 
-    /// The loop's call has ended, and the timer is in the loop no more. What the handler set counts from now on, in another loop
-    /// that left it alone until now, or when it is added to one.
+    /// The loop's call has ended, and the timer is in the loop no more. What the handler set counts from now on, in another
+    /// loop that left it alone until now, or when it is added to one.
     func endCallElsewhere(now_ns: Int64) {
         var hasEnded = false
         update { state, _ in hasEnded = !state.endCall(now_ns: now_ns) }

@@ -22,8 +22,8 @@ extension LoopTimer {
 
     /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
     ///
-    /// Setting it moves the next call, and the grid of a repeating timer with it: ticks that were missed before no longer count. A
-    /// past instant counts as now. Inside the
+    /// Setting it moves the next call, and the grid of a repeating timer with it: ticks that were missed before no longer
+    /// count. A past instant counts as now. Inside the
     /// handler it takes the place of the deadline that would come next. `distantFuture` pauses the timer. A timer that does
     /// not repeat still becomes invalid after the handler that is running; on an invalid one it does nothing.
     public var fireInstant: MonotonicInstant {
@@ -58,11 +58,12 @@ extension LoopTimer {
     /// Ends the timer: takes it out of its loop and frees the handler and the user information. Idempotent.
     ///
     /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on. A timer that is
-    /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`, does
-    /// not come if the actor invalidates the timer.
+    /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`,
+    /// does not come if the actor invalidates the timer.
     ///
-    /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it does not
-    /// wait, and cannot be taken back. What is not in a loop is cancelled, what owns a thread is ended or shut down, and that waits.
+    /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it
+    /// does not wait, and cannot be taken back. What is not in a loop is cancelled, what owns a thread is ended or shut down,
+    /// and that waits.
     public func invalidate() {
         end(isRevoked: true)
     }

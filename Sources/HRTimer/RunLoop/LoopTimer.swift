@@ -25,8 +25,8 @@ public final class LoopTimer: @unchecked Sendable {
     public typealias Handler = @Sendable (LoopTimer) -> Void
     /// The same, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
     ///
-    /// Called on its actor: at once where the loop's thread is the actor's, as in `TimerLoop.main` for the main actor. In another
-    /// loop a task calls it, later; ticks that come while it waits for the actor count as one.
+    /// Called on its actor: at once where the loop's thread is the actor's, as in `TimerLoop.main` for the main actor. In
+    /// another loop a task calls it, later; ticks that come while it waits for the actor count as one.
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
@@ -57,9 +57,9 @@ public final class LoopTimer: @unchecked Sendable {
 
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
     ///
-    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts the first
-    /// interval anew, from when the timer is added. See `tolerance` for that, and the type for intervals of zero, less and NaN;
-    /// infinity, and anything beyond 292 years, never fires.
+    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts the
+    /// first interval anew, from when the timer is added. See `tolerance` for that, and the type for intervals of zero, less
+    /// and NaN; infinity, and anything beyond 292 years, never fires.
     public convenience init(
         timeInterval: some TimeSpan,
         repeats: Bool,
@@ -85,8 +85,8 @@ public final class LoopTimer: @unchecked Sendable {
         state.tolerance_ns = repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero)
     }
 
-    /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that. Not
-    /// in a loop yet.
+    /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
+    /// Not in a loop yet.
     ///
     /// A past point counts as now; a `Date` is converted now, see `fireDate`. NaN, in either, makes an invalid timer.
     public convenience init(

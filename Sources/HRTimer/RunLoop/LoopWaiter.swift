@@ -75,8 +75,8 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
-    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning: up to which reading of the
-    /// clock, if that was the end of it.
+    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning: up to which reading of
+    /// the clock, if that was the end of it.
     func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
         let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
         self.margin = margin

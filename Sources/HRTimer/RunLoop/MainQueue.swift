@@ -4,8 +4,8 @@ import Glibc
 
 /// libdispatch's main queue: whose it is.
 ///
-/// The main thread's, until that ends: by `dispatchMain()`, which an `async` main calls after its first suspension. From then on it
-/// is a serial queue as any other, on the threads of libdispatch's pool, and with it the main actor.
+/// The main thread's, until that ends: by `dispatchMain()`, which an `async` main calls after its first suspension. From then
+/// on it is a serial queue as any other, on the threads of libdispatch's pool, and with it the main actor.
 package enum MainQueue {
     private static let key: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
@@ -15,8 +15,8 @@ package enum MainQueue {
 
     static var isMainThread: Bool { hrt_thread_id() == getpid() }
 
-    /// Whether the calling thread is where the main actor is: the main thread, which can run nothing any more once the queue has
-    /// moved, or one that runs a block of the main queue.
+    /// Whether the calling thread is where the main actor is: the main thread, which can run nothing any more once the queue
+    /// has moved, or one that runs a block of the main queue.
     package static var isHeld: Bool { isCurrent || isMainThread }
 
     /// Whether the calling thread is in a block of the main queue; true as well of the main thread outside of any queue's.

@@ -34,8 +34,8 @@ struct MainQueueWatch: Sendable {
         }
     }
 
-    /// The descriptor to look at before the loop sleeps; nil in the pass after one that served it: observers are told of every other
-    /// pass at least.
+    /// The descriptor to look at before the loop sleeps; nil in the pass after one that served it: observers are told of every
+    /// other pass at least.
     mutating func descriptorToLookAt() -> Int32? {
         if wasJustServed {
             wasJustServed = false

@@ -2,8 +2,8 @@ import HRTimerCore
 
 // Mistakes that would be silent, told in debug builds. See `SilentMistake`.
 
-/// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a loop,
-/// while the loop does not run.
+/// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a
+/// loop, while the loop does not run.
 struct RunWatch: Sendable {
     /// How often the loop had run before.
     let runCount: UInt64

@@ -19,8 +19,8 @@ extension TimerLoop {
     /// perform and wake as ever. While the loop is on it, the base has an event: it ends by `event_base_loopbreak` and the
     /// like, or after `leaveEventBase()`, not for want of events.
     ///
-    /// The host runs it: `run` functions do nothing, unless their limit is `distantPast`, and `hostDescriptor()` throws ENOTSUP.
-    /// Throws EMFILE or ENFILE if there is no descriptor, ENOMEM. `timerfd_create(2)`, `event_new`.
+    /// The host runs it: `run` functions do nothing, unless their limit is `distantPast`, and `hostDescriptor()` throws
+    /// ENOTSUP. Throws EMFILE or ENFILE if there is no descriptor, ENOMEM. `timerfd_create(2)`, `event_new`.
     @available(*, noasync)
     public convenience init(eventBase base: OpaquePointer) throws(TimerError) {
         self.init(waiter: try LoopWaiter(eventBase: base))
@@ -32,14 +32,15 @@ extension TimerLoop {
         process()
     }
 
-    /// Has `base`, a `struct event_base *` of libevent, run this loop, in `mode`, from now until the host that is returned is cancelled,
-    /// which must be before the base is freed; it holds the loop meanwhile. On the base's thread, as the cancelling.
+    /// Has `base`, a `struct event_base *` of libevent, run this loop, in `mode`, from now until the host that is returned is
+    /// cancelled, which must be before the base is freed; it holds the loop meanwhile. On the base's thread, as the cancelling.
     ///
     ///     let host = try TimerLoop.main.serve(onEventBase: base)   // and with it the main queue
     ///
-    /// For a loop that is there already, as `main` and `current` are; `init(eventBase:)` makes one of fewer descriptors. The base has an
-    /// event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base, ENOMEM, what
-    /// kept the loop from getting descriptors (EMFILE, ENFILE), and EINVAL on another thread than a thread's own loop has.
+    /// For a loop that is there already, as `main` and `current` are; `init(eventBase:)` makes one of fewer descriptors. The
+    /// base has an event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base,
+    /// ENOMEM, what kept the loop from getting descriptors (EMFILE, ENFILE), and EINVAL on another thread than a thread's own
+    /// loop has.
     @available(*, noasync)
     @discardableResult
     public func serve(
@@ -73,12 +74,12 @@ extension TimerLoop {
         }
     }
 
-    /// Takes the loop off its base, which can be used and freed from then on; of the base, unlike `LoopHost.cancel()`, which leaves a
-    /// loop that goes on. The loop has ended: its timers and sources are
+    /// Takes the loop off its base, which can be used and freed from then on; of the base, unlike `LoopHost.cancel()`, which
+    /// leaves a loop that goes on. The loop has ended: its timers and sources are
     /// invalid, their handlers freed.
     ///
-    /// On the base's thread, also in one of the loop's handlers. It happens by itself with the loop's last reference, which must go
-    /// on that thread then, before the base. Idempotent; a loop that is on no base is left alone.
+    /// On the base's thread, also in one of the loop's handlers. It happens by itself with the loop's last reference, which
+    /// must go on that thread then, before the base. Idempotent; a loop that is on no base is left alone.
     public func leaveEventBase() {
         guard waiter.isHosted else { return }
         end()

@@ -1,15 +1,15 @@
 public import HRTimerCore
 
-/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host on
-/// libevent there is `init(eventBase:)`, too.
+/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host
+/// on libevent there is `init(eventBase:)`, too.
 ///
 ///     let descriptor = try loop.hostDescriptor()
 ///     loop.process()                              // once, to begin
 ///     // then wait for `descriptor` to be readable, level-triggered, and call loop.process() each time
 ///
-/// For Dispatch, Foundation's `RunLoop.main` and libevent one line does that: `serve(on:)`, `serve(onEventBase:)`. Programs to copy
-/// from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`, `LoopInPoll` (poll; epoll and io_uring alike) and
-/// `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does not read itself: give the loop a thread
+/// For Dispatch, Foundation's `RunLoop.main` and libevent one line does that: `serve(on:)`, `serve(onEventBase:)`. Programs to
+/// copy from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`, `LoopInPoll` (poll; epoll and io_uring
+/// alike) and `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does not read itself: give the loop a thread
 /// (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
 extension TimerLoop {
     /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
@@ -23,12 +23,12 @@ extension TimerLoop {
     }
 
     /// Does in one pass what there is to do in `mode`, without waiting, and sets the descriptor for what comes next; to be
-    /// called once more after a `run` outside of it. `TimerLoop.main` serves the main queue in it, where that is the main thread's
-    /// and this is not called in one of its blocks.
+    /// called once more after a `run` outside of it. `TimerLoop.main` serves the main queue in it, where that is the main
+    /// thread's and this is not called in one of its blocks.
     ///
-    /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could never
-    /// do anything, so that the host would be told for ever that the descriptor is readable, the program ends: on another thread
-    /// than that of a thread's own loop, and for `TimerLoop.main` on one that does not hold the main queue.
+    /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could
+    /// never do anything, so that the host would be told for ever that the descriptor is readable, the program ends: on another
+    /// thread than that of a thread's own loop, and for `TimerLoop.main` on one that does not hold the main queue.
     @available(*, noasync)
     public func process(inMode mode: Mode = .default) {
         process(inMode: mode, isOnMainQueue: false)

@@ -3,7 +3,8 @@ import HRTimerCore
 
 // One pass of a run.
 extension TimerLoop {
-    /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes on.
+    /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes
+    /// on.
     func pass(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
@@ -105,8 +106,8 @@ extension TimerLoop {
     }
 
     private struct Plan {
-        /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of work
-        /// that others should not wait for.
+        /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
+        /// work that others should not wait for.
         var wake: TimerSchedule.Wake?
         var spinBudget = 0.0
         /// What cannot be watched.

@@ -46,8 +46,8 @@ struct DelayedPerforms: Sendable {
 }
 
 extension TimerLoop {
-    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of `perform(inModes:order:_:)`
-    /// by the same order.
+    /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of
+    /// `perform(inModes:order:_:)` by the same order.
     ///
     /// A method of an actor, as of a `@MainActor` type, is called on that: at once in `main`, for the main actor.
     /// The target is held until then. `cancelPerforms(withTarget:key:)` takes it back. Any thread.
@@ -75,9 +75,9 @@ extension TimerLoop {
     ///
     ///     loop.perform(afterDelay: 0.5) { hide(toast) }
     ///
-    /// One of an actor, as `{ @MainActor in … }`, is called on that. The timer that is returned takes it back, with `invalidate()`.
-    /// Never called if the loop does not run. Without modes, with a delay of NaN, and in a loop that has ended, the timer is invalid
-    /// and nothing is held. Any thread.
+    /// One of an actor, as `{ @MainActor in … }`, is called on that. The timer that is returned takes it back, with
+    /// `invalidate()`. Never called if the loop does not run. Without modes, with a delay of NaN, and in a loop that has ended,
+    /// the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform(
         afterDelay delay: some TimeSpan,

@@ -37,8 +37,8 @@ extension TimerLoop {
     /// Calls `block` once in the loop's next pass in one of `modes`, and if `wait` is true returns only when it has returned:
     /// `performSelector(onThread:with:waitUntilDone:modes:)`.
     ///
-    /// Called on the loop's own thread with `wait` it calls the block at once. The loop has to run, or to be hosted, as long as it is
-    /// waited for. False if the block will not be called: the loop has ended, or `modes` is empty. Any thread.
+    /// Called on the loop's own thread with `wait` it calls the block at once. The loop has to run, or to be hosted, as long as
+    /// it is waited for. False if the block will not be called: the loop has ended, or `modes` is empty. Any thread.
     @available(*, noasync)
     @discardableResult
     public func perform(
@@ -64,11 +64,12 @@ extension TimerLoop {
         }
     }
 
-    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`, and if `wait` is true returns only when it has
-    /// returned: `performSelector(onMainThread:with:waitUntilDone:)`.
+    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`, and if `wait` is true returns only when
+    /// it has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
     ///
-    /// On the main thread itself it is called at once if it is waited for. Where the main thread neither runs the loop nor the main
-    /// queue, whoever waits waits for ever, as with Foundation's. In asynchronous code call a `@MainActor` function instead.
+    /// On the main thread itself it is called at once if it is waited for. Where the main thread neither runs the loop nor the
+    /// main queue, whoever waits waits for ever, as with Foundation's. In asynchronous code call a `@MainActor` function
+    /// instead.
     @available(*, noasync)
     public static func performOnMain(
         inModes modes: some Sequence<Mode> = [.common],

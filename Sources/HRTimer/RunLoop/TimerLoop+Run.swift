@@ -4,8 +4,8 @@ public import HRTimerCore
 extension TimerLoop {
     /// Why a run ended: `CFRunLoopRunResult`.
     public enum RunResult: String, Sendable, Hashable, CaseIterable {
-        /// Nothing was left that could ever happen, or there was nothing to begin with; also where nothing could be run: on another
-        /// thread than the loop's own, in `.common`, in a loop that a host runs, in one that has ended.
+        /// Nothing was left that could ever happen, or there was nothing to begin with; also where nothing could be run: on
+        /// another thread than the loop's own, in `.common`, in a loop that a host runs, in one that has ended.
         case finished
         /// `stop()` was called, or the loop has ended.
         case stopped
@@ -16,9 +16,9 @@ extension TimerLoop {
     }
 
     /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
-    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as a
-    /// source of `TimerLoop.main`, which so returns by `stop()` alone; where the main queue is not that thread's any more, its
-    /// blocks and the main actor's tasks wait until a run that one of them began has returned.
+    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as
+    /// a source of `TimerLoop.main`, which so returns by `stop()` alone; where the main queue is not that thread's any more,
+    /// its blocks and the main actor's tasks wait until a run that one of them began has returned.
     ///
     /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(*, noasync)
@@ -27,8 +27,8 @@ extension TimerLoop {
         run(in: .default, limit_ns: .max, returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode until `limit`, an instant or a `Date`; ends earlier as `run()` does. A past limit makes one pass,
-    /// which fires what is due, and does not wait; so does a date of NaN. `distantFuture` is no limit.
+    /// Runs in the default mode until `limit`, an instant or a `Date`; ends earlier as `run()` does. A past limit makes one
+    /// pass, which fires what is due, and does not wait; so does a date of NaN. `distantFuture` is no limit.
     @available(*, noasync)
     @discardableResult
     public func run(until limit: some TimePoint) -> RunResult {
@@ -93,8 +93,8 @@ extension TimerLoop {
     /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again; dropped
     /// at once without modes, or if the loop has ended. Any thread.
     ///
-    /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's, as
-    /// in `main` for the main actor; elsewhere by a task.
+    /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's,
+    /// as in `main` for the main actor; elsewhere by a task.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,

@@ -10,8 +10,8 @@ public final class LoopHost: Sendable {
         self.end = Locked(end)
     }
 
-    /// Ends the hosting, after the handler that may be running, and lets go of the loop, which goes on and may be hosted again or run. Idempotent. Any thread; for an
-    /// `event_base` its own.
+    /// Ends the hosting, after the handler that may be running, and lets go of the loop, which goes on and may be hosted again
+    /// or run. Idempotent. Any thread; for an `event_base` its own.
     public func cancel() {
         let end = end.withLock { $0.take() }
         end?()
@@ -24,13 +24,13 @@ extension TimerLoop {
     ///     try loop.serve(on: queue)
     ///     try TimerLoop.main.serve(on: .main)   // under Foundation's RunLoop.main.run()
     ///
-    /// Handlers come on the queue, later than in a loop that waits itself by the queue's thread hop, and one at a time also if the
-    /// queue is concurrent. Foundation's `RunLoop.main` and GLib's, Qt's or SDL's loops that serve the main queue are hosts by
-    /// `DispatchQueue.main`; where the main queue is not the main thread's, it hosts `TimerLoop.main` by itself.
+    /// Handlers come on the queue, later than in a loop that waits itself by the queue's thread hop, and one at a time also if
+    /// the queue is concurrent. Foundation's `RunLoop.main` and GLib's, Qt's or SDL's loops that serve the main queue are hosts
+    /// by `DispatchQueue.main`; where the main queue is not the main thread's, it hosts `TimerLoop.main` by itself.
     ///
-    /// Throws EINVAL for what could never run: `TimerLoop.main` on another queue than the main one, and a thread's own loop on any.
-    /// Throws ENOTSUP for a loop on an `event_base`, and what kept the loop from getting descriptors (EMFILE, ENFILE). Any thread.
-    /// A read source of Dispatch on `hostDescriptor()`.
+    /// Throws EINVAL for what could never run: `TimerLoop.main` on another queue than the main one, and a thread's own loop on
+    /// any. Throws ENOTSUP for a loop on an `event_base`, and what kept the loop from getting descriptors (EMFILE, ENFILE). Any
+    /// thread. A read source of Dispatch on `hostDescriptor()`.
     @discardableResult
     public func serve(on queue: DispatchQueue, inMode mode: Mode = .default) throws(TimerError) -> LoopHost {
         let isOnMainQueue = MainQueue.isMain(queue)

@@ -4,13 +4,14 @@ extension TimerLoop {
     ///
     /// A timer may be in many modes of one loop; it has one deadline all the same. Adding it twice to a mode, adding an
     /// invalid one, or one that is in another loop already, does nothing. In a loop that has ended, as that of a thread that is
-    /// gone, it becomes invalid. For `.common` it is in all common modes, now and later, as with `CFRunLoopAddTimer`. Any thread.
+    /// gone, it becomes invalid. For `.common` it is in all common modes, now and later, as with `CFRunLoopAddTimer`. Any
+    /// thread.
     public func add(_ timer: LoopTimer, forMode mode: Mode) {
         timer.attach(to: self, mode)
     }
 
-    /// Takes the timer out of one mode, or from `.common`, if it was added for that, out of all common modes. It stays valid; out
-    /// of its last mode, `.common` counting as one, the loop lets go of it, and it may be added to a loop again.
+    /// Takes the timer out of one mode, or from `.common`, if it was added for that, out of all common modes. It stays valid;
+    /// out of its last mode, `.common` counting as one, the loop lets go of it, and it may be added to a loop again.
     /// `CFRunLoopRemoveTimer`. Any thread.
     public func remove(_ timer: LoopTimer, forMode mode: Mode) {
         timer.detach(from: self, mode)

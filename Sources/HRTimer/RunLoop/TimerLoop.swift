@@ -24,7 +24,8 @@ public final class TimerLoop: Sendable {
     let isMain: Bool
     private let owner: Locked<Owner>
 
-    /// Whose loop it is. A free one is lent to whichever thread runs it, a reserved one waits for the thread that will claim it.
+    /// Whose loop it is. A free one is lent to whichever thread runs it, a reserved one waits for the thread that will claim
+    /// it.
     private enum Owner: Sendable { case main, thread(pthread_t), reserved, free, lent(pthread_t) }
 
     private init(owner: Owner, time: TimeBase, waiter: LoopWaiter = LoopWaiter()) {
@@ -46,8 +47,8 @@ public final class TimerLoop: Sendable {
         self.init(owner: .free, time: .kernel, waiter: waiter)
     }
 
-    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process. `main` on the main thread, and in
-    /// a block of the main queue on whichever thread.
+    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process. `main` on the main thread,
+    /// and in a block of the main queue on whichever thread.
     ///
     /// Not for asynchronous functions, which have no thread of their own.
     @available(*, noasync)
@@ -63,13 +64,13 @@ public final class TimerLoop: Sendable {
 
     /// The loop of the main thread, from any thread. It lives as long as the process.
     ///
-    /// While it runs in a common mode it serves libdispatch's main queue, and so the main actor, as Foundation's main loop does:
-    /// one more source, after the timers of each pass, that keeps `run()` from returning for want of anything to do. A run inside
-    /// one of the queue's blocks does not serve it: it is not re-entrant. Costs no wake-ups.
+    /// While it runs in a common mode it serves libdispatch's main queue, and so the main actor, as Foundation's main loop
+    /// does: one more source, after the timers of each pass, that keeps `run()` from returning for want of anything to do. A
+    /// run inside one of the queue's blocks does not serve it: it is not re-entrant. Costs no wake-ups.
     ///
-    /// It belongs to whoever holds the main queue. In a program with an `async` main, or after `dispatchMain()`, that are threads
-    /// of libdispatch's pool, one at a time: there the main queue hosts this loop by itself, in the default mode, and there is
-    /// nothing to call.
+    /// It belongs to whoever holds the main queue. In a program with an `async` main, or after `dispatchMain()`, that are
+    /// threads of libdispatch's pool, one at a time: there the main queue hosts this loop by itself, in the default mode, and
+    /// there is nothing to call.
     public static let main: TimerLoop = {
         let loop = TimerLoop(owner: .main, time: .kernel)
         MainQueue.followMoves()
@@ -191,8 +192,8 @@ public final class TimerLoop: Sendable {
         }
     }
 
-    /// `main` on the main thread outside of any other loop. That thread may end in a handler, by `dispatchMain()`, and then must not
-    /// have a loop to end.
+    /// `main` on the main thread outside of any other loop. That thread may end in a handler, by `dispatchMain()`, and then
+    /// must not have a loop to end.
     private var isCurrentByItself: Bool { MainQueue.isMainThread && CurrentLoop.value == nil }
 
     /// Calls `body` on the loop's own thread; nil on every other.

@@ -1,7 +1,8 @@
 /// What engines on all clocks have in common: everything that takes no instant. They are made as `TimerEngine`,
 /// `BootTimeTimerEngine` and `WallTimerEngine`.
 public class AnyTimerEngine: @unchecked Sendable {
-    // Sendable: its one property is constant, and of a Sendable type. Only this module has subclasses, which have no properties.
+    // Sendable: its one property is constant, and of a Sendable type. Only this module has subclasses, which have no
+    // properties.
 
     package final let core: EngineCore
 
@@ -55,8 +56,8 @@ public class AnyTimerEngine: @unchecked Sendable {
     /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
     public final var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
 
-    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits until
-    /// the engine's thread has begun to run; empty on virtual time, where there is none.
+    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits
+    /// until the engine's thread has begun to run; empty on virtual time, where there is none.
     @available(*, noasync)
     public final var grants: [SettingGrant] { core.grants }
 
@@ -68,8 +69,8 @@ public class AnyTimerEngine: @unchecked Sendable {
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
     /// it is called by a handler. What was not called by then is not called any more. Idempotent.
     ///
-    /// Gives how many timers it dropped that were still to be called, sources not counted; 0 to every caller but the first. Engines
-    /// and what owns a thread are shut down or ended, and all is over when that returns; timers are cancelled by their
+    /// Gives how many timers it dropped that were still to be called, sources not counted; 0 to every caller but the first.
+    /// Engines and what owns a thread are shut down or ended, and all is over when that returns; timers are cancelled by their
     /// tokens one by one.
     @available(*, noasync)
     @discardableResult

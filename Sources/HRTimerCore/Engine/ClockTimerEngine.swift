@@ -71,7 +71,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
-    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:handler:)`. A step of the wall clock moves what is left of it.
+    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:handler:)`. A step of the wall clock moves what is left of
+    /// it.
     @discardableResult
     public func schedule(
         after delay: some TimeSpan,

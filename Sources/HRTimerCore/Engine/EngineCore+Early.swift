@@ -6,7 +6,8 @@ extension EngineCore {
     /// Whether it makes early calls early.
     package var isEarly: Bool { hop != nil }
 
-    /// How long before its deadline a sleep of `length_ns` is to be called whose task goes on elsewhere: what the way there takes.
+    /// How long before its deadline a sleep of `length_ns` is to be called whose task goes on elsewhere: what the way there
+    /// takes.
     package func hopLead(_ length_ns: Int64) -> Int64 {
         let now_ns = TimeBase.kernel.now_ns
         return hop?.withLock { hrt_margin_ns($0.c, length_ns, now_ns) } ?? 0

@@ -14,7 +14,8 @@ package final class EngineCore: Sendable {
     package enum Action: Sendable {
         case call(Handler)
         case staged(any StagedHandler)
-        /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that before.
+        /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that
+        /// before.
         case early(Handler)
     }
 
@@ -124,7 +125,8 @@ package final class EngineCore: Sendable {
         package var deadline_ns = Int64.max
         package var repetition = Repetition.once
         package var tolerance_ns: Int64 = 0
-        /// What counts as tolerance instead, if it is more, on an engine that coalesces and has `crowd` timers. Not on virtual time.
+        /// What counts as tolerance instead, if it is more, on an engine that coalesces and has `crowd` timers. Not on virtual
+        /// time.
         package var crowdTolerance_ns: Int64 = 0
         /// Nil for the engine's own.
         package var precision: TimerPrecision?
@@ -157,8 +159,8 @@ extension EngineCore {
         return token
     }
 
-    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as a
-    /// fire. Not on virtual time, where everything comes when the clock is moved.
+    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as
+    /// a fire. Not on virtual time, where everything comes when the clock is moved.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
         guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInherited
         else { return false }

@@ -3,8 +3,8 @@ import Glibc
 
 // What the engine's thread does.
 extension EngineState {
-    /// The call that the thread makes up, and makes: one at a time, in one place. It is the thread's own, and filled with the lock
-    /// held. What it holds at the end is let go after the lock.
+    /// The call that the thread makes up, and makes: one at a time, in one place. It is the thread's own, and filled with the
+    /// lock held. What it holds at the end is let go after the lock.
     struct Call: ~Copyable {
         fileprivate(set) var due = hrt_due()
         fileprivate(set) var token = TimerToken.stale
@@ -152,8 +152,8 @@ extension EngineState {
         return true
     }
 
-    /// The call was made and its handler has returned at `now_ns`, or it was called off. True if `finish()` has something to do,
-    /// after the lock.
+    /// The call was made and its handler has returned at `now_ns`, or it was called off. True if `finish()` has something to
+    /// do, after the lock.
     mutating func end(_ call: inout Call, _ now_ns: Int64, spun_ns: Int64) -> Bool {
         call.whileRunning = whileRunning.release()
         running = nil

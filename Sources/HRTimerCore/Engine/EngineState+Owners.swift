@@ -1,7 +1,7 @@
 // For owners that ask for more than a deadline, as a source with a precision of its own does.
 extension EngineState {
-    /// `setOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that asks for a precision too. Whoever does not any more says so by
-    /// `askNothing(for:)`.
+    /// `setOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that asks for a precision too. Whoever does not any more says so
+    /// by `askNothing(for:)`.
     @inline(never)
     package mutating func setOwned(
         _ token: TimerToken,
@@ -33,7 +33,8 @@ extension EngineState {
         return add(.staged(owner), request)
     }
 
-    /// The owner's timer is none any more. The action, nil before, is to be let go after the lock. True if the thread must be woken.
+    /// The owner's timer is none any more. The action, nil before, is to be let go after the lock. True if the thread must be
+    /// woken.
     package mutating func removeOwned(_ token: TimerToken, _ action: inout EngineCore.Action?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
         let cancelled = cancel(token)

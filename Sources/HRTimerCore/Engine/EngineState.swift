@@ -132,8 +132,8 @@ extension EngineState {
         schedule.ask(.init(tolerance_ns: timer.repetition.tolerance_ns(asked: timer.asked_ns)), for: token)
     }
 
-    /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called for.
-    /// Nil if the token is stale; `Int64.max` for one that waits for no deadline.
+    /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called
+    /// for. Nil if the token is stale; `Int64.max` for one that waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, schedule.isLive(token) else { return nil }
         if schedule.isArmed(token) { return schedule.deadline_ns(of: token) }

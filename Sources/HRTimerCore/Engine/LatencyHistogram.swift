@@ -70,8 +70,8 @@ public final class LatencyHistogram: @unchecked Sendable {
     /// All values together; saturates at 292 years.
     public var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
 
-    /// How many values were not above `bound`, as a bucket of Prometheus counts. Of values that differ from the bound by less than
-    /// the two digits tell, all count. None for NaN. O(buckets).
+    /// How many values were not above `bound`, as a bucket of Prometheus counts. Of values that differ from the bound by less
+    /// than the two digits tell, all count. None for NaN. O(buckets).
     public func count(upTo bound: some TimeSpan) -> Int {
         guard let bound_ns = bound.nanoseconds else { return 0 }
         return Int(clamping: buckets_ns.prefix { $0.low_ns <= bound_ns }.reduce(0) { $0 + $1.count })
@@ -84,15 +84,16 @@ public final class LatencyHistogram: @unchecked Sendable {
 
     /// The least value that `percent` per cent of all values are not above; nil if there is none. Two digits are exact.
     ///
-    /// Whole per cents, clamped to 0 ... 100; for others, and for fractions, there is `quantile(_:)`: 99.9 % is `quantile(0.999)`.
+    /// Whole per cents, clamped to 0 ... 100; for others, and for fractions, there is `quantile(_:)`: 99.9 % is
+    /// `quantile(0.999)`.
     public func percentile(_ percent: Int) -> Duration? {
         quantile(Double(Swift.min(Swift.max(percent, 0), 100)) / 100)
     }
 
     /// The least value that the part `fraction` of all values is not above, 0.5 being the median; nil if there is none.
     ///
-    /// Takes 0 ... 1; what is outside counts as the nearer of them, but of what is no such fraction, as 99 meant for per cents, in
-    /// debug builds one word is said, see `SilentMistake`. NaN gives nil. O(buckets).
+    /// Takes 0 ... 1; what is outside counts as the nearer of them, but of what is no such fraction, as 99 meant for per cents,
+    /// in debug builds one word is said, see `SilentMistake`. NaN gives nil. O(buckets).
     public func quantile(_ fraction: Double) -> Duration? {
         if fraction.isNaN { return nil }
         if fraction > 1 { SilentMistake.report(.quantileAboveOne(fraction)) }

@@ -60,7 +60,7 @@ public import CHRTimer
         hrt_lock_release(mutex)
     }
 
-    /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once it
-    /// was locked again. Any thread.
+    /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once
+    /// it was locked again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
 }

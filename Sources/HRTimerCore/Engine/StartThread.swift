@@ -34,8 +34,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerErr
     return thread
 }
 
-/// For what blocks, in asynchronous functions: calls `body` on a thread made for it, and returns when that has returned. Where the
-/// system has no room for a thread the calling one blocks.
+/// For what blocks, in asynchronous functions: calls `body` on a thread made for it, and returns when that has returned. Where
+/// the system has no room for a thread the calling one blocks.
 package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         do throws(TimerError) {

@@ -39,8 +39,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         /// 0.999, clamped. What is above it is late by what it exceeds the margin. Where it costs little, as at the rates of
         /// frames, the engine covers up to 99 of 100.
         ///
-        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning for.
-        /// In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
+        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning
+        /// for. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
         public var spinCoverage = SpinMargin.defaultCoverage
         /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
         public var realTime: RealTimeSettings
@@ -119,8 +119,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     ///
     /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
     /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up, at most
-    /// half the interval, which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's. After `shutdown()`
-    /// nothing is scheduled and the token is stale at once.
+    /// half the interval, which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's.
+    /// After `shutdown()` nothing is scheduled and the token is stale at once.
     /// The handler is freed when the timer is cancelled or has fired for the last time.
     ///
     /// Complexity: that of the queue's arm, and at most one system call, if the engine sleeps past `deadline`.
@@ -182,8 +182,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         )
     }
 
-    /// Calls `handler` at a point in time in any spelling, a `Date` for one, converted now; and then at every `interval` after it
-    /// if one is given. One of NaN means now.
+    /// Calls `handler` at a point in time in any spelling, a `Date` for one, converted now; and then at every `interval` after
+    /// it if one is given. One of NaN means now.
     @_disfavoredOverload
     @discardableResult
     public func schedule(
@@ -204,9 +204,9 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         )
     }
 
-    /// When the timer is called next; inside its handler, unless that has set another, the deadline that it is called for. Nil if
-    /// the token is stale; `distantFuture` for a timer that waits for nothing. O(1); up to 64 timers that are due at once are
-    /// looked through.
+    /// When the timer is called next; inside its handler, unless that has set another, the deadline that it is called for. Nil
+    /// if the token is stale; `distantFuture` for a timer that waits for nothing. O(1); up to 64 timers that are due at once
+    /// are looked through.
     public func deadline(of token: TimerToken) -> MonotonicInstant? {
         core.deadline_ns(of: token).map(MonotonicInstant.init(nanoseconds:))
     }
@@ -225,6 +225,21 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant, every interval: Duration?) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
+    }
+
+    /// Moves a timer to a point in time in any spelling, a `Date` for one, converted now; its interval stays. One of NaN means
+    /// now.
+    @_disfavoredOverload
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at point: some TimePoint) -> Bool {
+        reschedule(token, at: point.instant(on: core.time) ?? .distantPast)
+    }
+
+    /// The same with another interval, of which NaN counts as 0.1 ms.
+    @_disfavoredOverload
+    @discardableResult
+    public func reschedule(_ token: TimerToken, at point: some TimePoint, every interval: some TimeSpan) -> Bool {
+        reschedule(token, at: point.instant(on: core.time) ?? .distantPast, every: interval.asDuration ?? .zero)
     }
 
     /// Moves a timer to `delay` from now, as a timeout is kept from coming; its interval stays. False if the token is stale.

@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Several engines, one a processor unless told otherwise, for programs that arm and cancel from many threads at once: each engine
-/// has its own lock, queue and thread, so that they share nothing.
+/// Several engines, one a processor unless told otherwise, for programs that arm and cancel from many threads at once: each
+/// engine has its own lock, queue and thread, so that they share nothing.
 ///
 ///     let group = try TimerEngineGroup()
 ///     let timeout = TimerSource(engine: group.engine(for: connection.id))
 ///
-/// Order holds within an engine, not between them. Everything with one key goes by one engine. All members may be called from any
-/// thread.
+/// Order holds within an engine, not between them. Everything with one key goes by one engine. All members may be called from
+/// any thread.
 public final class TimerEngineGroup: Sendable {
     /// The engines; a timer of one is cancelled by the same one.
     public let engines: [TimerEngine]

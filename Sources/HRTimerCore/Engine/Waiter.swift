@@ -6,8 +6,8 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default.
     /// It knows no boot-time clock: there an engine that asks for it throws ENOTSUP.
     case futex
-    /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under `epoll(7)`: four descriptors; exempt from timer
-    /// slack also where the slack cannot be set.
+    /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
+    /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
     case timerfd
     /// `clock_nanosleep(2)`, woken by the signal SIGRTMAX - 1, for which it installs a handler. For comparison with the futex,
     /// which is as exact.

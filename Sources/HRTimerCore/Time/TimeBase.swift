@@ -2,8 +2,8 @@ import CHRTimer
 
 /// Where an engine or a loop takes its time from: the kernel, or a virtual clock under a test's control.
 ///
-/// A value of this type goes into a configuration; `.current` is the default everywhere, which is the kernel's unless a test says
-/// otherwise. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
+/// A value of this type goes into a configuration; `.current` is the default everywhere, which is the kernel's unless a test
+/// says otherwise. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
 public struct TimeBase: Sendable {
     /// Nil for the kernel's clocks.
     package let virtual: (any VirtualTime)?
@@ -13,8 +13,8 @@ public struct TimeBase: Sendable {
     /// The kernel's clocks, and real waiting.
     public static let kernel = TimeBase(virtual: nil)
 
-    /// The time that the calling code is in: a virtual one inside `withManualTime`, and in what the clock of a `ManualTime` fires;
-    /// the kernel's everywhere else.
+    /// The time that the calling code is in: a virtual one inside `withManualTime`, and in what the clock of a `ManualTime`
+    /// fires; the kernel's everywhere else.
     public static var current: TimeBase { TimeBase(virtual: CurrentTime.virtual) }
 
     package init(virtual: (any VirtualTime)?, clock: TimerClock = .monotonic) {

@@ -7,8 +7,8 @@
 /// Where a timer shall follow the wall clock or boot time it is given a `WallInstant` or a `BootTimeInstant`, which are none of
 /// these: instants of different clocks do not mix.
 public protocol TimePoint: Sendable {
-    /// The same point on the monotonic clock of `time`, as the clocks stand to each other now; nil for what is none, as a `Date`
-    /// of NaN.
+    /// The same point on the monotonic clock of `time`, as the clocks stand to each other now; nil for what is none, as a
+    /// `Date` of NaN.
     func instant(on time: TimeBase) -> MonotonicInstant?
 }
 

@@ -76,8 +76,8 @@ package protocol VirtualWaiter: AnyObject, Sendable {
     /// Whether somebody has woken it. Any thread.
     var isWoken: Bool { get }
 
-    /// Takes what has come, of the real world too; nil if there is nothing. Called by the waiting thread, or by another one while
-    /// that is blocked.
+    /// Takes what has come, of the real world too; nil if there is nothing. Called by the waiting thread, or by another one
+    /// while that is blocked.
     func look() -> VirtualWait.Found?
 }
 

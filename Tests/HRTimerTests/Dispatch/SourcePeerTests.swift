@@ -5,9 +5,9 @@ import Seeded
 import TestSupport
 import Testing
 
-/// What the tests of libdispatch, libevent, libuv and SwiftNIO assert of their timers, asked of sources: each test names whose it is.
-/// On frozen time, with exact counts. The suspend example (dispatch_suspend_timer), order (timer_order) and lifetimes are in
-/// TimerSourceTests, races in SourceRaceTests.
+/// What the tests of libdispatch, libevent, libuv and SwiftNIO assert of their timers, asked of sources: each test names whose
+/// it is. On frozen time, with exact counts. The suspend example (dispatch_suspend_timer), order (timer_order) and lifetimes
+/// are in TimerSourceTests, races in SourceRaceTests.
 @Suite struct SourcePeerTests {
     let time = ManualTime()
     let engine: TimerEngine

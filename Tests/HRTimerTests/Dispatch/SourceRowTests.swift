@@ -5,8 +5,8 @@ import HRTimerTesting
 import TestSupport
 import Testing
 
-/// What Dispatch does with its timer source, member by member and number by number: libdispatch's src/source.c, src/event/event.c
-/// and its Swift overlay, as far as TimerSourceTests and SourceFeatureTests do not show it. On frozen time.
+/// What Dispatch does with its timer source, member by member and number by number: libdispatch's src/source.c,
+/// src/event/event.c and its Swift overlay, as far as TimerSourceTests and SourceFeatureTests do not show it. On frozen time.
 @Suite struct SourceRowTests {
     let time = ManualTime()
     let engine: TimerEngine

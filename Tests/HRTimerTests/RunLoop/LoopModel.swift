@@ -1,7 +1,7 @@
 import HRTimer
 
-/// What a loop's timers do, from the rules of `NSTimer` and `CFRunLoop` alone: lists that are sorted and searched anew for every
-/// question.
+/// What a loop's timers do, from the rules of `NSTimer` and `CFRunLoop` alone: lists that are sorted and searched anew for
+/// every question.
 final class LoopModel {
     struct Timer {
         var deadline: Int64

@@ -164,6 +164,30 @@ import Testing
         engine.shutdown()
     }
 
+    @Test("A timer of an engine is moved to every spelling of a time; NaN means now")
+    func movedTimers() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let token = engine.schedule(at: .distantFuture, every: .seconds(1)) { [log, start = time.now] fire in
+            // A date of these years is exact to a quarter of a microsecond.
+            log.append("\((start.duration(to: fire.deadline) + .milliseconds(1)).components.seconds)")
+        }
+        engine.reschedule(token, at: .now + .seconds(100))
+        engine.reschedule(token, after: 90.0)
+        #expect(engine.deadline(of: token) == time.now + .seconds(90))
+        let date = Date(timeIntervalSince1970: Double(time.wallNow.nanoseconds) / 1e9 + 2)
+        engine.reschedule(token, at: date)
+        time.advance(by: .milliseconds(3500))
+        #expect(log.all == ["2", "3"])
+        log.removeAll()
+        let time_ns = UInt64(time.now.nanoseconds) + 4_000_000_000
+        engine.reschedule(token, at: DispatchTime(uptimeNanoseconds: time_ns), every: 2.0)
+        time.advance(by: .milliseconds(6500))
+        #expect(log.all == ["7", "9"])
+        engine.reschedule(token, at: Date(timeIntervalSinceReferenceDate: .nan))
+        #expect(engine.deadline(of: token)! <= time.now)
+        engine.shutdown()
+    }
+
     @Test("Ticks, idle timeouts and meters take every spelling")
     func others() throws {
         let engine = try TimerEngine(.init(time: time.base))

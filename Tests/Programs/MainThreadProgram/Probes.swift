@@ -43,7 +43,8 @@ import Synchronization
     print(switches() - before.load(ordering: .relaxed))
 }
 
-/// The same where the main queue, which has no thread of its own, hosts the loop; without the thread that counts, which sleeps once.
+/// The same where the main queue, which has no thread of its own, hosts the loop; without the thread that counts, which sleeps
+/// once.
 @MainActor private func idleOnPool() {
     let timer = LoopTimer(timeInterval: .milliseconds(10), repeats: false) { _ in }
     TimerLoop.main.add(timer, forMode: .default)

@@ -1,9 +1,9 @@
 import Glibc
 import HRTimer
 
-/// Cancelled sleeps in task groups and `async let`, optimized and across modules: shapes in which an optimizer has freed a task's
-/// memory in the wrong order ("freed pointer was not the last allocation", swiftlang/swift#87481). It has come to its end, or it
-/// has crashed. Takes the number of rounds, 10^6 by default.
+/// Cancelled sleeps in task groups and `async let`, optimized and across modules: shapes in which an optimizer has freed a
+/// task's memory in the wrong order ("freed pointer was not the last allocation", swiftlang/swift#87481). It has come to its
+/// end, or it has crashed. Takes the number of rounds, 10^6 by default.
 @main
 struct Program {
     static func main() async throws {
