@@ -8,7 +8,7 @@ import Testing
     @Test("Random timers on three clocks, wall steps and suspensions between: none early, none lost, none late")
     func random() throws {
         var random = SeededRandom.fromEnvironment()
-        let fires = environment("HRTIMER_FIRES").flatMap { Int($0) } ?? 100_000
+        let fires = environment("HRTIMER_FIRES").flatMap { Int($0) } ?? 20_000
         let time = ManualTime()
         let flocks = try TimerClock.allCases.flatMap { clock in
             try TimerPrecision.allCases.map { precision in

@@ -135,7 +135,8 @@ extension Subject {
     /// A display's rate instead of the run's interval.
     private static func displayLink(_ name: String, _ rate: FrameRate) -> Subject {
         let interval_ns = Int64((1e9 / rate.framesPerSecond).rounded())
-        let explanation = "DisplayLink on the virtual grid at \(rate.numerator)/\(rate.denominator) Hz; by --only"
+        let hertz = rate.denominator == 1 ? "\(rate.numerator)" : "\(rate.numerator)/\(rate.denominator)"
+        let explanation = "DisplayLink on the virtual grid at \(hertz) Hz; by --only"
         return Subject("hrtimer.display-link.\(name)", explanation, interval_ns: interval_ns) { recorder in
             measureDisplayLink(recorder, TimerLoop(), rate)
         }

@@ -1,4 +1,5 @@
-/// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94.
+/// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94. In lowest terms: however
+/// they were spelled, equal rates are equal.
 public struct FrameRate: Hashable, Sendable {
     /// Above the line; at least 1.
     public let numerator: Int64
@@ -34,8 +35,13 @@ public struct FrameRate: Hashable, Sendable {
     }
 
     private init(checked numerator: Int64, _ denominator: Int64) {
-        self.numerator = numerator
-        self.denominator = denominator
+        let divisor = Self.greatestCommonDivisor(numerator, denominator)
+        self.numerator = numerator / divisor
+        self.denominator = denominator / divisor
+    }
+
+    private static func greatestCommonDivisor(_ one: Int64, _ other: Int64) -> Int64 {
+        other == 0 ? one : greatestCommonDivisor(other, one % other)
     }
 
     /// As a number.

@@ -156,6 +156,17 @@ import Testing
         link.invalidate()
     }
 
+    @Test("Equal rates are equal however they are spelled, as fractions in lowest terms")
+    func equalRates() {
+        #expect(FrameRate(60) == FrameRate(60, 1))
+        #expect(FrameRate(120_000, 2002) == FrameRate(60_000, 1001))
+        #expect(FrameRate(59.94) == FrameRate(2997, 50))
+        #expect(FrameRate(60_000, 1001) != FrameRate(59.94))
+        #expect(Set([FrameRate(0), FrameRate(-1), .standard, FrameRate(60.0), FrameRate(600, 10)]).count == 1)
+        let rate = FrameRate(0.001)
+        #expect(rate.numerator == 1 && rate.denominator == 1000)
+    }
+
     @Test("invalidate() in the handler ends it, and frees what it captured")
     func invalidate() {
         let canaries = Canaries()

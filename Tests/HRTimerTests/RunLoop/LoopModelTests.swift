@@ -7,7 +7,7 @@ import Testing
 @Suite struct LoopModelTests {
     @Test("Nested, starved, moved, bursting and slow timers of several modes come as a sorted list says, and count so")
     func random() {
-        let count = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 20_000
+        let count = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 5000
         let play = LoopPlay(SeededRandom.fromEnvironment(), operations: count)
         play.run()
         #expect(play.differences == [])
