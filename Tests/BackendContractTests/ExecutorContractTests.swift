@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HRTimer
@@ -193,7 +194,8 @@ struct ExecutorContractTests {
         }
         let elapsed = begun.duration(to: .now)
         let spun = engine.statistics.spinTime
-        #expect(spun > .zero)
+        // Where every wake-up is late by more than the budget covers, there is nothing worth spinning for.
+        if !isSanitized { #expect(spun > .zero) }
         // What a tenth of a second had left over at the begin comes to it, once for each margin.
         #expect(spun < elapsed * 1.1 * SpinMargin.defaultBudget + .milliseconds(200) * SpinMargin.defaultBudget)
     }

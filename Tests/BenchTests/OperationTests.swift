@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBench
 import Foundation
 import Testing
 
@@ -66,6 +67,7 @@ struct OperationTests {
 
     @Test(
         "have their instructions counted",
+        .enabled(if: cbench_counts_allocations(), "valgrind runs no sanitized program"),
         .enabled(if: (try? InstructionCounts()) != nil, "takes valgrind and strip")
     )
     func countsInstructions() throws {
