@@ -190,7 +190,7 @@ let package = Package(
         // Its executors are the process's: tests run it in processes of its own.
         .executableTarget(
             name: "ExecutorsProgram",
-            dependencies: ["HRTimerExecutors", "HRTimer", "CHRTimer"],
+            dependencies: ["HRTimerExecutors", "HRTimer", "CHRTimer", "TestSupport"],
             path: "Tests/ExecutorsProgram",
             swiftSettings: strict
         ),

@@ -3,6 +3,7 @@ import Dispatch
 import Glibc
 import HRTimer
 import HRTimerExecutors
+import TestSupport
 
 let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "never-early": neverEarly,
@@ -186,14 +187,15 @@ private final class QueueExecutor: TaskExecutor {
 /// 10^5 at once on each clock, and a third of them cancelled. Not in groups, which look through all children for each that
 /// ends.
 @MainActor private func sleepsByTheThousand() async throws {
-    let continuous = (0..<100_000).map { number in
+    let count = isSanitized ? 10_000 : 100_000
+    let continuous = (0..<count).map { number in
         Task.detached {
             let deadline = ContinuousClock.now + .microseconds(number * 7 % 500_000)
             try await Task.sleep(until: deadline, clock: .continuous)
             expect(ContinuousClock.now >= deadline, "early among many")
         }
     }
-    let suspending = (0..<100_000).map { number in
+    let suspending = (0..<count).map { number in
         Task.detached {
             let deadline = SuspendingClock.now + .microseconds(number * 7 % 500_000)
             try await Task.sleep(until: deadline, clock: .suspending)
@@ -205,7 +207,8 @@ private final class QueueExecutor: TaskExecutor {
     for task in continuous + suspending {
         if case .success = await task.result { slept += 1 } else { thrown += 1 }
     }
-    expect(slept >= 166_666 && slept + thrown == 200_000, "\(slept) slept and \(thrown) were cancelled")
+    let isRight = slept >= 2 * count - (count + 2) / 3 && slept + thrown == 2 * count
+    expect(isRight, "\(slept) slept and \(thrown) were cancelled")
     try await waitUntilNothingIsLeft()
 }
 

@@ -18,6 +18,7 @@ struct ExecutorsTests {
         try expectDone(scenario, precision)
     }
 
+    // Ten thousand under a sanitizer.
     @Test("a hundred thousand sleeps at once all end", arguments: ["normal", "precise"])
     func many(precision: String) throws {
         try expectDone("sleeps-by-the-thousand", precision)
