@@ -111,8 +111,8 @@ never-early:
 
 # 10^6 rounds of cancelled sleeps in groups and async let, and of timeouts and ticks: optimized, as users have it.
 sleep-races:
-	$(SWIFT) build -c release --product SleepRaces
-	$$($(SWIFT) build -c release --show-bin-path)/SleepRaces $(ARGS)
+	$(SWIFT) build -c release --product SleepRaces --scratch-path .build-release
+	$$($(SWIFT) build -c release --scratch-path .build-release --show-bin-path)/SleepRaces $(ARGS)
 
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
 ecosystem:
