@@ -129,8 +129,8 @@ struct VsyncModel: Sendable {
 
     /// Of the latest eight samples those that are off the line through the ones before, the latest included, on its side.
     ///
-    /// A line through both would need as many samples again as it has to get rid of the former rate: 60 Hz that became 59.94
-    /// would be a millisecond off for twenty seconds.
+    /// A line through both would need as many samples again as it has to get rid of the former rate, as when 60 Hz becomes
+    /// 59.94.
     private func countLeaning() -> Int {
         guard points.count >= Self.window + Self.samplesToLean,
             let before = Self.line(through: points.dropLast(Self.samplesToLean))
