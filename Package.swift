@@ -134,7 +134,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "AsyncMainProgram",
-            dependencies: ["MainThreadScenario"],
+            dependencies: ["HRTimer", "HRTimerCore", "MainThreadScenario"],
             path: "Tests/Programs/AsyncMainProgram",
             swiftSettings: strict
         ),

@@ -11,7 +11,9 @@ import Testing
         "A program with a view model, tasks, blocks and timers does the same whoever runs the main thread",
         // Beside the whole suite the program's own watchdog ends it: it is slower by the sanitizer, too.
         .disabled(if: isSanitized),
-        arguments: ["loop", "foundation", "foundation-by-hand", "poll", "dispatch", "loop-then-dispatch"]
+        arguments: [
+            "loop", "foundation", "foundation-current", "foundation-by-hand", "poll", "dispatch", "loop-then-dispatch",
+        ]
     )
     func sameEverywhere(_ world: String) throws {
         try expectEverything("MainThreadProgram", world)

@@ -27,6 +27,7 @@
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"
 #include "hrt_queue.h"
+#include "hrt_run_loop.h"
 #include "hrt_signal.h"
 #include "hrt_thread.h"
 #include "hrt_wait.h"

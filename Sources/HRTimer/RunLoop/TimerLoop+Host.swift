@@ -7,10 +7,10 @@ public import HRTimerCore
 ///     loop.process()                              // once, to begin
 ///     // then wait for `descriptor` to be readable, level-triggered, and call loop.process() each time
 ///
-/// For Dispatch, Foundation's `RunLoop.main` and libevent one line does that: `serve(on:)`, `serve(onEventBase:)`. Programs to
-/// copy from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`, `LoopInPoll` (poll; epoll and io_uring
-/// alike) and `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does not read itself: give the loop a thread
-/// (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
+/// For Dispatch, Foundation's `RunLoop` and libevent one line does that: `serve(on:)`, `serveOnCurrentRunLoop()` and
+/// `serve(onEventBase:)`. Programs to copy from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`,
+/// `LoopInPoll` (poll; epoll and io_uring alike) and `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does
+/// not read itself: give the loop a thread (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
 extension TimerLoop {
     /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
     /// another thread woke it. It belongs to the loop: do not read or close it. Looked up in each call, O(descriptors of the

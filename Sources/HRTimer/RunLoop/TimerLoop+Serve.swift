@@ -26,7 +26,8 @@ extension TimerLoop {
     ///
     /// Handlers come on the queue, later than in a loop that waits itself by the queue's thread hop, and one at a time also if
     /// the queue is concurrent. Foundation's `RunLoop.main` and GLib's, Qt's or SDL's loops that serve the main queue are hosts
-    /// by `DispatchQueue.main`; where the main queue is not the main thread's, it hosts `TimerLoop.main` by itself.
+    /// by `DispatchQueue.main`, other threads' run loops by `serveOnCurrentRunLoop()`; where the main queue is not the main
+    /// thread's, it hosts `TimerLoop.main` by itself.
     ///
     /// Throws EINVAL for what could never run: `TimerLoop.main` on another queue than the main one, and a thread's own loop on
     /// any. Throws ENOTSUP for a loop on an `event_base`, and what kept the loop from getting descriptors (EMFILE, ENFILE). Any

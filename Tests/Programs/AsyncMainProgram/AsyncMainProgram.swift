@@ -1,10 +1,23 @@
+import HRTimer
+import HRTimerCore
 import MainThreadScenario
 
 @main struct AsyncMainProgram {
     @MainActor static func main() async throws {
+        if CommandLine.arguments.contains("run-loop") { return print(serveOnRunLoop()) }
         if CommandLine.arguments.contains("later") { try await Task.sleep(for: .milliseconds(1)) }
         let model = ViewModel(onMainThread: false)
         try model.begin()
         try await Task.sleep(for: .seconds(60))
+    }
+
+    /// In a program that is not linked with Foundation, which this one is not.
+    nonisolated private static func serveOnRunLoop() -> String {
+        do throws(TimerError) {
+            try TimerLoop().serveOnCurrentRunLoop()
+            return "served"
+        } catch {
+            return "errno \(error.errorNumber)"
+        }
     }
 }

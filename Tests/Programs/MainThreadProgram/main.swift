@@ -13,6 +13,10 @@ case "foundation":
     try ViewModel(onMainThread: true).begin()
     try TimerLoop.main.serve(on: .main)
     RunLoop.main.run()
+case "foundation-current":
+    try ViewModel(onMainThread: true).begin()
+    try TimerLoop.main.serveOnCurrentRunLoop()
+    RunLoop.main.run()
 case "foundation-by-hand":
     // As programs did before there was `serve(on:)`.
     let source = DispatchSource.makeReadSource(fileDescriptor: try TimerLoop.main.hostDescriptor(), queue: .main)
