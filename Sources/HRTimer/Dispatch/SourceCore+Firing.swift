@@ -15,12 +15,18 @@ extension SourceCore: StagedHandler {
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
+        if state.expected_ns < .max, isExpected(deadline_ns, &state) { return false }
         if let alarm = state.alarm {
             alarm.set(deadline_ns)
             deadline_ns = .max
         } else if state.lead != nil {
             deadline_ns = beforeDeadline(deadline_ns, &state)
         }
+        return arm(timer, deadline_ns, &state, &engine)
+    }
+
+    @inline(__always)
+    func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout EngineState) -> Bool {
         if let precision = state.precision {
             let asked = asked(precision, leeway_ns: state.leeway_ns)
             return engine.setOwned(timer, deadline_ns: deadline_ns, asked, core.time.now_ns)
@@ -82,6 +88,7 @@ extension SourceCore: StagedHandler {
     package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
         // Closed once more: it may have been moved since the engine looked.
         close()
+        state.expected_ns = .max
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.handlers.event != nil else {
@@ -110,7 +117,10 @@ extension SourceCore: StagedHandler {
         close()
         if !state.engineSubmits { return endCall(wasCalled: wasCalled, &engine) }
         // What was submitted ends on its queue.
-        if wasCalled { return nil }
+        if wasCalled {
+            expect(&engine)
+            return nil
+        }
         state.isInFlight = state.isCancelled
         settleUnlessPutBack(&engine)
         if !state.isCancelled { return nil }

@@ -6,8 +6,9 @@ import Synchronization
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
 ///
 /// The source keeps its own grid: the engine's timer fires once and is armed again only when the handler has returned.
-/// While a handler runs, waits in a blocked queue, or is suspended, nothing is armed and nothing wakes; the ticks that pass
-/// meanwhile are counted by arithmetic when the next call begins.
+/// While a handler runs or is suspended nothing is armed and nothing wakes; the ticks that pass meanwhile are counted by
+/// arithmetic when the next call begins. A call on a queue has the engine armed for the deadline after it at once, so that its
+/// end need not wake the engine (`SourceCore+Expecting`): one wake-up at most while it runs, or waits in a blocked queue.
 ///
 /// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
 package final class SourceCore: @unchecked Sendable {
@@ -65,6 +66,8 @@ package final class SourceCore: @unchecked Sendable {
         var isCancelled = false
         /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
         var hasEnded = false
+        /// The deadline after that of the call in flight, if the engine's timer is armed for it already; `Int64.max` if not.
+        var expected_ns = Int64.max
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
@@ -177,6 +180,7 @@ package final class SourceCore: @unchecked Sendable {
                 state.target = change(state.target)
                 state.handlers.submit = state.target.map(submission)
                 state.lead = lead(for: state.target)
+                state.expected_ns = .max
             }
             return old
         }

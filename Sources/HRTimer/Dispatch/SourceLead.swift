@@ -11,6 +11,7 @@ struct SourceLead: Sendable {
     private var sleep_ns: Int64 = 0
     /// Of the present arming; 0 without one.
     private(set) var lead_ns: Int64 = 0
+    private var expected: (sleep_ns: Int64, lead_ns: Int64) = (0, 0)
 
     init(budget: Double, now_ns: Int64) {
         margin = SpinMargin(budget: budget, now_ns: now_ns)
@@ -23,6 +24,16 @@ struct SourceLead: Sendable {
         lead_ns = hrt_margin_ns(margin.c, sleep_ns, now_ns)
         return deadline_ns.subtractingSaturating(lead_ns)
     }
+
+    /// The same for the deadline after the one that a call is on its way for, which needs what holds for that until it has
+    /// begun. `confirm` makes it hold.
+    mutating func expect(_ deadline_ns: Int64, now_ns: Int64) -> Int64 {
+        let length_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
+        expected = (length_ns, hrt_margin_ns(margin.c, length_ns, now_ns))
+        return deadline_ns.subtractingSaturating(expected.lead_ns)
+    }
+
+    mutating func confirm() { (sleep_ns, lead_ns) = expected }
 
     /// The block of the call for `deadline_ns` has begun. Gives whether it has to wait for that.
     func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {

@@ -1,0 +1,32 @@
+import HRTimerCore
+
+// A call on a queue ends on another thread than the engine's, which sleeps by then. If the deadline that follows were armed
+// there, each call would wake the engine once more, for one more context switch a fire (`bench run`,
+// hrtimer.source.dispatch-queue.*). So the engine arms it when it has submitted the call, and the end of a call that came in time
+// finds all done.
+//
+// Not on virtual time, where what is armed shows in `nextDeadline`, and not where the call's end decides the next deadline.
+extension SourceCore {
+    /// On the engine's thread, with its lock held, after a call was submitted.
+    func expect(_ engine: inout EngineState) {
+        guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
+        guard state.isActive, state.suspensions == 0 else { return }
+        guard state.repetition.repeats, state.policy != .delay else { return }
+        guard state.alarm == nil, core.time.virtual == nil else { return }
+        // Once the handler runs, the next one is in the state.
+        let deadline_ns =
+            state.running == nil
+            ? state.ticks.deadline_ns.addingSaturating(state.repetition.interval_ns) : state.ticks.deadline_ns
+        guard deadline_ns < .max else { return }
+        state.expected_ns = deadline_ns
+        _ = arm(timer, state.lead?.expect(deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns, &state, &engine)
+    }
+
+    /// Whether the engine's timer is armed already for the deadline that is to be armed.
+    func isExpected(_ deadline_ns: Int64, _ state: inout State) -> Bool {
+        let isExpected = state.expected_ns == deadline_ns
+        state.expected_ns = .max
+        if isExpected { state.lead?.confirm() }
+        return isExpected
+    }
+}

@@ -1,0 +1,82 @@
+import Dispatch
+import Glibc
+import HRTimer
+import HRTimerCore
+import Synchronization
+import TestSupport
+import Testing
+
+/// What calls on queues cost the engine's thread. Counts that the machine's load may raise are wanted of one try of many.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct SourceExpectingTests {
+    private let queue = DispatchQueue(label: "expecting")
+
+    /// What the engine did for so many calls, of which each takes `handler_us`.
+    private func statistics(
+        calls: Int,
+        every interval: Duration,
+        precision: TimerPrecision = .normal,
+        handler_us: UInt32 = 0
+    ) throws -> (EngineStatistics, ticks: UInt) {
+        let engine = try TimerEngine(.init(name: "expecting", precision: precision))
+        defer { engine.shutdown() }
+        let count = Atomic(0)
+        let ticks = Atomic<UInt>(0)
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler { [weak source] in
+            if handler_us > 0 { usleep(handler_us) }
+            ticks.wrappingAdd(source?.data ?? 0, ordering: .relaxed)
+            count.wrappingAdd(1, ordering: .relaxed)
+        }
+        source.schedule(deadline: .now + interval, repeating: interval)
+        source.activate()
+        while count.load(ordering: .relaxed) < calls { usleep(200) }
+        source.cancelAndWait()
+        return (engine.statistics, ticks.load(ordering: .relaxed))
+    }
+
+    @Test(
+        "A call on a queue that ends in time wakes the engine no more: it is awake once a call",
+        arguments: [TimerPrecision.coalesced, .normal, .precise]
+    )
+    func inTime(_ precision: TimerPrecision) throws {
+        var seen: [EngineStatistics] = []
+        for _ in 0..<20 {
+            let (statistics, _) = try statistics(calls: 100, every: .milliseconds(2), precision: precision)
+            seen.append(statistics)
+            if statistics.wakesSent <= 20, statistics.wakeups <= 130 { return }
+        }
+        Issue.record("no try of 20 did without waking the engine: \(seen)")
+    }
+
+    @Test("Calls that overrun their interval have the engine awake once each at most, and lose no tick")
+    func overrunning() throws {
+        var seen: [EngineStatistics] = []
+        for _ in 0..<20 {
+            let (statistics, ticks) = try statistics(calls: 40, every: .milliseconds(1), handler_us: 2500)
+            #expect(ticks >= 80)
+            seen.append(statistics)
+            if statistics.wakeups <= 60 { return }
+        }
+        Issue.record("no try of 20 let the engine sleep: \(seen)")
+    }
+
+    @Test("A queue that is blocked for long costs the engine one wake-up")
+    func blocked() throws {
+        let engine = try TimerEngine(.init(name: "expecting"))
+        defer { engine.shutdown() }
+        let count = Atomic(0)
+        let latch = DispatchSemaphore(value: 0)
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler { if count.wrappingAdd(1, ordering: .relaxed).newValue == 3 { latch.wait() } }
+        source.schedule(deadline: .now, repeating: .milliseconds(1))
+        source.activate()
+        while count.load(ordering: .relaxed) < 3 { usleep(200) }
+        usleep(20_000)
+        let before = engine.statistics.wakeups
+        usleep(50_000)
+        #expect(engine.statistics.wakeups == before)
+        latch.signal()
+        while count.load(ordering: .relaxed) < 10 { usleep(200) }
+        source.cancelAndWait()
+    }
+}
