@@ -50,7 +50,8 @@ extension TimerLoop {
     /// `perform(inModes:order:_:)` by the same order.
     ///
     /// A method of an actor, as of a `@MainActor` type, is called on that: at once in `main`, for the main actor.
-    /// The target is held until then. `cancelPerforms(withTarget:key:)` takes it back. Any thread.
+    /// The target is held until then; `weakTarget:` in the place of `on:` does not. `cancelPerforms(withTarget:key:)` takes it
+    /// back. Any thread.
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         on target: Target,
@@ -93,8 +94,8 @@ extension TimerLoop {
     /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; otherwise as
     /// `perform(afterDelay:inModes:_:)`.
     ///
-    /// The target is held until then. `cancelPreviousPerformRequests(withTarget:key:)` takes it back, by the target and the
-    /// key, or `invalidate()` of the timer that is returned.
+    /// The target is held until then; `weakTarget:` in the place of `on:` does not. It is taken back by the target and the key,
+    /// with `cancelPreviousPerformRequests(withTarget:key:)`, or by `invalidate()` of the timer that is returned.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
@@ -119,7 +120,8 @@ extension TimerLoop {
         perform(target, key, delay, modes) { onItsActor(action(target))(argument) }
     }
 
-    private func perform(
+    /// Remembers the request by the identity of its target, which `call` holds or not.
+    func perform(
         _ target: AnyObject,
         _ key: String,
         _ delay: some TimeSpan,
