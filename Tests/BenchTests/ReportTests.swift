@@ -92,18 +92,23 @@ struct ReportTests {
 
     @Test("counts what a subject left behind")
     func countsWhatIsLeftBehind() {
-        let leaky = Subject("hrtimer.leaky", "leaves two timers and a descriptor") { recorder in
+        // More than what tests that run beside this one may close meanwhile.
+        let left = Locked<[Int32]>([])
+        let leaky = Subject("hrtimer.leaky", "leaves two timers and 100 descriptors") { recorder in
             _ = recorder.begin()
             while recorder.fire(recorder.nextDeadline_ns) {}
             recorder.timersLeftBehind = 2
-            _ = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            for _ in 0..<100 {
+                let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+                left.withLock { $0.append(descriptor) }
+            }
         }
         let session = Session(plan([leaky], blocks: 1))
         session.run(Progress(.hidden))
         // Twice, because the only subject is its own control.
         #expect(session.gateFailures.contains("4 timers were left behind"))
-        // At least the two: tests that run beside this one open and close some as well.
         #expect(session.gateFailures.contains { $0.hasSuffix("descriptors were left open") })
+        for descriptor in left.withLock({ $0 }) { close(descriptor) }
     }
 
     private func measured(blocks: Int) -> Session {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CBench
+import Foundation
 import HRTimer
 import Testing
 
@@ -45,14 +47,37 @@ struct VsyncCommandTests {
         // A busy machine drops frames; more than there are it cannot call for.
         #expect((1...43).contains(virtual.calls))
         #expect(virtual.deviations_ns.count == virtual.calls)
+        let kernel = try #require(virtual.kernel)
+        #expect((1...40).contains(kernel.lateness_ns.count))
+        #expect(kernel.lateness_ns.count + kernel.missed <= 43)
+        #expect(kernel.lateness_ns.allSatisfy { $0 >= 0 })
         let text = VsyncText(session: session, host: HostReport(facts: []), isColoured: false).text
         #expect(text.contains("virtual") && text.contains("200.0000 Hz"))
         let json = VsyncJSON(session: session, host: HostReport(facts: []), command: ["vsync"]).text
-        #expect(json.contains("\"measured_hz\": 200.0"))
+        #expect(text.contains("\n  kernel "))
+        #expect(json.contains("\"measured_hz\": 200.0") && json.contains("\"lateness_ns\""))
+        #expect(try schemaViolations(in: JSONSerialization.jsonObject(with: Data(json.utf8))) == [])
         for result in session.results where result.refusal != nil {
             #expect(text.contains("\(result.kind.rawValue.padded(to: 9))  not found: "))
             #expect(json.contains("refused_because"))
         }
+    }
+
+    @Test("counts the deadlines that the kernel's own thread slept over")
+    func kernelMisses() {
+        let fires: [(Int64, Int64)] = [(100, 107), (200, 201), (500, 530), (600, 600)]
+        let ticks = KernelTicks(fires.map { Fire(deadline_ns: $0.0, woke_ns: $0.1) }, period_ns: 100)
+        #expect(ticks.lateness_ns == [0, 1, 7, 30])
+        #expect(ticks.missed == 2)
+    }
+
+    @Test("shows a percentile where ten values are beyond it")
+    func percentiles() {
+        let values = (1...1000).map(Int64.init)
+        #expect(values.percentile(50) == 501)
+        #expect(values.percentile(99) == 991)
+        #expect(values.percentile(99.9) == nil)
+        #expect([Int64]().percentile(50) == nil)
     }
 
     @Test("holds calls against the line through their refreshes")

@@ -24,7 +24,7 @@ final class BlockRecorder: @unchecked Sendable {
     var timersLeftBehind = 0
 
     /// Time to arm the first deadline in, so that it is not late by setting up.
-    private static let lead_ns: Int64 = 2_000_000
+    static let lead_ns: Int64 = 2_000_000
 
     /// How much longer than planned the block may take, before it is full with what it has. Nil for any time.
     private let patience_ns: Int64?

@@ -22,6 +22,18 @@ func onFreshThreads<Value>(_ count: Int, _ body: @escaping @Sendable (Int) throw
     return try joined.map { try $0.errand.outcome.get() }
 }
 
+/// Runs `body` here while `other` runs on a thread of its own, and returns when both have ended.
+func withThread<Value, Other>(
+    _ other: @escaping @Sendable () throws -> Other,
+    beside body: () throws -> Value
+) throws -> (Value, Other) {
+    let errand = Errand(other)
+    let thread = try start(errand)
+    let result = Result(catching: body)
+    pthread_join(thread, nil)
+    return (try result.get(), try errand.outcome.get())
+}
+
 private func start(_ errand: AnyErrand) throws -> pthread_t {
     var thread = pthread_t()
     // The thread takes this reference over, and gives it back in `takeRetainedValue`.

@@ -14,13 +14,14 @@ struct VsyncText {
     var text: String {
         let facts = [bold("host")] + host.facts.map { "  \($0.title.padded(to: 16))\($0.text)" }
         let head = "source".padded(to: 9) + Self.titles.map { $0.name.aligned(to: $0.width) }.joined()
-        return (facts + ["", bold(head)] + session.results.map(line) + notes).joined(separator: "\n") + "\n"
+        return (facts + ["", bold(head)] + session.results.flatMap(lines) + notes).joined(separator: "\n") + "\n"
     }
 
-    private func line(_ result: VsyncResult) -> String {
+    private func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
+
+    private func lines(_ result: VsyncResult) -> [String] {
         let name = result.kind.rawValue.padded(to: 9)
-        guard let statistics = result.statistics else { return name + "  not found: \(result.refusal ?? "")" }
-        func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
+        guard let statistics = result.statistics else { return [name + "  not found: \(result.refusal ?? "")"] }
         let cells = [
             result.told.map { "\($0.framesPerSecond.formatted(decimals: 4)) Hz" } ?? "nothing",
             "\(result.framesPerSecond.formatted(decimals: 4)) Hz",
@@ -37,7 +38,17 @@ struct VsyncText {
             statistics.missed.grouped,
             statistics.restarts.grouped,
         ]
-        return name + zip(Self.titles, cells).map { $1.aligned(to: $0.width) }.joined()
+        return [row(name, cells)] + (result.kernel.map { [kernelLine($0)] } ?? [])
+    }
+
+    private func kernelLine(_ kernel: KernelTicks) -> String {
+        let counts = [kernel.lateness_ns.count.grouped, kernel.missed.grouped]
+        let times = [kernel.lateness_ns.percentile(50), kernel.lateness_ns.percentile(99), kernel.lateness_ns.last]
+        return row("  kernel ", ["", "", "", ""] + counts + times.map(time))
+    }
+
+    private func row(_ name: String, _ cells: [String]) -> String {
+        name + zip(Self.titles, cells).map { $1.aligned(to: $0.width) }.joined()
     }
 
     private var notes: [String] {
@@ -70,6 +81,7 @@ struct VsyncJSON {
             "schema": .integer(1),
             "build": .string(buildName),
             "command": .array(command.map { .string($0) }),
+            "seed": .null,
             "interrupted": .bool(session.wasInterrupted),
             "host": .object(host.facts.map { JSONValue.Member(key: $0.key, value: $0.value) }),
             "results": .array([]),
@@ -110,8 +122,21 @@ struct VsyncJSON {
             "residual_ns": JSONValue(statistics.residual?.inNanoseconds),
             "deviation_ns": deviation,
             "counts": counts,
+            "kernel": result.kernel.map(kernel) ?? .null,
         ]
     }
+}
+
+private func kernel(_ ticks: KernelTicks) -> JSONValue {
+    [
+        "calls": JSONValue(ticks.lateness_ns.count),
+        "missed": JSONValue(ticks.missed),
+        "lateness_ns": [
+            "p50": JSONValue(ticks.lateness_ns.percentile(50)),
+            "p99": JSONValue(ticks.lateness_ns.percentile(99)),
+            "max": JSONValue(ticks.lateness_ns.last),
+        ],
+    ]
 }
 
 extension Duration {

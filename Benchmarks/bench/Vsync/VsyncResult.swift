@@ -13,13 +13,15 @@ struct VsyncResult {
     var dropped = 0
     /// How far calls were from the line through the refreshes that they were for; sorted, in ns.
     var deviations_ns: [Int64] = []
+    /// What the kernel itself did meanwhile.
+    var kernel: KernelTicks?
 
     init(kind: VsyncSource.Kind, refusal: String) {
         self.kind = kind
         self.refusal = refusal
     }
 
-    init(_ source: VsyncSource, _ link: DisplayLink, _ ticks: VsyncTicks, dropped: Int) {
+    init(_ source: VsyncSource, _ link: DisplayLink, _ ticks: VsyncTicks, dropped: Int, _ kernel: KernelTicks?) {
         kind = source.kind
         told = source.toldRate
         framesPerSecond = source.framesPerSecond
@@ -27,6 +29,7 @@ struct VsyncResult {
         statistics = source.statistics
         calls = ticks.all.count
         self.dropped = dropped
+        self.kernel = kernel
         let period_ns = 1e9 / link.maximumFramesPerSecond
         guard let line = Line(ticks.all.map(\.refresh_ns), period_ns: period_ns) else { return }
         deviations_ns = zip(ticks.all, line.numbers)
@@ -34,12 +37,7 @@ struct VsyncResult {
             .sorted()
     }
 
-    /// A percentile where there are ten calls beyond it, as everywhere in the bench.
-    func deviation_ns(_ percent: Double) -> Int64? {
-        let count = Double(deviations_ns.count)
-        guard count * (100 - percent) / 100 >= 10 else { return nil }
-        return deviations_ns[min(deviations_ns.count - 1, Int(count * percent / 100))]
-    }
+    func deviation_ns(_ percent: Double) -> Int64? { deviations_ns.percentile(percent) }
 
     /// The least-squares line through instants that are a whole number of periods apart.
     struct Line {
@@ -71,5 +69,13 @@ struct VsyncResult {
         }
 
         func offset_ns(_ number: Double) -> Double { intercept + slope * number }
+    }
+}
+
+extension [Int64] {
+    /// Of sorted values; where there are ten beyond it, as everywhere in the bench.
+    func percentile(_ percent: Double) -> Int64? {
+        guard Double(count) * (100 - percent) / 100 >= 10 else { return nil }
+        return self[Swift.min(count - 1, Int(Double(count) * percent / 100))]
     }
 }

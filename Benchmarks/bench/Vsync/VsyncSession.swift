@@ -34,22 +34,22 @@ final class VsyncSession {
 
     private func open(_ kind: VsyncSource.Kind) throws -> VsyncResult {
         switch kind {
-        case .virtual: return measure(VsyncSource(frameRate: rate))
-        case .x11: return measure(try .x11())
-        case .drm: return measure(try .drm())
+        case .virtual: return try measure(VsyncSource(frameRate: rate))
+        case .x11: return try measure(.x11())
+        case .drm: return try measure(.drm())
         case .wayland:
             let window = try WaylandWindow()
             let source = try VsyncSource.wayland(window.surface)
             // Before the window goes.
             defer { source.detach() }
-            return measure(source) { window.draw(source) }
+            return try measure(source) { window.draw(source) }
         }
     }
 
     /// Nobody waits for longer for a rate to be learnt.
     private static let learning: Duration = .seconds(3)
 
-    private func measure(_ source: VsyncSource, draw: @escaping @Sendable () -> Void = {}) -> VsyncResult {
+    private func measure(_ source: VsyncSource, draw: @escaping @Sendable () -> Void = {}) throws -> VsyncResult {
         let ticks = VsyncTicks(room: Int(seconds * FrameRate.bounds.upperBound))
         let meter = LiveMeter(source.kind, isShown: isLive)
         let loop = TimerLoop()
@@ -67,14 +67,29 @@ final class VsyncSession {
         repeat {
             loop.run(until: loop.now.advanced(by: .milliseconds(500)))
         } while !known.contains(source.state) && loop.now < limit && !cbench_stop_requested()
+        defer {
+            link.invalidate()
+            meter.finish()
+        }
         let droppedBefore = link.droppedFrames
-        ticks.begin()
-        loop.run(until: loop.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
-        ticks.end()
-        let result = VsyncResult(source, link, ticks, dropped: link.droppedFrames - droppedBefore)
-        link.invalidate()
-        meter.finish()
-        return result
+        let kernel = try besideKernel(link) {
+            ticks.begin()
+            loop.run(until: loop.now.advanced(by: .nanoseconds(Int64(seconds * 1e9))))
+            ticks.end()
+        }
+        return VsyncResult(source, link, ticks, dropped: link.droppedFrames - droppedBefore, kernel)
+    }
+
+    /// Nil for what was too short for one period.
+    private func besideKernel(_ link: DisplayLink, _ body: () -> Void) throws -> KernelTicks? {
+        let period_ns = Int64((1e9 / link.maximumFramesPerSecond).rounded())
+        let refresh_ns = link.timestamp.nanoseconds
+        let periods = Int(seconds * 1e9) / Int(period_ns)
+        guard periods > 0 else {
+            body()
+            return nil
+        }
+        return try withThread({ try KernelTicks.measure(periods, of: period_ns, since: refresh_ns) }, beside: body).1
     }
 }
 
