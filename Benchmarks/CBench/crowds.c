@@ -72,7 +72,7 @@ static void run_timerfds(cbench_crowd *crowd, int64_t until_ns) {
             size_t index = events[i].data.u64;
             uint64_t expirations;
             if (read(crowd->descriptors[index], &expirations, sizeof expirations) > 0) {
-                cbench_member_fire(&crowd->members[index]);
+                cbench_member_fire_for(&crowd->members[index], expirations);
             }
         }
     }

@@ -105,6 +105,13 @@ int64_t cbench_member_fire(cbench_member *member) {
     return next_ns;
 }
 
+void cbench_member_fire_for(cbench_member *member, uint64_t deadlines) {
+    cbench_tally_add(member->tally, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) - member->next_ns);
+    if (deadlines > 1) count(&member->tally->missed, deadlines - 1);
+    int64_t next_ns = member->next_ns + (int64_t)deadlines * member->interval_ns;
+    __atomic_store_n(&member->next_ns, next_ns, __ATOMIC_RELAXED);
+}
+
 void cbench_member_skip_to(cbench_member *member, int64_t deadline_ns) {
     int64_t passed_ns = deadline_ns - member->next_ns + member->interval_ns / 2;
     if (passed_ns >= member->interval_ns) {

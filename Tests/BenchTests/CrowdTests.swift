@@ -102,6 +102,22 @@ struct TallyTests {
         #expect((next_ns - fleet.timers[0].first_ns) % 1_000_000_000 == 0)
     }
 
+    @Test("takes a timer's own word for how many deadlines it fires for")
+    func counts() throws {
+        let now_ns = cbench_now_ns()
+        let interval_ns: Int64 = 3_600_000_000_000
+        let fleet = try Fleet([CrowdTimer(first_ns: now_ns - 2 * interval_ns, interval_ns: interval_ns)])
+        // The third is now, and not counted yet: it comes by itself.
+        cbench_member_fire_for(fleet.members, 2)
+        #expect(cbench_tally_missed(fleet.tally) == 1)
+        cbench_member_fire_for(fleet.members, 1)
+        #expect(cbench_tally_missed(fleet.tally) == 1)
+        #expect(cbench_tally_fires(fleet.tally) == 2)
+        #expect(cbench_tally_early(fleet.tally) == 0)
+        cbench_member_fire_for(fleet.members, 1)
+        #expect(cbench_tally_early(fleet.tally) == 1)
+    }
+
     @Test("gives a fire that comes between two clock readings to the deadline that was taken for missed")
     func takesBack() throws {
         let now_ns = cbench_now_ns()

@@ -19,9 +19,19 @@ struct DigestTests {
     @Test("ends with what is most exact and what is cheapest of all that Swift calls, the kernel's own calls left out")
     func advises() throws {
         let advice = try #require(lines(width: nil).last)
-        #expect(advice.hasPrefix("from Swift, most exact: hrtimer.source.dispatch-queue.precise (TimerSource), "))
+        #expect(advice.hasPrefix("from Swift, most exact: hrtimer.loop-timer.normal (LoopTimer), "))
         #expect(advice.contains("cheapest: "))
         #expect(!advice.contains("kernel."))
+    }
+
+    @Test("does not take a timer for exact that was early")
+    func early() throws {
+        let id = "hrtimer.source.dispatch-queue.precise"
+        let row = try #require(Sample.file().rows.first { $0.id == id })
+        let exact = try #require(Sample.file().rows.first { $0.id == "hrtimer.loop-timer.normal" })
+        #expect(row.early > 0 && exact.early == 0)
+        #expect(try #require(row.lateness.p50) < #require(exact.lateness.p50))
+        #expect(try lines(width: nil).last?.contains(id) == false)
     }
 
     @Test("fits the terminal", arguments: [40, 60, 80, 200])

@@ -56,6 +56,9 @@ typedef struct {
 // which passed between the timer's look at the clock and ours. Gives the deadline that follows.
 int64_t cbench_member_fire(cbench_member *_Nonnull member);
 
+// The same for a timer on a grid that tells by itself how many deadlines the fire stands for.
+void cbench_member_fire_for(cbench_member *_Nonnull member, uint64_t deadlines);
+
 // The deadline of the coming fire, by a timer that tells it. What lies between is missed.
 void cbench_member_skip_to(cbench_member *_Nonnull member, int64_t deadline_ns);
 

@@ -7,7 +7,7 @@ struct Digest {
     }
 
     let families: [Family]
-    /// All that is called from Swift without a C declaration.
+    /// All that is called from Swift without a C declaration, and was never early.
     private let swift: [ResultRow]
     private let file: ResultFile
     private let interval_ns: Int64
@@ -16,7 +16,7 @@ struct Digest {
         self.file = file
         self.interval_ns = interval_ns
         let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.lateness.p50 != nil && !$0.spins }
-        swift = rows.filter { !$0.id.hasPrefix("kernel.") && !$0.id.hasPrefix("libevent.") }
+        swift = rows.filter { $0.early == 0 && !$0.id.hasPrefix("kernel.") && !$0.id.hasPrefix("libevent.") }
         families = Self.kinds.compactMap { name, belongs in
             rows.filter { belongs($0.id) }.min { Self.isBetter($0, $1) }.map { Family(name: name, best: $0) }
         }
@@ -33,8 +33,9 @@ struct Digest {
         ("hrtimer, precise", { $0.hasPrefix("hrtimer.") && $0.hasSuffix(".precise") }),
     ]
 
-    /// By lateness, and where that is nearly the same by cost.
+    /// By lateness, and where that is nearly the same by cost. What was early is worse than all that is late.
     private static func isBetter(_ one: ResultRow, _ other: ResultRow) -> Bool {
+        if (one.early > 0) != (other.early > 0) { return other.early > 0 }
         let left = one.lateness.p50!, right = other.lateness.p50!
         let isClose = abs(left - right) < max(300, max(left, right) / 20)
         if isClose, let own = one.cpuPerFire_ns, let others = other.cpuPerFire_ns { return own < others }
