@@ -1,4 +1,5 @@
 import CBench
+import Glibc
 import HRTimer
 import Synchronization
 import TestSupport
@@ -27,6 +28,38 @@ struct SleepRaceTests {
             #expect(await task.value >= deadline)
         }
         #expect(engine.liveTimers == 0)
+        await engine.shutdown()
+    }
+
+    @Test("A sleep that is cancelled while its timer is armed leaves none")
+    func cancelledWhileArmed() async throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let clock = MonotonicClock(engine: engine)
+        let isAboutTo = Atomic(false)
+        let task = Task.detached {
+            isAboutTo.store(true, ordering: .releasing)
+            try? await clock.sleep(for: .seconds(3600))
+            #expect(engine.liveTimers == 0)
+        }
+        // The task waits for the lock, in the midst of arming.
+        engine.core.state.withLock { _ in
+            while !isAboutTo.load(ordering: .acquiring) {}
+            usleep(20_000)
+            task.cancel()
+        }
+        await task.value
+        await engine.shutdown()
+    }
+
+    @Test("A precise timer in its last call is not live any more")
+    func liveInItsHandler() async throws {
+        let engine = try TimerEngine(.init(name: "contract", precision: .precise))
+        let live = Atomic(-1)
+        for _ in 0..<20 {
+            engine.schedule(after: .milliseconds(2)) { _ in live.store(engine.liveTimers, ordering: .releasing) }
+            while live.load(ordering: .acquiring) < 0 { await Task.yield() }
+            #expect(live.exchange(-1, ordering: .acquiring) == 0)
+        }
         await engine.shutdown()
     }
 

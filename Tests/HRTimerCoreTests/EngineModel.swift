@@ -26,6 +26,8 @@ final class EngineModel: EngineWorld {
         var wasMovedByHandler = false
         var untold = 0
         var calls = 0
+
+        var isInLastCall: Bool { isRunning && plan.interval_ns == nil && deadline_ns == nil }
     }
 
     private struct Engine {
@@ -51,7 +53,9 @@ final class EngineModel: EngineWorld {
 
     var timersMade: Int { timers.count }
     var liveTimers: [Int] {
-        engines.indices.map { engine in timers.count { $0.isLive && $0.plan.engine == engine } }
+        engines.indices.map { engine in
+            timers.count { $0.isLive && !$0.isInLastCall && $0.plan.engine == engine }
+        }
     }
 
     func schedule(_ plan: TimerPlan, at deadline_ns: Int64) {
@@ -70,8 +74,7 @@ final class EngineModel: EngineWorld {
     /// A one-shot timer whose handler has begun is not cancelled any more, unless it is armed again.
     func cancel(_ timer: Int) -> Bool {
         guard timers[timer].isLive else { return false }
-        let isOver =
-            timers[timer].isRunning && timers[timer].plan.interval_ns == nil && timers[timer].deadline_ns == nil
+        let isOver = timers[timer].isInLastCall
         timers[timer].isLive = false
         timers[timer].deadline_ns = nil
         return !isOver

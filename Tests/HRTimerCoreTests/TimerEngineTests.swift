@@ -29,6 +29,19 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
+    @Test("In its last call a timer is not live any more, unless its handler arms it again")
+    func liveInItsHandler() {
+        let live = Recorder<Int>()
+        engine.schedule(at: at(1100)) { [engine] _ in live.append(engine.liveTimers) }
+        engine.schedule(at: at(1200)) { [engine] fire in
+            #expect(engine.reschedule(fire.token, at: .distantFuture))
+            live.append(engine.liveTimers)
+        }
+        engine.schedule(at: at(1300), every: .seconds(1)) { [engine] _ in live.append(engine.liveTimers) }
+        advance(to: 1300)
+        #expect(live.all == [2, 2, 2])
+    }
+
     @Test("A past deadline means now")
     func past() {
         engine.schedule(at: .distantPast, handler: fires.append)

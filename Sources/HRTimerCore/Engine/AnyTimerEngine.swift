@@ -43,7 +43,8 @@ public class AnyTimerEngine: @unchecked Sendable {
         return wasLive
     }
 
-    /// How many timers are live: scheduled, and neither cancelled nor fired for the last time.
+    /// How many timers are live: scheduled, and neither cancelled nor called for the last time. In its last call a timer counts
+    /// no more. What an executor asks its engine to run counts until it begins.
     public final var liveTimers: Int { core.liveTimers }
 
     /// Counts of what the engine did so far.

@@ -98,7 +98,7 @@ package final class EngineCore: Sendable {
 
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    package var liveTimers: Int { state.withLock { $0.isShutDown ? 0 : $0.schedule.count } }
+    package var liveTimers: Int { state.withLock { $0.liveTimers } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.statistics }
         statistics.fires += callsElsewhere.load(ordering: .relaxed)

@@ -219,18 +219,26 @@ extension EngineState {
         return whileRunning.join()
     }
 
+    /// The running handler is its timer's last one, which is cancelled and dropped no more.
+    private var isInLastCall: Bool {
+        mutating get {
+            guard let running, schedule.isLive(running.token), schedule.isUntouchedSinceCall(running.token)
+            else { return false }
+            if timers[running.token.slot].isOwned || timers[running.token.slot].repetition.repeats { return false }
+            return !isAhead || spin.hasBegun
+        }
+    }
+
+    var liveTimers: Int {
+        mutating get { isShutDown ? 0 : schedule.count - (isInLastCall ? 1 : 0) }
+    }
+
     /// How many of the users' own timers wait for a call.
     var pendingTimers: Int {
         mutating get {
             if isShutDown { return 0 }
-            var count = 0
+            var count = isInLastCall ? -1 : 0
             timers.forEach { if $0.isInUse && !$0.isOwned { count += 1 } }
-            // A timer whose last call goes on is called, and not dropped.
-            if let running, !timers[running.token.slot].isOwned, schedule.isLive(running.token),
-                !timers[running.token.slot].repetition.repeats, schedule.isUntouchedSinceCall(running.token), !isAhead
-            {
-                count -= 1
-            }
             return count
         }
     }

@@ -37,6 +37,9 @@ final class Spin: Sendable {
         state.compareExchange(expected: Self.waiting, desired: Self.broken, ordering: .acquiringAndReleasing).exchanged
     }
 
+    /// With the lock: whether the handler runs, or is about to.
+    var hasBegun: Bool { state.load(ordering: .acquiring) == Self.begun }
+
     /// With the lock: the thread is through with the call. True if it was made.
     func end() -> Bool {
         defer { state.store(Self.idle, ordering: .relaxed) }
