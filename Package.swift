@@ -163,6 +163,8 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        // Apart, for it imports Testing, which the tests' programs do without.
+        .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
         // Ptrace, and signals by the thousand: what Swift cannot do to itself.
         .target(
             name: "CTestSupport",
@@ -178,13 +180,13 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerTests",
-            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "TestSupport"],
+            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         // Display servers in processes of their own.
         .testTarget(
             name: "VsyncTests",
-            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "TestSupport"],
+            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         // Its executors are the process's: tests run it in processes of its own.
@@ -196,7 +198,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerExecutorsTests",
-            dependencies: ["ExecutorsProgram", "TestSupport"],
+            dependencies: ["ExecutorsProgram", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -205,13 +207,13 @@ let package = Package(
             swiftSettings: strict
         ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
-        .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat"]),
+        .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat", "TestTraits"]),
         .testTarget(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
                 "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
-                "AppsOnApple", "AppsOnHRTimer",
+                "AppsOnApple", "AppsOnHRTimer", "TestTraits",
             ],
             swiftSettings: strict
         ),

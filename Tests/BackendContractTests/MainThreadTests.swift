@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// What only a process's main thread can show: programs of their own, in Tests/Programs.
-@Suite(.serialized, .timeLimit(.minutes(15))) struct MainThreadTests {
+@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct MainThreadTests {
     private static let everything =
         "away background block delayed detached foreground frame here later once perform sleep source task tick"
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestTraits
 import Testing
 
 import func HRTimerCompat.CACurrentMediaTime
@@ -81,7 +82,7 @@ private final class ProgressHUD: @unchecked Sendable {
     }
 }
 
-@Suite struct DisplayLinkStyleTests {
+@Suite(.ownThread) struct DisplayLinkStyleTests {
     private let source = VsyncSource(frameRate: FrameRate(60))
 
     @Test("A label for frames a second, an animation and a progress view run as they were written")

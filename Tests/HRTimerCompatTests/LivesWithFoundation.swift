@@ -1,8 +1,9 @@
 import Foundation
+import TestTraits
 import Testing
 
 /// What apps do with timers besides starting them. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct LivesOfAnAppTests {
+@Suite(.serialized, .ownThread) private struct LivesOfAnAppTests {
     /// The usual guard of a start button.
     private final class Stopwatch: @unchecked Sendable {
         // Sendable: one thread uses it.

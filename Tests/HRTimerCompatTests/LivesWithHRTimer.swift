@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
 /// What apps do with timers besides starting them. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct LivesOfAnAppTests {
+@Suite(.serialized, .ownThread) private struct LivesOfAnAppTests {
     /// The usual guard of a start button.
     private final class Stopwatch: @unchecked Sendable {
         // Sendable: one thread uses it.

@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
 /// What programs ask of run loops beside running timers. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct RunLoopStyleTests {
+@Suite(.serialized, .ownThread) private struct RunLoopStyleTests {
     @Test("Each thread has a loop of its own, and main is the main thread's from anywhere")
     func loops() {
         let seen = Recorder<Bool>()

@@ -1,8 +1,9 @@
 import Dispatch
+import TestTraits
 import Testing
 
 /// Uses timer sources as a program written for GCD does. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct DispatchStyleTests {
+@Suite(.serialized, .ownThread) private struct DispatchStyleTests {
     private let queue = DispatchQueue(label: "sources")
 
     @Test("A repeating source counts, ends itself, and calls its cancel handler")

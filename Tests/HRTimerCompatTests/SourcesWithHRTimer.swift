@@ -1,4 +1,5 @@
 import Dispatch
+import TestTraits
 import Testing
 
 import enum HRTimerCompat.DispatchSource
@@ -6,7 +7,7 @@ import typealias HRTimerCompat.DispatchSourceTimer
 import class HRTimerCompat.TimerSource
 
 /// Uses timer sources as a program written for GCD does. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct DispatchStyleTests {
+@Suite(.serialized, .ownThread) private struct DispatchStyleTests {
     private let queue = DispatchQueue(label: "sources")
 
     @Test("A repeating source counts, ends itself, and calls its cancel handler")

@@ -1,8 +1,9 @@
 import Foundation
+import TestTraits
 import Testing
 
 /// Uses timers and loops as a program written for Foundation does. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct FoundationStyleTests {
+@Suite(.serialized, .ownThread) private struct FoundationStyleTests {
     @Test("A scheduled timer ticks three times and ends itself")
     func ticks() {
         let ticks = Recorder<Date>()

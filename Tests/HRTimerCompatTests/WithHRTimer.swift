@@ -1,11 +1,12 @@
 import Foundation
+import TestTraits
 import Testing
 
 import class HRTimerCompat.RunLoop
 import class HRTimerCompat.Timer
 
 /// Uses timers and loops as a program written for Foundation does. This file and its twin differ in their imports alone.
-@Suite(.serialized) private struct FoundationStyleTests {
+@Suite(.serialized, .ownThread) private struct FoundationStyleTests {
     @Test("A scheduled timer ticks three times and ends itself")
     func ticks() {
         let ticks = Recorder<Date>()

@@ -1,10 +1,11 @@
 #if compiler(>=6.3)
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 /// What holds in a process whose executors are ours, which this one cannot become: each in a child of its own.
-@Suite("Under TimerExecutors", .serialized, .timeLimit(.minutes(15)))
+@Suite("Under TimerExecutors", .serialized, .ownThread, .timeLimit(.minutes(15)))
 struct ExecutorsTests {
     @Test(
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",

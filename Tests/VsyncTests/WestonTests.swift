@@ -2,13 +2,14 @@ import CVsync
 import Glibc
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
 
 /// Display links on what a real compositor tells of a window. It runs at some 40 Hz, and says 60. On a busy machine it is the
 /// compositor that is late: what must hold is counted, and of rates the best of three is looked at.
-@Suite(.serialized, .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"))
+@Suite(.serialized, .ownThread, .enabled(if: Weston.isInstalled, "weston is not installed: apt-get install weston"))
 struct WestonTests {
     /// What a link told.
     private let ticks = Recorder<Int64>()

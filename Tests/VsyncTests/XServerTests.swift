@@ -1,13 +1,14 @@
 import Glibc
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
 
 /// Display links on the refreshes of real X servers. Bounds are on fits and on counts, not on single arrivals: other work on
 /// the machine makes those late.
-@Suite(.serialized, .enabled(if: XServer.isInstalled, "Xvfb is not installed: apt-get install xvfb"))
+@Suite(.serialized, .ownThread, .enabled(if: XServer.isInstalled, "Xvfb is not installed: apt-get install xvfb"))
 struct XServerTests {
     /// What a link saw, in order.
     final class Ticks: Sendable {

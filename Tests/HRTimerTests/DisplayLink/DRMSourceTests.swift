@@ -2,6 +2,7 @@ import CVsync
 import Glibc
 import HRTimerCore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import HRTimer
@@ -214,7 +215,7 @@ private struct FakeCard: Sendable {
         #expect(driver.take(&sample) == -ENODEV)
     }
 
-    @Test("A link follows a card")
+    @Test("A link follows a card", .ownThread)
     func link() throws {
         let driver = try open()
         let source = VsyncSource(kind: .drm, driver: driver, reopen: nil)
