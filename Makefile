@@ -16,7 +16,7 @@ VKMS ?= .build/vkms
 vkms:
 	Tests/Vkms/run $(VKMS)
 
-.PHONY: build test snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
+.PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
     agree compare-finds-slower exports async-let-fault
 
@@ -25,6 +25,10 @@ build:
 
 test:
 	$(SWIFT) test --disable-xctest $(TESTS)
+
+# The suites on frozen time: a few seconds.
+frozen:
+	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat)?Tests\.' $(TESTS)
 
 # The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
 RUNS ?= 50

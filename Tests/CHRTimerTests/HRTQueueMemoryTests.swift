@@ -20,12 +20,12 @@ struct HRTQueueMemoryTests {
         }
     }
 
-    @Test("A million timers armed and removed leave next to nothing behind", arguments: Kind.allCases)
+    @Test("Three hundred thousand timers armed and removed leave next to nothing behind", arguments: Kind.allCases)
     func givesAllBack(kind: Kind) {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: 3600 * second)
-        var tokens = (0..<1_000_000).map { _ in hrt_token() }
+        var tokens = (0..<300_000).map { _ in hrt_token() }
         // What a queue keeps for good, some tens of pages a lane, is there before.
         for number in 0..<1000 { hrt_queue_remove(timers.queue, arm(timers, kind, number)) }
         timers.settle()
@@ -34,10 +34,10 @@ struct HRTQueueMemoryTests {
         timers.settle()
         #expect(!hrt_queue_wants_trim(timers.queue))
         let peak = hrt_queue_memory_bytes(timers.queue)
-        #expect(peak > 30_000_000)
+        #expect(peak > 9_000_000)
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         #expect(hrt_queue_wants_trim(timers.queue))
-        #expect(timers.trimWholly() < 1200)
+        #expect(timers.trimWholly() < 360)
         #expect(!hrt_queue_wants_trim(timers.queue))
         #expect(hrt_queue_memory_bytes(timers.queue) < before + 100_000)
         hrt_queue_check(timers.queue)  // reads, and so has, every page of the wheel
@@ -75,7 +75,9 @@ struct HRTQueueMemoryTests {
         _ = timers.takeDue(at: 0)
         for _ in 0..<2 {
             let tokens = (0..<count).map { timers.schedule(at: Int64($0)) }
-            #expect(Set(tokens.map(\.slot)) == Set(0..<UInt32(count)))
+            var isGiven = [Bool](repeating: false, count: count)
+            for token in tokens { isGiven[Int(token.slot)] = true }
+            #expect(!isGiven.contains(false))
             for token in tokens { hrt_queue_remove(timers.queue, token) }
             timers.trimWholly()
             hrt_queue_check(timers.queue)
@@ -208,7 +210,7 @@ struct HRTQueueMemoryTests {
                 )
                 return thread
             }
-            for _ in 0..<8 {
+            for _ in 0..<3 {
                 // Two that grow in turn: neither finds the addresses behind it free.
                 let queues = [TimerQueue(), TimerQueue()]
                 for _ in 0..<300_000 { for queue in queues { _ = queue.add() } }

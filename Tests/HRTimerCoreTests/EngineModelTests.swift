@@ -5,7 +5,7 @@ import Testing
 /// Random timers on engines of one frozen clock against arrays that are obviously right. HRTIMER_MODEL_OPERATIONS sets how
 /// many operations and calls, HRTIMER_SEED which.
 @Suite struct EngineModelTests {
-    private static let operations = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 10_000
+    private static let operations = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 5000
     private static let stepsOfChapter = 300
 
     @Test(

@@ -97,7 +97,7 @@ import Testing
     @Test("Paused and resumed by two threads at once, a link that is not paused in the end goes on")
     func pausedByTwo() {
         let link = link(100)
-        for round in 0..<2000 {
+        for round in 0..<500 {
             DispatchQueue.concurrentPerform(iterations: 2) { thread in
                 for step in 0..<40 { link.isPaused = (thread + step) % 2 == 0 }
             }

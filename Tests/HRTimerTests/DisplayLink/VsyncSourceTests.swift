@@ -130,7 +130,7 @@ import Testing
         let source = display.source()
         let link = link(source)
         // As many samples as are kept at most.
-        run(30)
+        run(8)
         ticks.removeAll()
         let restarts = source.statistics.restarts
         display.setRate(after)
