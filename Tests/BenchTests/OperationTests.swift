@@ -73,9 +73,9 @@ struct OperationTests {
     func countsInstructions() throws {
         let counts = try InstructionCounts()
         let few = try counts.total("next-deadline", "hrtimer.queue", 10, 1000)
-        let many = try counts.total("next-deadline", "hrtimer.queue", 10, 2000)
-        // Some instructions each, and the same in every run.
-        #expect((1000...1_000_000).contains(many - few))
+        let many = try counts.total("next-deadline", "hrtimer.queue", 10, 201_000)
+        // Some instructions each. What the program does besides is the same within a million.
+        #expect((1...1000).contains((many - few) / 200_000))
         #expect(throws: BenchError.self) { try counts.total("expire", "hrtimer.queue", 10, 1000) }
     }
 
