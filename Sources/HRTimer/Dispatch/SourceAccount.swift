@@ -48,7 +48,7 @@ extension SourceCore {
     /// From now on, if it is not so already.
     package func keepAccount() {
         withLock { state in
-            if state.account == nil { state.account = SourceAccount(core.time) }
+            if state.account == nil { state.makeExtras().pointee.account = SourceAccount(core.time) }
         }
     }
 

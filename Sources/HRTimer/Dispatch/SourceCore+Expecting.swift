@@ -11,22 +11,23 @@ extension SourceCore {
     func expect(_ engine: inout EngineState) {
         guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
         guard state.isActive, state.suspensions == 0 else { return }
-        guard state.repetition.repeats, state.policy != .delay else { return }
-        guard state.alarm == nil, core.time.virtual == nil else { return }
+        guard state.repetition.repeats, state.repetition.policy != .delay else { return }
+        guard let extras = state.extras, extras.pointee.owned.alarm == nil, core.time.virtual == nil else { return }
         // Once the handler runs, the next one is in the state.
         let deadline_ns =
             state.running == nil
             ? state.ticks.deadline_ns.addingSaturating(state.repetition.interval_ns) : state.ticks.deadline_ns
         guard deadline_ns < .max else { return }
-        state.expected_ns = deadline_ns
-        _ = arm(timer, state.lead?.expect(deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns, &state, &engine)
+        extras.pointee.expected_ns = deadline_ns
+        let instant_ns = extras.pointee.lead?.expect(deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
+        _ = arm(timer, instant_ns, &state, &engine)
     }
 
     /// Whether the engine's timer is armed already for the deadline that is to be armed.
-    func isExpected(_ deadline_ns: Int64, _ state: inout State) -> Bool {
-        let isExpected = state.expected_ns == deadline_ns
-        state.expected_ns = .max
-        if isExpected { state.lead?.confirm() }
+    static func isExpected(_ deadline_ns: Int64, _ extras: UnsafeMutablePointer<SourceExtras>) -> Bool {
+        let isExpected = extras.pointee.expected_ns == deadline_ns
+        extras.pointee.expected_ns = .max
+        if isExpected { extras.pointee.lead?.confirm() }
         return isExpected
     }
 }

@@ -15,12 +15,14 @@ extension SourceCore: StagedHandler {
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
-        if state.expected_ns < .max, isExpected(deadline_ns, &state) { return false }
-        if let alarm = state.alarm {
-            alarm.set(deadline_ns)
-            deadline_ns = .max
-        } else if state.lead != nil {
-            deadline_ns = beforeDeadline(deadline_ns, &state)
+        if let extras = state.extras {
+            if extras.pointee.expected_ns < .max, Self.isExpected(deadline_ns, extras) { return false }
+            if let alarm = extras.pointee.owned.alarm {
+                alarm.set(deadline_ns)
+                deadline_ns = .max
+            } else if extras.pointee.lead != nil {
+                deadline_ns = beforeDeadline(deadline_ns, &state)
+            }
         }
         return arm(timer, deadline_ns, &state, &engine)
     }
@@ -46,15 +48,15 @@ extension SourceCore: StagedHandler {
     @inline(never)
     private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
         // Without a handler nothing is submitted, and ticks are counted when they have come.
-        if state.handlers.event == nil { return deadline_ns }
-        return state.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
+        if state.event == nil { return deadline_ns }
+        return state.extras?.pointee.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
     }
 
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
     /// for that alone. Not on virtual time, where everything comes when the clock is moved.
     @inline(__always)
     func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, submit: Callback?) {
-        if let submit = state.handlers.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
+        if let submit = state.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
             state.timer != nil,
             !engine.isShutDown
         {
@@ -70,7 +72,7 @@ extension SourceCore: StagedHandler {
 
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: State) -> Bool {
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.handlers.event != nil
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil
         else { return false }
         return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
     }
@@ -81,34 +83,34 @@ extension SourceCore: StagedHandler {
         let later_ns = state.ticks.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
-        return state.lead == nil ? later_ns : beforeDeadline(later_ns, &state)
+        return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
     package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
         // Closed once more: it may have been moved since the engine looked.
         close()
-        state.expected_ns = .max
+        state.extras?.pointee.expected_ns = .max
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
-        guard state.handlers.event != nil else {
+        guard state.event != nil else {
             // Nobody is told of these ticks.
             if Self.takeTicks(now_ns, &state) != nil { state.repetition.end(&state.ticks, now_ns: now_ns) }
             _ = settle(&state, &engine)
             return nil
         }
-        if let submit = state.handlers.submit {
+        if let submit = state.submit {
             state.isInFlight = true
             state.engineSubmits = true
             return StagedCall(submit, missedTicks: 0)
         }
-        let ticksBefore = state.ticks
+        engine.ticksBeforeCall = state.ticks
+        state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Scheduled anew for a later deadline.
             _ = settle(&state, &engine)
             return nil
         }
-        state.ticksBefore = ticksBefore
         state.engineSubmits = false
         return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
     }
@@ -130,8 +132,7 @@ extension SourceCore: StagedHandler {
     /// On the engine's thread, with its lock held.
     private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
         let latch = endRunning(&state)
-        if !wasCalled, let before = state.ticksBefore { state.ticks = before }
-        state.ticksBefore = nil
+        if !wasCalled, !state.isSetAnew { state.ticks = engine.ticksBeforeCall }
         if wasCalled { endTicks() }
         if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
@@ -144,7 +145,7 @@ extension SourceCore: StagedHandler {
 
     /// Where the policy has the handler's return decide about the next deadline.
     private func endTicks() {
-        if state.policy == .delay || state.policy == .mergeToGrid {
+        if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
             state.repetition.end(&state.ticks, now_ns: now_ns(state))
         }
     }
@@ -174,7 +175,7 @@ extension SourceCore: StagedHandler {
             guard let early_ns else { return event }
             let spun_ns = spinOut(until: early_ns)
             return withLock { state in
-                state.lead?.spun(spun_ns)
+                state.extras?.pointee.lead?.spun(spun_ns)
                 return Self.mayDeliver(state) ? Self.takeCall(now_ns(state), &state) : nil
             }
         }
@@ -186,7 +187,7 @@ extension SourceCore: StagedHandler {
             withLock { state in
                 if state.isCancelled || state.hasEnded { return nil }
                 state.running = pthread_self()
-                return state.handlers.registration.take()
+                return state.extras?.pointee.owned.registration.take()
             }
         }
     }
@@ -216,7 +217,7 @@ extension SourceCore: StagedHandler {
         state.isInFlight = true
         state.data = ticks
         state.running = pthread_self()
-        guard let account = state.account, let event = state.handlers.event else { return state.handlers.event }
+        guard let account = state.account, let event = state.event else { return state.event }
         return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
 
@@ -247,7 +248,7 @@ extension SourceCore: StagedHandler {
     func hasRung(_ alarm: SourceAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
-            if state.handlers.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
+            if state.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns
             return (engine.setOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
@@ -264,7 +265,7 @@ extension SourceCore: StagedHandler {
                 state.running = pthread_self()
                 letGo(&state, &engine, &left)
             }
-            left.handlers.cancel?.run()
+            left.owned.cancel?.run()
             left.end(core)
         }
         // All is freed by the time that whoever waits goes on.

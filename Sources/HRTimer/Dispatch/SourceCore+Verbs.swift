@@ -15,10 +15,10 @@ extension SourceCore {
             // It would keep the alarm for ever.
             if state.isCancelled || state.hasEnded { return }
             state.ticks = TickCount(deadline_ns: deadline_ns)
-            state.ticksBefore = nil
-            state.repetition = repetition.with(state.policy)
+            state.isSetAnew = true
+            state.repetition = repetition.with(state.repetition.policy)
             state.leeway_ns = capped(leeway_ns, repetition)
-            swap(&alarm, &state.alarm)
+            if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
         alarm?.end()
     }
@@ -70,7 +70,7 @@ extension SourceCore {
             let wasActive = state.isActive
             guard change(&state) else { return false }
             isToRegister =
-                !wasActive && state.isActive && state.handlers.registration != nil && !state.isInFlight
+                !wasActive && state.isActive && state.hasRegistration && !state.isInFlight
                 && !state.isCancelled
             if isToRegister { state.isInFlight = true }
             return true
@@ -90,7 +90,7 @@ extension SourceCore {
         let mustFinish = withLock { state, engine -> Bool in
             if state.isCancelled { return false }
             state.isCancelled = true
-            if !state.isInFlight, state.handlers.cancel == nil {
+            if !state.isInFlight, !state.hasCancelHandler {
                 // Nothing to call where handlers belong: freed at once.
                 letGo(&state, &engine, &left)
                 state.isInFlight = true

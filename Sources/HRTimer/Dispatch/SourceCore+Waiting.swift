@@ -20,7 +20,7 @@ extension SourceCore {
             if core.isInherited { return nil }
             if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
             // Nothing comes on frozen time before the clock is moved, which the caller may be about to do.
-            guard state.isCancelled, state.handlers.cancel != nil, core.time.virtual == nil else { return nil }
+            guard state.isCancelled, state.hasCancelHandler, core.time.virtual == nil else { return nil }
             let willCome = state.target.map { $0.queue != nil && !isBlocking } ?? !isOnItsThread
             return willCome ? state.whileRunning.join() : nil
         }

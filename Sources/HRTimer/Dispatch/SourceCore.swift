@@ -48,51 +48,36 @@ package final class SourceCore: @unchecked Sendable {
     /// Leeway counts as none.
     package let isStrict: Bool
 
-    struct State: Sendable {
-        /// The engine's timer; nil before `register`, stale once the engine ended.
-        var timer: TimerToken?
+    /// The widest first, so that nothing lies between them.
+    struct State {
         /// The next nominal deadline that was not counted yet.
         var ticks = TickCount(deadline_ns: .max)
-        /// What they were before a call was made up that may still be called off; nil once they were set anew.
-        var ticksBefore: TickCount?
-        var repetition = Repetition.once
-        var policy = MissedTickPolicy.merge
+        var event: Callback?
         var leeway_ns: Int64 = 0
-        /// Nil for the engine's own.
-        var precision: TimerPrecision?
-        /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
-        var alarm: SourceAlarm?
+        var suspensions = 0
+        var data: UInt = 0
+        /// Who waits for the running handler to return.
+        var whileRunning = WaitList()
+        /// A pointer and no object: no references are counted for it. Freed with the source.
+        var extras: UnsafeMutablePointer<SourceExtras>?
+        /// The thread that runs a handler.
+        var running: pthread_t?
         var isActive = false
         var isCancelled = false
         /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
         var hasEnded = false
-        /// The deadline after that of the call in flight, if the engine's timer is armed for it already; `Int64.max` if not.
-        var expected_ns = Int64.max
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
         /// of the submitted one by then.
         var engineSubmits = false
-        var suspensions = 0
-        var data: UInt = 0
-        var handlers = Handlers()
-        /// The thread that runs a handler, and those who wait for it to return.
-        var running: pthread_t?
-        var whileRunning = WaitList()
-        /// Where the handlers belong; nil for the engine's thread.
-        var target: Target?
-        /// For a queue, if the source or its engine is precise; nil otherwise.
-        var lead: SourceLead?
-        /// Nil unless somebody asked for it.
-        var account: SourceAccount?
-    }
-
-    struct Handlers: Sendable {
-        var event: Callback?
-        var registration: Callback?
-        var cancel: Callback?
-        /// Submits a call to the target.
-        var submit: Callback?
+        /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
+        var isSetAnew = false
+        /// Nil for the engine's own.
+        var precision: TimerPrecision?
+        var repetition = Repetition.once
+        /// The engine's timer; nil before `register`, stale once the engine ended.
+        var timer: TimerToken?
     }
 
     package init(engine: TimerEngine, target: Target?, isStrict: Bool) {
@@ -100,13 +85,22 @@ package final class SourceCore: @unchecked Sendable {
         core = engine.core
         self.isStrict = isStrict
         // Nobody else has it yet.
-        state.target = target
-        state.lead = lead(for: target)
-        state.handlers.submit = target.map(submission)
+        set(target, &state)
     }
 
-    private func lead(for target: Target?) -> SourceLead? {
-        let isPrecise = core.precision == .precise || state.precision == .precise
+    deinit { state.freeExtras() }
+
+    private func set(_ target: Target?, _ state: inout State) {
+        if target == nil, state.extras == nil { return }
+        let extras = state.makeExtras()
+        extras.pointee.owned.target = target
+        extras.pointee.owned.submit = target.map(submission)
+        extras.pointee.lead = lead(for: target, state.precision)
+        extras.pointee.expected_ns = .max
+    }
+
+    private func lead(for target: Target?, _ precision: TimerPrecision?) -> SourceLead? {
+        let isPrecise = core.precision == .precise || precision == .precise
         guard target?.queue != nil, isPrecise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
@@ -175,13 +169,8 @@ package final class SourceCore: @unchecked Sendable {
 
     package func changeTarget(_ change: (Target?) -> Target?) {
         let old = withLock { state in
-            let old = (state.target, state.handlers.submit)
-            if !state.isCancelled, !state.hasEnded {
-                state.target = change(state.target)
-                state.handlers.submit = state.target.map(submission)
-                state.lead = lead(for: state.target)
-                state.expected_ns = .max
-            }
+            let old = (state.target, state.submit)
+            if !state.isCancelled, !state.hasEnded { set(change(old.0), &state) }
             return old
         }
         withExtendedLifetime(old) {}
@@ -202,65 +191,64 @@ package final class SourceCore: @unchecked Sendable {
     struct Left: ~Copyable {
         /// The source itself, as the engine had it.
         var action: EngineCore.Action?
-        var alarm: SourceAlarm?
-        var handlers = Handlers()
-        var target: Target?
+        var event: Callback?
+        var owned = SourceExtras.Owned()
         var mustWake = false
 
         /// What has to be done without the lock.
         borrowing func end(_ core: EngineCore) {
             if mustWake { core.wake() }
-            alarm?.end()
+            owned.alarm?.end()
         }
     }
 
     /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
     func letGo(_ state: inout State, _ engine: inout EngineState, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.action) }
-        swap(&left.handlers, &state.handlers)
-        left.alarm = state.alarm.take()
-        left.target = state.target.take()
+        left.event = state.event.take()
+        if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
     }
 
     package func setEventHandler(_ handler: Callback?) {
-        setHandler(handler) { handlers, handler in swap(&handlers.event, &handler) }
+        setHandler(handler) { state, handler in swap(&state.event, &handler) }
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler(handler.map(Callback.init)) { handlers, handler in swap(&handlers.registration, &handler) }
+        setHandler(handler.map(Callback.init)) { state, handler in
+            swap(&state.makeExtras().pointee.owned.registration, &handler)
+        }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
-        setHandler(handler.map(Callback.init)) { handlers, handler in swap(&handlers.cancel, &handler) }
+        setHandler(handler.map(Callback.init)) { state, handler in
+            swap(&state.makeExtras().pointee.owned.cancel, &handler)
+        }
     }
 
     @inline(__always)
-    private func setHandler(_ handler: Callback?, _ swap: (inout Handlers, inout Callback?) -> Void) {
+    private func setHandler(_ handler: Callback?, _ swap: (inout State, inout Callback?) -> Void) {
         // What is replaced is freed after the lock: its captures may call back.
         var handler = handler
         withLock { state in
-            if !state.isCancelled, !state.hasEnded { swap(&state.handlers, &handler) }
+            if !state.isCancelled, !state.hasEnded { swap(&state, &handler) }
         }
     }
 
     package func setPolicy(_ policy: MissedTickPolicy) {
-        withLock { state in
-            state.policy = policy
-            state.repetition = state.repetition.with(policy)
-        }
+        withLock { state in state.repetition = state.repetition.with(policy) }
     }
 
     package func setPrecision(_ precision: TimerPrecision?) {
         updateFlags { state, engine in
             if state.precision == precision { return false }
             state.precision = precision
-            state.lead = lead(for: state.target)
+            state.extras?.pointee.lead = lead(for: state.target, precision)
             if precision == nil, let timer = state.timer { engine.askNothing(for: timer) }
             return true
         }
     }
 
-    package var policy: MissedTickPolicy { withLock(\.policy) }
+    package var policy: MissedTickPolicy { withLock(\.repetition.policy) }
     package var precision: TimerPrecision? { withLock(\.precision) }
     package var isCancelled: Bool { withLock(\.isCancelled) }
     package var data: UInt { withLock(\.data) }

@@ -11,15 +11,15 @@ package struct EngineState: ~Copyable, Sendable {
         /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
         var repetition = Repetition.once
+        /// Stays after its last fire: its owner arms it again, by `setOwned`. Here, where a cache line has room for it.
+        var isOwned = false
+        var isInUse = false
         /// What was asked for, of which the interval may allow but a part.
         var asked_ns: Int64 = 0
         /// Ticks that no call has told yet.
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
         var lateFrom_ns = Int64.min
-        /// Stays after its last fire: its owner arms it again, by `setOwned`.
-        var isOwned = false
-        var isInUse = false
     }
 
     package var schedule: TimerSchedule
@@ -28,6 +28,8 @@ package struct EngineState: ~Copyable, Sendable {
     var looked_ns = Int64.min
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
     var running: (token: TimerToken, thread: pthread_t, deadline_ns: Int64)?
+    /// What the owner of the running timer had counted before its call was made up, to be put back if that is called off.
+    package var ticksBeforeCall = TickCount(deadline_ns: .max)
     /// Decides who has a call that waits for its deadline.
     let spin = Spin()
     /// The thread spins up to the deadline of that call, or did, and its handler runs.
