@@ -226,6 +226,7 @@ let package = Package(
         .testTarget(
             name: "BenchTests",
             dependencies: ["bench", "CBench", "HRTimer", "HRTimerCore"],
+            exclude: ["Golden"],
             swiftSettings: strict
         ),
     ],
