@@ -96,7 +96,7 @@ import Testing
     }
 
     // Closed for good, its number would be given to another test that opens something.
-    @Test("A source that the kernel refuses later, for its descriptor is another, becomes invalid and keeps nothing running")
+    @Test("A source that the kernel refuses later, for its descriptor is another, becomes invalid, and nothing goes on")
     func closedEarly() throws {
         let loop = TimerLoop()
         let pipe = makePipe()

@@ -102,7 +102,8 @@ extension SourceCore: StagedHandler {
         if let submit = state.submit {
             state.isInFlight = true
             state.engineSubmits = true
-            return StagedCall(submit, missedTicks: 0)
+            state.extras?.pointee.lead?.submit(for: state.ticks.deadline_ns)
+            return StagedCall(submit, missedTicks: 0, isEarly: state.hasLead)
         }
         engine.ticksBeforeCall = state.ticks
         state.isSetAnew = false

@@ -5,12 +5,17 @@ import HRTimerCore
 /// rest out: what covers nine of ten of the hops seen lately, from the instant meant for the submission to the begin of the
 /// block, and no more than the engine's budget for spinning gives (`hrt_margin`).
 ///
+/// The engine does not spin up to that instant: it submits when it is awake, and what its own margin has left over makes the hop
+/// shorter. Two waits that are each nearly always long enough would be longer together than one for both.
+///
 /// Under the engine's lock.
 struct SourceLead: Sendable {
     private let margin: SpinMargin
     private var sleep_ns: Int64 = 0
     /// Of the present arming; 0 without one.
     private(set) var lead_ns: Int64 = 0
+    /// What the call on its way was submitted for.
+    private var submittedFor_ns = Int64.min
     private var expected: (sleep_ns: Int64, lead_ns: Int64) = (0, 0)
 
     init(budget: Double, now_ns: Int64) {
@@ -35,11 +40,14 @@ struct SourceLead: Sendable {
 
     mutating func confirm() { (sleep_ns, lead_ns) = expected }
 
-    /// The block of the call for `deadline_ns` has begun. Gives whether it has to wait for that.
+    mutating func submit(for deadline_ns: Int64) { submittedFor_ns = deadline_ns }
+
+    /// The block of the call for `deadline_ns` has begun. Gives whether it has to wait for that, and not for the engine, if the
+    /// source was scheduled anew since.
     func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {
         let hop_ns = now_ns.subtractingSaturating(deadline_ns.subtractingSaturating(lead_ns))
         hrt_margin_record_wake(margin.c, sleep_ns, max(0, hop_ns))
-        return now_ns < deadline_ns && deadline_ns.subtractingSaturating(now_ns) <= lead_ns
+        return now_ns < deadline_ns && deadline_ns == submittedFor_ns
     }
 
     func spun(_ spun_ns: Int64) {
@@ -55,7 +63,7 @@ extension SourceCore {
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 
-    /// Spins up to the deadline, and gives how long that took: never longer than the lead. A source that is cancelled,
+    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's margin. A source that is cancelled,
     /// suspended or moved meanwhile is not called, or not yet.
     func spinOut(until deadline_ns: Int64) -> Int64 {
         let begun_ns = core.time.now_ns

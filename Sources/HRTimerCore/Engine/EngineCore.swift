@@ -341,9 +341,7 @@ extension EngineCore {
         var now_ns = call.begun_ns
         var spun_ns: Int64 = 0
         if call.isAhead {
-            if case .early = call.action {
-                now_ns = call.begun_ns
-            } else {
+            if !call.isEarly {
                 let isWoken: Bool
                 (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
                 if isWoken { _ = spin.breakOff() }

@@ -26,6 +26,12 @@ extension EngineState {
 
         /// Made up before its deadline, which the thread waits for.
         var isAhead: Bool { due.deadline_ns > begun_ns }
+
+        /// Nobody waits for the deadline before it is made.
+        var isEarly: Bool {
+            if case .early = action { return true }
+            return staged?.isEarly ?? false
+        }
     }
 
     enum Step {

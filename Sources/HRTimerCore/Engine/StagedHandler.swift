@@ -24,10 +24,13 @@ package struct StagedCall: Sendable {
     package var callback: Callback
     /// Ticks beside the one of the call.
     package var missedTicks: Int
+    /// May be called as soon as a precise wait has woken for it: it sees to it that nothing comes of that before the deadline.
+    package var isEarly: Bool
 
-    package init(_ callback: Callback, missedTicks: Int) {
+    package init(_ callback: Callback, missedTicks: Int, isEarly: Bool = false) {
         self.callback = callback
         self.missedTicks = missedTicks
+        self.isEarly = isEarly
     }
 }
 

@@ -1,0 +1,41 @@
+import Dispatch
+import Testing
+
+@testable import HRTimer
+@testable import HRTimerCore
+
+/// When a precise source submits its calls to a queue, and what the block waits for.
+@Suite struct SourceLeadTests {
+    @Test("A block waits for the deadline that it was submitted for, and for no other")
+    func submitted() {
+        var lead = SourceLead(budget: 0.01, now_ns: 0)
+        #expect(!lead.begin(1000, now_ns: 900))
+        lead.submit(for: 1000)
+        #expect(lead.begin(1000, now_ns: 900))
+        #expect(!lead.begin(1000, now_ns: 1000))
+        #expect(!lead.begin(2000, now_ns: 900))
+        lead.submit(for: 2000)
+        #expect(lead.begin(2000, now_ns: 900))
+        #expect(!lead.begin(1000, now_ns: 900))
+    }
+
+    @Test(
+        "A precise engine submits to a queue as soon as it is awake, and waits for the deadline of all other calls",
+        arguments: [true, false]
+    )
+    func early(onQueue: Bool) throws {
+        let engine = try TimerEngine(.init(name: "lead", precision: .precise))
+        let blocks = SourceCore.Target { _ in }
+        let queue = SourceCore.Target(queue: DispatchQueue(label: "lead")) { _ in }
+        let source = TimerSource(engine: engine, target: onQueue ? queue : blocks)
+        source.setEventHandler {}
+        source.schedule(deadline: .now.advanced(by: .seconds(3600)))
+        source.activate()
+        let deadline_ns = source.nextDeadline!.nanoseconds
+        let call = engine.core.state.withLock { source.core.begin(deadline_ns - 1, &$0) }
+        #expect(try #require(call).isEarly == onQueue)
+        _ = engine.core.state.withLock { source.core.end(wasCalled: false, &$0) }
+        source.cancel()
+        engine.shutdown()
+    }
+}
