@@ -105,6 +105,9 @@ final class SoakSession {
         let end_ns = watch(all, tell)
         // What is armed fires: nothing that is due by the end may be missing then.
         isQuiet.set()
+        // Its last turn is counted once it has ended. For whoever leaves as well.
+        churnHasEnded.wait()
+        churnHasEnded.signal()
         let limit_ns = cbench_now_ns() + 60_000_000_000
         while cbench_now_ns() < limit_ns,
             all.contains(where: { $0.fleet.overdue(at: end_ns) > 0 }) || churn.soFar.lost != 0
