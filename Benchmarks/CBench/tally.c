@@ -8,8 +8,9 @@ cbench_tally *cbench_tally_create(void) { return calloc(1, sizeof(cbench_tally))
 void cbench_tally_destroy(cbench_tally *tally) { free(tally); }
 
 void cbench_tally_clear(cbench_tally *tally) {
+    __atomic_fetch_add(&tally->clears, 1, __ATOMIC_RELAXED);
     uint64_t *words = (uint64_t *)tally;
-    for (size_t i = 0; i < sizeof *tally / sizeof words[0]; i++) {
+    for (size_t i = 0; i < offsetof(cbench_tally, clears) / sizeof words[0]; i++) {
         __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
     }
 }
@@ -85,13 +86,26 @@ int64_t cbench_tally_quantile_ns(const cbench_tally *tally, uint64_t millionths)
     return 0;
 }
 
+// A deadline that was taken for missed was not. What was forgotten since is not taken back, nor
+// what a clear that runs meanwhile forgets.
+static void take_back(const cbench_member *member) {
+    cbench_tally *tally = member->tally;
+    if (__atomic_load_n(&tally->clears, __ATOMIC_RELAXED) != member->skipped_in) return;
+    uint64_t missed = __atomic_load_n(&tally->missed, __ATOMIC_RELAXED);
+    while (missed > 0 &&
+           !__atomic_compare_exchange_n(&tally->missed, &missed, missed - 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+        continue;
+    }
+}
+
 int64_t cbench_member_fire(cbench_member *member) {
     int64_t now_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
     int64_t next_ns = member->next_ns;
     if (now_ns < next_ns && member->skipped_ns != 0) {
         cbench_tally_add(member->tally, now_ns - member->skipped_ns);
         member->skipped_ns = 0;
-        __atomic_fetch_sub(&member->tally->missed, 1, __ATOMIC_RELAXED);
+        take_back(member);
         return next_ns;
     }
     int64_t lateness_ns = now_ns - next_ns;
@@ -101,6 +115,7 @@ int64_t cbench_member_fire(cbench_member *member) {
     if (missed > 0) count(&member->tally->missed, (uint64_t)missed);
     next_ns += (1 + missed) * member->interval_ns;
     member->skipped_ns = missed > 0 ? next_ns - member->interval_ns : 0;
+    member->skipped_in = __atomic_load_n(&member->tally->clears, __ATOMIC_RELAXED);
     __atomic_store_n(&member->next_ns, next_ns, __ATOMIC_RELAXED);
     return next_ns;
 }

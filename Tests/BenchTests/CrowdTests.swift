@@ -134,6 +134,17 @@ struct TallyTests {
         #expect(cbench_tally_early(fleet.tally) == 1)
     }
 
+    @Test("takes back nothing that was forgotten since")
+    func takesBackNothing() throws {
+        let interval_ns: Int64 = 3_600_000_000_000
+        let fleet = try Fleet([CrowdTimer(first_ns: cbench_now_ns() - interval_ns, interval_ns: interval_ns)])
+        fleet.member(0).fire()
+        cbench_tally_clear(fleet.tally)
+        fleet.member(0).fire()
+        #expect(cbench_tally_missed(fleet.tally) == 0)
+        #expect(cbench_tally_fires(fleet.tally) == 1)
+    }
+
     @Test("of any number of threads misses nothing")
     func threads() throws {
         let fleet = try Fleet([])

@@ -22,6 +22,7 @@ typedef struct {
     uint64_t missed;
     int64_t latest_ns;
     uint64_t buckets[CBENCH_TALLY_BUCKETS];
+    uint64_t clears;  // how often all before was forgotten
 } cbench_tally;
 
 // NULL without memory.
@@ -49,6 +50,7 @@ typedef struct {
     int64_t next_ns;
     int64_t interval_ns;  // 0 for a timer that fires once
     int64_t skipped_ns;   // the last deadline that was taken for missed; 0 for none
+    uint64_t skipped_in;  // the tally's clears then
 } cbench_member;
 
 // It fired, now: for the earliest deadline not met so far. Those that passed besides are missed;

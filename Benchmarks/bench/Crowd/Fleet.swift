@@ -41,7 +41,8 @@ final class Fleet: @unchecked Sendable {
                 tally: tally,
                 next_ns: timer.first_ns,
                 interval_ns: timer.interval_ns ?? 0,
-                skipped_ns: 0
+                skipped_ns: 0,
+                skipped_in: 0
             )
             (members + index).initialize(to: member)
         }
