@@ -58,7 +58,8 @@ package final class SourceCore: @unchecked Sendable {
         var data: UInt = 0
         /// Who waits for the running handler to return.
         var whileRunning = WaitList()
-        /// A pointer and no object: no references are counted for it. Freed with the source.
+        /// A pointer and no object: no references are counted for it. Safe as the state is, under the engine's lock; never
+        /// given out, and freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
         /// The thread that runs a handler.
         var running: pthread_t?

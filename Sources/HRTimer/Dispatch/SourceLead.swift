@@ -63,8 +63,8 @@ extension SourceCore {
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 
-    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's margin. A source that is cancelled,
-    /// suspended or moved meanwhile is not called, or not yet.
+    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's margin. A source
+    /// that is cancelled, suspended or moved meanwhile is not called, or not yet.
     func spinOut(until deadline_ns: Int64) -> Int64 {
         let begun_ns = core.time.now_ns
         var seen_ns = begun_ns
