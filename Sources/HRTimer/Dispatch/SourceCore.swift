@@ -216,12 +216,14 @@ package final class SourceCore: @unchecked Sendable {
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
         setHandler(handler.map(Callback.init)) { state, handler in
+            if handler == nil, state.extras == nil { return }
             swap(&state.makeExtras().pointee.owned.registration, &handler)
         }
     }
 
     package func setCancelHandler(_ handler: (@Sendable () -> Void)?) {
         setHandler(handler.map(Callback.init)) { state, handler in
+            if handler == nil, state.extras == nil { return }
             swap(&state.makeExtras().pointee.owned.cancel, &handler)
         }
     }

@@ -24,6 +24,17 @@ import Testing
         for task in tasks { await task.value }
     }
 
+    @Test("What an executor asks its engine to run is among its live timers until it begins")
+    func liveUntilItBegins() async {
+        let live = Recorder<Int>()
+        let task = Task(executorPreference: executor) { [engine] in live.append(engine.liveTimers) }
+        #expect(engine.liveTimers == 1)
+        time.advance(by: .zero)
+        await task.value
+        #expect(live.all == [0])
+        #expect(engine.liveTimers == 0)
+    }
+
     @Test("A task goes on in the very fire of its sleep, before what is due at the same instant but was armed later")
     func resumesInTheFire() async {
         let clock = MonotonicClock(engine: engine)

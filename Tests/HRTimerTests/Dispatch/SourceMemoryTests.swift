@@ -26,6 +26,8 @@ import Testing
         source.suspend()
         source.resume()
         source.setTarget(queue: nil)
+        source.setRegistrationHandler(nil)
+        source.setCancelHandler(nil)
         time.advance(by: .seconds(3))
         #expect(!hasExtras())
         source.setCancelHandler {}
