@@ -86,16 +86,29 @@ import Testing
                 session.finish()
             } foreground: { away in
                 if away > .zero { stops.append(away) }
-                if stops.count == 5 { loop.stop() }
+                if stops.count == 20 { loop.stop() }
+                // So that the loop learns of both signals at once.
+                usleep(20_000)
             }
+            for _ in 0..<64 { Self.startIdleThread() }
             let back = "\(Self.untilStopped); kill -CONT $PPID"
             let again = "; kill -TSTP $PPID; \(back)"
-            let shell = try #require(Shell("kill -TSTP $PPID; \(back)" + String(repeating: again, count: 4)))
+            let shell = try #require(Shell("kill -TSTP $PPID; \(back)" + String(repeating: again, count: 19)))
             Self.run(loop)
             #expect(shell.wait() == 0)
-            #expect(stops.count == 5)
+            #expect(stops.count == 20)
             grace.invalidate()
         }
+    }
+
+    /// One that any other thread comes before. It may be the one that the kernel gives a signal of the process to.
+    private static func startIdleThread() {
+        var thread = pthread_t()
+        pthread_create(&thread, nil, { _ in
+            var parameters = sched_param()
+            sched_setscheduler(0, 5 /* SCHED_IDLE, sched(7) */, &parameters)
+            while true { pause() }
+        }, nil)
     }
 
     /// Of the calling thread, and of those that it starts.

@@ -17,6 +17,11 @@ int hrt_signal_open(int signal, int *_Nonnull out_fd);
 // How many came since the last call. 0 if the signal is not open.
 uint64_t hrt_signal_take(int signal);
 
+// Stops the process by SIGSTOP, which nothing can hold up, and returns when it goes on. The SIGCONT
+// that made it go on is not counted, nor is one that comes during the call. Any thread; not from a
+// signal handler.
+void hrt_signal_stop_process(void);
+
 // Puts the former handler back and closes the descriptor. Not from a signal handler.
 void hrt_signal_close(int signal);
 

@@ -10,6 +10,7 @@
 
 #include "../hrt_status.h"
 #include "../include/hrt_latch.h"
+#include "../include/hrt_lock.h"
 #include "../include/hrt_signal.h"
 #include "../include/hrt_thread.h"
 
@@ -18,6 +19,8 @@ enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
 // CLOSED, OPENING, or the descriptor plus one.
 static _Atomic int signal_fds[SIGNALS];
 static struct sigaction former_actions[SIGNALS];
+// Held while an action is changed, and while the process is stopped.
+static hrt_lock actions;
 // Handlers that may hold a descriptor: none is closed before they are done.
 static _Atomic int signal_handlers;
 
@@ -83,8 +86,10 @@ int hrt_signal_open(int signal, int *out_fd) {
     atomic_store(&signal_fds[signal], fd + 1);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    if (sigaction(signal, &action, &former_actions[signal]) != 0) {
-        int error = errno;
+    hrt_lock_acquire(&actions);
+    int error = sigaction(signal, &action, &former_actions[signal]) == 0 ? 0 : errno;
+    hrt_lock_release(&actions);
+    if (error != 0) {
         atomic_store(&signal_fds[signal], CLOSED);
         close(fd);
         return -error;
@@ -103,12 +108,30 @@ uint64_t hrt_signal_take(int signal) {
     return count;
 }
 
+// With a handler the SIGCONT that ends the stop would be counted by any thread, at any time after the
+// stop. Without one the kernel drops it, kernel/signal.c: when it is sent (sig_ignored), or when a
+// thread takes it off the queue (get_signal), where it waits if the first thread has it blocked.
+void hrt_signal_stop_process(void) {
+    struct sigaction none = {.sa_handler = SIG_DFL}, action;
+    sigemptyset(&none.sa_mask);
+    hrt_lock_acquire(&actions);
+    sigaction(SIGCONT, &none, &action);
+    // To this very thread: it is stopped before the call returns, signal(7).
+    raise(SIGSTOP);
+    // Drops what still waits: sigaction(3p), "setting a signal action to SIG_DFL".
+    sigaction(SIGCONT, &none, NULL);
+    sigaction(SIGCONT, &action, NULL);
+    hrt_lock_release(&actions);
+}
+
 void hrt_signal_close(int signal) {
     int fd = atomic_load(&signal_fds[signal]) - 1;
     if (fd < 0) return;
     // Before the former action is back, to which nobody let the signal in.
     close_door(signal);
+    hrt_lock_acquire(&actions);
     sigaction(signal, &former_actions[signal], NULL);
+    hrt_lock_release(&actions);
     atomic_store(&signal_fds[signal], OPENING);
     while (atomic_load(&signal_handlers) != 0) sched_yield();
     close(fd);

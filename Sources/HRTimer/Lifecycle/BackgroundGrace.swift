@@ -94,10 +94,9 @@ public final class BackgroundGrace: Sendable {
         let before_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
         // Keys pressed before the stop are answered by it; those after it ask for another.
         _ = hrt_signal_take(SIGTSTP)
-        // To this very thread: it is stopped before the call returns, signal(7).
-        raise(SIGSTOP)
-        // What ended the stop must not end the session that a key pressed right after it begins.
-        _ = hrt_signal_take(SIGCONT)
+        // Of SIGCONT it says nothing to the loop: what ended the stop must not end the session that a key pressed right after
+        // it begins.
+        hrt_signal_stop_process()
         return .nanoseconds(hrt_clock_now_ns(HRT_CLOCK_BOOT) - before_ns)
     }
 }
