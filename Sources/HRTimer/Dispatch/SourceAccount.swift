@@ -52,5 +52,5 @@ extension SourceCore {
         }
     }
 
-    package var statistics: SourceStatistics? { withLock(\.account)?.statistics }
+    package var statistics: SourceStatistics? { withLock { $0.account }?.statistics }
 }

@@ -6,9 +6,10 @@ extension SourceCore: StagedHandler {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
     @inline(__always)
     func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
-        guard let timer = state.timer else { return false }
+        // What was never active is not armed.
+        guard let timer = state.timer, state.isActive else { return false }
         var deadline_ns = Int64.max
-        if state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+        if !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
             deadline_ns = state.ticks.deadline_ns
             let isOpen =
                 core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
@@ -68,10 +69,10 @@ extension SourceCore: StagedHandler {
     }
 
     /// What the clock of the deadlines reads.
-    private func now_ns(_ state: State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
+    private func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
 
     /// Whether a call of the event handler may be made now.
-    private func isDue(_ state: State) -> Bool {
+    private func isDue(_ state: borrowing State) -> Bool {
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil
         else { return false }
         return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
@@ -279,7 +280,7 @@ extension SourceCore: StagedHandler {
 
     /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
     func onTarget(_ block: @escaping @Sendable () -> Void) {
-        if let target = withLock(\.target) {
+        if let target = withLock({ $0.target }) {
             submission(block, to: target)()
         } else if !core.runSoon(block) {
             block()

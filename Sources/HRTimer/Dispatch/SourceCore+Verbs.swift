@@ -89,7 +89,7 @@ extension SourceCore {
         var left = Left()
         let mustFinish = withLock { state, engine -> Bool in
             if state.isCancelled { return false }
-            state.isCancelled = true
+            setCancelled(&state)
             if !state.isInFlight, !state.hasCancelHandler {
                 // Nothing to call where handlers belong: freed at once.
                 letGo(&state, &engine, &left)

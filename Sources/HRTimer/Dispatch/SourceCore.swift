@@ -26,6 +26,9 @@ package final class SourceCore: @unchecked Sendable {
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
+    /// The state's, for whoever has no lock. Set with the lock held.
+    private let isCancelledForAll = Atomic(false)
+
     /// Where the handlers belong, if not on the engine's thread.
     package struct Target: Sendable {
         /// Nil if it is none.
@@ -48,8 +51,8 @@ package final class SourceCore: @unchecked Sendable {
     /// Leeway counts as none.
     package let isStrict: Bool
 
-    /// The widest first, so that nothing lies between them.
-    struct State {
+    /// The widest first, so that nothing lies between them. Not copied, which would count the references in it.
+    struct State: ~Copyable {
         /// The next nominal deadline that was not counted yet.
         var ticks = TickCount(deadline_ns: .max)
         var event: Callback?
@@ -77,16 +80,17 @@ package final class SourceCore: @unchecked Sendable {
         /// Nil for the engine's own.
         var precision: TimerPrecision?
         var repetition = Repetition.once
-        /// The engine's timer; nil before `register`, stale once the engine ended.
+        /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
         var timer: TimerToken?
     }
 
-    package init(engine: TimerEngine, target: Target?, isStrict: Bool) {
+    @inline(__always)
+    package init(engine: __owned TimerEngine, target: Target?, isStrict: Bool) {
         self.engine = engine
         core = engine.core
         self.isStrict = isStrict
         // Nobody else has it yet.
-        set(target, &state)
+        if target != nil { set(target, &state) }
     }
 
     deinit { state.freeExtras() }
@@ -124,6 +128,7 @@ package final class SourceCore: @unchecked Sendable {
     @inline(__always)
     func update(_ change: (inout State) -> Void) {
         let (mustWake, submit) = withLock { state, engine in
+            register(&state, &engine)
             change(&state)
             return settleOrSubmit(&state, &engine)
         }
@@ -135,6 +140,7 @@ package final class SourceCore: @unchecked Sendable {
     /// the ticks alone.
     func updateFlags(_ change: (inout State, inout EngineState) -> Bool) {
         let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
+            register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
             close()
             return settleOrSubmit(&state, &engine)
@@ -143,11 +149,16 @@ package final class SourceCore: @unchecked Sendable {
         submit?.run()
     }
 
-    package func register() {
-        core.state.withLock { engine in
-            state.timer = engine.addOwned(self)
-            if engine.isShutDown { state.hasEnded = true }
-        }
+    /// Gives it a timer of the engine with the first verb, which has the lock anyway: what was only made is nobody's.
+    @inline(__always)
+    private func register(_ state: inout State, _ engine: inout EngineState) {
+        if state.timer == nil, !state.isCancelled, !state.hasEnded { makeTimer(&state, &engine) }
+    }
+
+    @inline(never)
+    private func makeTimer(_ state: inout State, _ engine: inout EngineState) {
+        state.timer = engine.addOwned(self)
+        state.hasEnded = engine.isShutDown
     }
 
     private func submission(_ target: Target) -> Callback {
@@ -178,14 +189,27 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
+    @inline(__always)
     package func abandon() {
+        if !isCancelled { end() }
+    }
+
+    @inline(never)
+    private func end() {
         var left = Left()
         withLock { state, engine in
             if state.isCancelled { return }
-            state.isCancelled = true
+            setCancelled(&state)
             letGo(&state, &engine, &left)
         }
         left.end(core)
+    }
+
+    @inline(__always)
+    func setCancelled(_ state: inout State) {
+        state.isCancelled = true
+        // Relaxed: it tells of nothing else.
+        isCancelledForAll.store(true, ordering: .relaxed)
     }
 
     /// What a source has no use for any more: freed after the lock.
@@ -210,7 +234,7 @@ package final class SourceCore: @unchecked Sendable {
         if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
     }
 
-    package func setEventHandler(_ handler: Callback?) {
+    package func setEventHandler(_ handler: consuming Callback?) {
         setHandler(handler) { state, handler in swap(&state.event, &handler) }
     }
 
@@ -229,10 +253,11 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     @inline(__always)
-    private func setHandler(_ handler: Callback?, _ swap: (inout State, inout Callback?) -> Void) {
+    private func setHandler(_ handler: consuming Callback?, _ swap: (inout State, inout Callback?) -> Void) {
         // What is replaced is freed after the lock: its captures may call back.
         var handler = handler
-        withLock { state in
+        core.state.withLock { engine in
+            register(&state, &engine)
             if !state.isCancelled, !state.hasEnded { swap(&state, &handler) }
         }
     }
@@ -251,10 +276,10 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
-    package var policy: MissedTickPolicy { withLock(\.repetition.policy) }
-    package var precision: TimerPrecision? { withLock(\.precision) }
-    package var isCancelled: Bool { withLock(\.isCancelled) }
-    package var data: UInt { withLock(\.data) }
+    package var policy: MissedTickPolicy { withLock { $0.repetition.policy } }
+    package var precision: TimerPrecision? { withLock { $0.precision } }
+    package var isCancelled: Bool { isCancelledForAll.load(ordering: .relaxed) }
+    package var data: UInt { withLock { $0.data } }
 
     /// Nil if none is to come, and on another clock.
     package var nextDeadline_ns: Int64? {

@@ -57,7 +57,7 @@ struct SourceLead: Sendable {
 
 extension SourceCore {
     /// On the target, with the lock held: the deadline of the call that has come before it, if it has.
-    func deadlineToSpinTo(_ state: State) -> Int64? {
+    func deadlineToSpinTo(_ state: borrowing State) -> Int64? {
         guard let lead = state.extras?.pointee.lead, state.alarm == nil else { return nil }
         let deadline_ns = state.ticks.deadline_ns
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil

@@ -48,13 +48,14 @@ public final class TimerSource: Sendable {
         self.init(engine: engine, loop: loop, modes: [mode], isStrict: isStrict)
     }
 
+    @inline(__always)
     package init(engine: TimerEngine, target: SourceCore.Target?, isStrict: Bool = false) {
         core = SourceCore(engine: engine, target: target, isStrict: isStrict)
-        core.register()
     }
 
     deinit {
-        core.abandon()
+        // Not retained for the call: it is there until this returns.
+        Unmanaged.passUnretained(core)._withUnsafeGuaranteedRef { $0.abandon() }
     }
 
     /// Sets deadline, interval and leeway, in place of those before. The count of ticks not yet delivered is dropped.
@@ -125,12 +126,15 @@ public final class TimerSource: Sendable {
     /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the
     /// actor the main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and
     /// `data` is what it is by then.
-    public func setEventHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
-        guard let handler else { return core.setEventHandler(nil) }
-        guard handler.isolation != nil else { return core.setEventHandler(Callback(onItsActor(handler))) }
-        // Weak: the source holds its handler.
-        let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, handler)))
+    public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
+        guard let function = consume handler else { return core.setEventHandler(nil) }
+        if function.isolation == nil {
+            core.setEventHandler(Callback(onItsActor(function)))
+        } else {
+            // Weak: the source holds its handler.
+            let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
+            core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, function)))
+        }
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called.
