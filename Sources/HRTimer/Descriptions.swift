@@ -20,7 +20,7 @@ extension LoopTimer: CustomStringConvertible {
     }
 
     private var modeNames: [String] {
-        link.withLock { link in
+        withLink { link in
             guard let core = link.core, !core.isInherited else { return [] }
             return core.state.withLock { loop in
                 loop.schedule.isLive(link.token) ? loop.modes.names(of: loop.records[link.token.slot].modes) : []

@@ -26,6 +26,7 @@
 #include "hrt_main_queue.h"
 #include "hrt_margin.h"
 #include "hrt_nonblocking.h"
+#include "hrt_prefetch.h"
 #include "hrt_queue.h"
 #include "hrt_run_loop.h"
 #include "hrt_signal.h"

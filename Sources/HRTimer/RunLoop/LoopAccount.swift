@@ -7,6 +7,8 @@ struct LoopAccount: Sendable {
     private(set) var lateness: LatencyHistogram?
     /// The deadline of the latest call of the pass.
     private var latest_ns = Int64.min
+    /// How late the call that runs was, if that is to be recorded when it has returned; -1 if not.
+    private var owed_ns: Int64 = -1
 
     @inline(__always)
     mutating func beginPass() { latest_ns = .min }
@@ -14,11 +16,44 @@ struct LoopAccount: Sendable {
     /// A call that has begun at `now_ns`, and tells so many missed ticks.
     @inline(__always)
     mutating func count(_ deadline_ns: Int64, _ missedTicks: Int, now_ns: Int64) {
-        statistics.fires += 1
-        if missedTicks > 0 { statistics.missedTicks += UInt64(missedTicks) }
+        count(missedTicks)
         if latest_ns > .min, latest_ns != deadline_ns { statistics.wakeupsSaved += 1 }
         latest_ns = deadline_ns
         record(now_ns.subtractingSaturating(deadline_ns))
+    }
+
+    @inline(__always)
+    private mutating func count(_ missedTicks: Int) {
+        statistics.fires += 1
+        if missedTicks > 0 { statistics.missedTicks += UInt64(missedTicks) }
+    }
+
+    /// A pass that begins with a call made up before its deadline: counted before it too, so that nothing stands between the
+    /// deadline and the handler.
+    mutating func beginPass(withPrepared deadline_ns: Int64, _ missedTicks: Int) {
+        countWakeup(isSpurious: false)
+        count(missedTicks)
+        latest_ns = deadline_ns
+    }
+
+    /// The prepared call was called off.
+    mutating func takeBackPrepared(_ missedTicks: Int) {
+        statistics.wakeups -= 1
+        statistics.fires -= 1
+        if missedTicks > 0 { statistics.missedTicks -= UInt64(missedTicks) }
+        latest_ns = .min
+    }
+
+    /// The prepared call has begun so late.
+    @inline(__always)
+    mutating func owe(_ late_ns: Int64) { owed_ns = max(0, late_ns) }
+
+    /// A call has returned.
+    @inline(__always)
+    mutating func settle() {
+        guard owed_ns >= 0 else { return }
+        record(owed_ns)
+        owed_ns = -1
     }
 
     @inline(__always)

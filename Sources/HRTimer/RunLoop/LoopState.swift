@@ -3,7 +3,7 @@ import HRTimerCore
 
 /// What a loop keeps under its lock, and the states of the timers in it. Touched by any thread, with the lock.
 ///
-/// Of locks, a timer's `link`, and that of a source, trigger or observer, may be held when this one is taken, never the other
+/// Of locks, a timer's `lock`, and that of a source, trigger or observer, may be held when this one is taken, never the other
 /// way round; none is taken while it is held, but what wakes the loop's thread.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
@@ -159,14 +159,15 @@ extension LoopState {
         return token
     }
 
-    /// Gives the timer, to be let go after the lock; nil if the token is stale.
-    mutating func removeTimer(_ token: TimerToken) -> LoopTimer? {
-        guard schedule.isLive(token) else { return nil }
+    /// Gives the timer in place of nil, to be let go after the lock. Does nothing if the token is stale.
+    @inline(__always)
+    mutating func removeTimer(_ token: TimerToken, _ timer: inout LoopTimer?) {
+        guard schedule.isLive(token) else { return }
         leaveOverdue(token)
         _ = schedule.remove(token)
         modes.removeMember(records[token.slot].modes)
         records[token.slot].phase = .out
-        return records[token.slot].timer.take()
+        swap(&timer, &records[token.slot].timer)
     }
 
     mutating func addMode(_ mode: TimerLoop.Mode, to token: TimerToken) {
@@ -178,9 +179,9 @@ extension LoopState {
     mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode) -> LoopTimer? {
         guard schedule.isLive(token), let index = modes.known(mode) else { return nil }
         let set = modes.removing(index, from: records[token.slot].modes)
-        if modes.isEmpty(set) { return removeTimer(token) }
-        setModes(set, of: token)
-        return nil
+        var timer: LoopTimer?
+        if modes.isEmpty(set) { removeTimer(token, &timer) } else { setModes(set, of: token) }
+        return timer
     }
 
     private mutating func setModes(_ set: ModeTable.SetID, of token: TimerToken) {
@@ -196,6 +197,7 @@ extension LoopState {
     /// Forgets all timers and gives them, to be let go after the lock.
     mutating func endTimers() -> [LoopTimer] {
         overdue.removeAll()
+        if let prepared { account.takeBackPrepared(prepared.toldTicks) }
         prepared = nil
         schedule.end()
         var timers: [LoopTimer] = []

@@ -9,11 +9,18 @@ extension LoopTimer {
     }
 }
 
-// The two locks: first the link's, then the loop's.
+// The two locks: first the timer's, then the loop's.
 extension LoopTimer {
+    @inline(__always)
+    func withLink<Result>(_ body: (inout Link) -> Result) -> Result {
+        lock.acquire()
+        defer { lock.release() }
+        return body(&link)
+    }
+
     /// Calls `body` with the locks held that guard the state.
     func withState<Result>(_ body: (inout State) -> Result) -> Result {
-        link.withLock { link in
+        withLink { link in
             guard let core = link.core else { return body(&state) }
             return core.state.withLock { _ in body(&state) }
         }
@@ -21,18 +28,18 @@ extension LoopTimer {
 
     /// The same, told the time of the timer's loop, or the current one.
     func withState<Result>(_ body: (inout State, TimeBase) -> Result) -> Result {
-        link.withLock { link in
+        withLink { link in
             guard let core = link.core else { return body(&state, .current) }
             return core.state.withLock { _ in body(&state, core.time) }
         }
     }
 
     /// Whether its loop is one that a child of fork(2) inherited: the timer is invalid then, and left alone.
-    var isInherited: Bool { link.withLock { $0.core?.isInherited ?? false } }
+    var isInherited: Bool { withLink { $0.core?.isInherited ?? false } }
 
     /// Changes what decides about the next call, and has the loop know. `body` is told the time of the timer's loop.
     func update(_ body: (inout State, TimeBase?) -> Void) {
-        let toWake = link.withLock { link -> LoopCore? in
+        let toWake = withLink { link -> LoopCore? in
             guard let core = link.core else {
                 body(&state, nil)
                 return nil
@@ -59,14 +66,14 @@ extension LoopTimer {
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
-        var released: ReleasedTimer?
+        var released = ReleasedTimer()
         followed?.prepare(core.time)
-        let attachment = link.withLock { link -> Attachment in
+        let attachment = withLink { link -> Attachment in
             if link.core == nil {
                 guard state.handler != nil else { return .invalid }
                 return core.state.withLock { loop in
                     if loop.isEnded {
-                        released = state.takeReferences()
+                        state.takeReferences(&released)
                         return .ended
                     }
                     link.token = loop.addTimer(self, to: mode)
@@ -100,7 +107,7 @@ extension LoopTimer {
     func detach(from loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
         var mustWake = false
-        let released = link.withLock { link -> LoopTimer? in
+        let released = withLink { link -> LoopTimer? in
             guard link.core === core, !core.isInherited else { return nil }
             let released = core.state.withLock { loop -> LoopTimer? in
                 let isCalledOff = loop.callOffPrepared(link.token)
@@ -115,10 +122,10 @@ extension LoopTimer {
         withExtendedLifetime(released) {}
     }
 
-    var isInLoop: Bool { link.withLock { $0.core != nil } }
+    var isInLoop: Bool { withLink { $0.core != nil } }
 
     func isIn(_ loop: TimerLoop, mode: TimerLoop.Mode) -> Bool {
-        link.withLock { link in
+        withLink { link in
             guard link.core === loop.core, !loop.core.isInherited else { return false }
             return loop.core.state.withLock { loop in
                 guard loop.schedule.isLive(link.token), let index = loop.modes.known(mode) else { return false }
@@ -129,7 +136,7 @@ extension LoopTimer {
 
     /// The loop has let go of the timer, which has fired for the last time.
     func leave(_ core: LoopCore, _ token: TimerToken) {
-        link.withLock { link in
+        withLink { link in
             if link.core === core, link.token == token { link = Link() }
         }
     }

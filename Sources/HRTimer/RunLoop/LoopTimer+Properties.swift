@@ -70,25 +70,27 @@ extension LoopTimer {
 
     /// Without `isRevoked` the calls that have begun still come to their actor.
     func end(isRevoked: Bool) {
-        var toWake: LoopCore?
-        let released = link.withLock { link -> ReleasedTimer in
-            guard let core = link.core else {
-                if isRevoked { state.isRevoked = true }
-                return state.takeReferences()
-            }
-            if core.isInherited { return ReleasedTimer() }
-            let token = link.token
-            link = Link()
-            return core.state.withLock { loop in
-                let isCalledOff = loop.callOffPrepared(token)
-                if isRevoked { state.isRevoked = true }
-                var released = state.takeReferences()
-                released.timer = loop.removeTimer(token)
-                if isCalledOff || loop.mustWakeToEnd() { toWake = core }
-                return released
-            }
+        var released = ReleasedTimer()
+        lock.acquire()
+        if link.core?.isInherited ?? false {
+            lock.release()
+        } else if let core = link.core.take() {
+            // Not by closures, so that references are moved and not counted on the way.
+            let loop = core.state.lock()
+            let isCalledOff = loop.pointee.callOffPrepared(link.token)
+            if isRevoked { state.isRevoked = true }
+            state.takeReferences(&released)
+            loop.pointee.removeTimer(link.token, &released.timer)
+            let mustWake = isCalledOff || loop.pointee.mustWakeToEnd()
+            core.state.unlock()
+            link.token = .stale
+            lock.release()
+            if mustWake { core.waiter.wake() }
+        } else {
+            if isRevoked { state.isRevoked = true }
+            state.takeReferences(&released)
+            lock.release()
         }
-        toWake?.waiter.wake()
         followed?.end()
         withExtendedLifetime(released) {}
     }

@@ -1,8 +1,8 @@
 import HRTimerCore
 
 extension LoopTimer {
-    /// What a timer is, in a loop and out of one.
-    struct State: Sendable {
+    /// What a timer is, in a loop and out of one. Not copied, which would count the references in it.
+    struct State: ~Copyable, Sendable {
         /// Nil once the timer is invalid.
         var handler: Handler?
         var userInfo: UserInfo?
@@ -29,18 +29,25 @@ extension LoopTimer {
         /// Nil for the loop's own clock.
         var followed: FollowedClock?
 
+        @inline(__always)
         init(
-            handler: Handler?,
-            userInfo: UserInfo?,
+            handler: __owned Handler?,
+            userInfo: __owned UserInfo?,
             deadline_ns: Int64,
             origin: Origin,
-            repetition: Repetition
+            repetition: Repetition,
+            tolerance_ns: Int64,
+            date: __owned FireDate?,
+            followed: __owned FollowedClock?
         ) {
             self.handler = handler
             self.userInfo = userInfo
             self.deadline_ns = deadline_ns
             self.origin = origin
             self.repetition = repetition
+            self.tolerance_ns = tolerance_ns
+            self.date = date
+            self.followed = followed
         }
 
         /// The next deadline, or of an invalid timer the one it fired for last.
@@ -114,8 +121,10 @@ extension LoopTimer.State {
     }
 
     /// What a user's code may be freed with: to be let go without a lock. The timer is invalid from now on.
-    mutating func takeReferences() -> ReleasedTimer {
-        ReleasedTimer(timer: nil, handler: handler.take(), userInfo: userInfo.take())
+    @inline(__always)
+    mutating func takeReferences(_ released: inout ReleasedTimer) {
+        swap(&released.handler, &handler)
+        swap(&released.userInfo, &userInfo)
     }
 }
 

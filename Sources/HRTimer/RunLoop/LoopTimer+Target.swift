@@ -117,9 +117,10 @@ extension LoopTimer {
     }
 
     /// The block, called on its actor, if it has one.
-    static func handler(_ block: @escaping Block) -> Handler {
+    @inline(__always)
+    static func handler(_ block: __owned @escaping Block) -> Handler {
+        guard let actor = block.isolation else { return plain(block) }
         let plain = plain(block)
-        guard let actor = block.isolation else { return plain }
         let calls = ActorCalls(merges: true)
         return { timer in calls.call(on: actor, unless: { timer.isRevoked }) { plain(timer) } }
     }
@@ -127,7 +128,8 @@ extension LoopTimer {
     private var isRevoked: Bool { withState { $0.isRevoked } }
 
     /// To be called where its actor is. See `onItsActor`; apart, since what is generic would wrap it, on the hot path.
-    private static func plain(_ block: @escaping Block) -> Handler {
+    @inline(__always)
+    private static func plain(_ block: __owned @escaping Block) -> Handler {
         struct Isolated { let function: Block }
         struct Plain { let function: Handler }
         return unsafeBitCast(Isolated(function: block), to: Plain.self).function

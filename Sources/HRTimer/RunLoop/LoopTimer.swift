@@ -17,7 +17,7 @@ public import HRTimerCore
 /// The handler and the user information are freed by `invalidate()`, and once a timer that does not repeat has fired. All
 /// members may be called from any thread, and from the handler.
 public final class LoopTimer: @unchecked Sendable {
-    // Sendable: `state` is touched with the lock of `link` held, and while the timer is in a loop with the loop's lock as well.
+    // Sendable: `link` is touched with `lock` held. `state` is too, and while the timer is in a loop with the loop's lock as well.
     // The loop's thread, which finds the timer through the loop, needs the loop's lock alone: two threads that touch the state
     // have at least one lock in common. Exclusive access follows from that.
 
@@ -30,18 +30,25 @@ public final class LoopTimer: @unchecked Sendable {
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
+    /// From an object's begin to what a call touches last: two words of the runtime, and the state.
+    static var callBytes: Int { 16 + MemoryLayout<State>.size }
     /// The loop that the timer is in.
-    let link = Locked(Link())
+    @exclusivity(unchecked) var link = Link()
+    let lock = LockInPlace()
 
     /// Of a timer that follows another clock than the loop's. The same that is in its state, for whoever has no lock.
     let followed: FollowedClock?
 
+    /// Inline, as all that it is made of, so that references are moved to their place and not counted on the way.
+    @inline(__always)
     init(
         deadline_ns: Int64,
         origin: Origin,
         repetition: Repetition,
+        tolerance_ns: Int64 = 0,
         userInfo: (any Sendable)?,
-        handler: Handler?,
+        handler: __owned Handler?,
+        date: FireDate? = nil,
         followed: FollowedClock? = nil
     ) {
         self.followed = followed
@@ -50,9 +57,11 @@ public final class LoopTimer: @unchecked Sendable {
             userInfo: userInfo.map { UserInfo($0) },
             deadline_ns: deadline_ns,
             origin: origin,
-            repetition: repetition
+            repetition: repetition,
+            tolerance_ns: tolerance_ns,
+            date: date,
+            followed: followed
         )
-        state.followed = followed
     }
 
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
@@ -79,10 +88,10 @@ public final class LoopTimer: @unchecked Sendable {
             deadline_ns: time.now_ns.addingSaturating(max(0, first_ns)),
             origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
             repetition: repetition,
+            tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block)
         )
-        state.tolerance_ns = repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero)
     }
 
     /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
@@ -108,11 +117,11 @@ public final class LoopTimer: @unchecked Sendable {
             deadline_ns: instant.nanoseconds,
             origin: origin.kind,
             repetition: repetition,
+            tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
-            handler: Self.handler(block)
+            handler: Self.handler(block),
+            date: origin.date
         )
-        state.date = origin.date
-        state.tolerance_ns = repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero)
     }
 
     /// A timer in a mode, the default one unless told otherwise, of the calling thread's loop. It fires when that runs.

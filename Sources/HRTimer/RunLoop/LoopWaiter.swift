@@ -89,8 +89,13 @@ final class LoopWaiter: @unchecked Sendable {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
         let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
-        spun.wrappingAdd(spun_ns, ordering: .relaxed)
+        addSpun(spun_ns)
         return (ending, ending.isEmpty ? now_ns : nil)
+    }
+
+    /// The loop's thread, which alone writes it: without an exchange, which takes longer.
+    private func addSpun(_ spun_ns: Int64) {
+        spun.store(spun.load(ordering: .relaxed) &+ spun_ns, ordering: .relaxed)
     }
 
     private func waitOnFutex(until deadline_ns: Int64, _ margin: SpinMargin, _ prepare: () -> Void) -> Found {
@@ -100,7 +105,7 @@ final class LoopWaiter: @unchecked Sendable {
             prepare()
             let spin = futex.spin(until: deadline_ns, margin)
             isWoken = spin.isWoken
-            spun.wrappingAdd(spin.spun_ns, ordering: .relaxed)
+            addSpun(spin.spun_ns)
         }
         isFutexWoken.store(false, ordering: .relaxed)
         return isWoken ? .woken : []

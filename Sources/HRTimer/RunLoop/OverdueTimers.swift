@@ -36,6 +36,8 @@ struct OverdueTimers: Sendable {
     }
 
     private var lists: [List] = []
+    /// Right after `popFirst` one that is overdue, most likely the next; stale if none is known.
+    private(set) var likelyNext = TimerToken.stale
 
     mutating func insert(_ entry: Entry, _ modes: ModeTable.SetID) {
         let place = lists.firstIndex { $0.modes == modes } ?? makeList(modes)
@@ -95,11 +97,13 @@ struct OverdueTimers: Sendable {
         guard let found else { return nil }
         let token = lists[found.place].entries[found.position].token
         lists[found.place].remove(at: found.position)
+        likelyNext = lists[found.place].isEmpty ? .stale : lists[found.place].entries[lists[found.place].first].token
         return token
     }
 
     mutating func removeAll() {
         lists = []
+        likelyNext = .stale
     }
 }
 

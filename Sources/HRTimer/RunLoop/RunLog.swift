@@ -40,7 +40,7 @@ extension TimerLoop {
 
     /// When the loop ran in modes that the timer is not in: what is still known of it.
     func runsWithout(_ timer: LoopTimer, now_ns: Int64) -> [ClosedRange<Int64>] {
-        timer.link.withLock { link in
+        timer.withLink { link in
             guard link.core === core, !core.isInherited else { return [] }
             return core.state.withLock { state in
                 guard state.schedule.isLive(link.token), let log = state.runLog else { return [] }

@@ -126,7 +126,9 @@ import Testing
         let earlier = loop.add("earlier", Self.deadline_ns)
         let same = loop.add("same", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns)
-        _ = loop.state.removeTimer(removed)
+        var released: LoopTimer?
+        loop.state.removeTimer(removed, &released)
+        #expect(released != nil)
         loop.arm(later, Self.deadline_ns + 50)
         loop.arm(earlier, Self.deadline_ns - 50)
         loop.arm(same, Self.deadline_ns + 70)
@@ -242,6 +244,34 @@ import Testing
         let wasPrepared = loop.core.state.withLock { $0.callOffPrepared() }
         #expect(wasPrepared)
         #expect(timer.missedTicks == 2)
+    }
+
+    @Test("Counted before its deadline, a call that is called off counts for nothing; one that is made, once", arguments: 0..<3)
+    func counts(end: Int) {
+        let timer = timer()
+        let before = loop.statistics
+        guard let call = prepare() else {
+            Issue.record("nothing prepared")
+            return
+        }
+        switch end {
+        case 0: timer.invalidate()
+        case 1: loop.end()
+        default:
+            let late_ns = deadline.nanoseconds + 70
+            loop.core.state.withLock { state in
+                let isMade = state.confirmPrepared(now_ns: late_ns)
+                #expect(isMade)
+                var released = ReleasedTimer()
+                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
+                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
+            }
+        }
+        let isMade: UInt64 = end == 2 ? 1 : 0
+        #expect(loop.statistics.fires == before.fires + isMade)
+        #expect(loop.statistics.wakeups == before.wakeups + isMade)
+        #expect(loop.lateness.count == Int(isMade))
+        #expect(loop.lateness.max == (end == 2 ? .nanoseconds(70) : nil))
     }
 
     @Test("The loop ended while the thread spins, the call is not made")

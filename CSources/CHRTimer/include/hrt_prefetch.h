@@ -1,0 +1,14 @@
+#ifndef HRT_PREFETCH_H
+#define HRT_PREFETCH_H
+
+#include <stddef.h>
+
+// Has the processor fetch so many bytes into its caches, which somebody is about to read or write.
+// A hint: the address may be any. Any thread.
+static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
+    enum { LINE_BYTES = 64 };
+    for (size_t i = 0; i < bytes; i += LINE_BYTES)
+        __builtin_prefetch((const char *)address + i, 1);
+}
+
+#endif

@@ -1,0 +1,23 @@
+import CHRTimer
+import Synchronization
+
+/// `hrt_lock` without an allocation of its own, for objects that there are many of: a constant of a class.
+///
+/// What it guards stands beside it. In a child of `fork(2)` it can be locked whoever held it, see hrt_lock.h.
+struct LockInPlace: ~Copyable {
+    /// The word of the C core's lock. An `Atomic` is never moved while its owner is there, and a pointer to it points to it.
+    private let word = Atomic<UInt32>(0)
+
+    @inline(__always)
+    func acquire() { withLock { hrt_lock_acquire($0) } }
+
+    /// On the thread that has it.
+    @inline(__always)
+    func release() { withLock { hrt_lock_release($0) } }
+
+    @inline(__always)
+    private func withLock(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
+        // `hrt_lock` is a struct of that one word.
+        withUnsafePointer(to: word) { body(UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: hrt_lock.self)) }
+    }
+}
