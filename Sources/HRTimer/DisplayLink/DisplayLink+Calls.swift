@@ -3,7 +3,10 @@ import HRTimerCore
 extension DisplayLink {
     /// One due refresh.
     func fire() {
-        let handler = state.withLock { $0.beginCall($0.time.now_ns) ? $0.handler : nil }
+        // Without a closure, which would give the handler wrapped.
+        let link = state.lock()
+        let handler = link.pointee.beginCall(link.pointee.time.now_ns) ? link.pointee.handler : nil
+        state.unlock()
         handler?(self)
         let isCalled = handler != nil
         rearm { state, now_ns in

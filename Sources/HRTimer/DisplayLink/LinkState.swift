@@ -113,6 +113,9 @@ struct LinkState: Sendable {
     /// What passed during the call has no call.
     mutating func endCall(_ now_ns: Int64) {
         if let called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
+        // Now and not before the call, which would come later by as long as it takes.
+        if lateness == nil { lateness = LatencyHistogram() }
+        lateness?.record(lateness_ns as Int64)
         guard !isPaused else { return }
         let (divisor, lead_ns) = (divisor, lead_ns)
         let next = source?.withTimeline(now_ns: now_ns) { Self.next($0, now_ns, divisor, lead_ns) }
@@ -210,8 +213,6 @@ struct LinkState: Sendable {
         self.lateness_ns = lateness_ns
         maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
         totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
-        if lateness == nil { lateness = LatencyHistogram() }
-        lateness?.record(lateness_ns as Int64)
     }
 
     private mutating func note(number: Int64) {
