@@ -24,9 +24,9 @@ enum PublicOperations {
                 baseID: "hrtimer.source",
                 isPinned: false,
                 isExtra: false,
-                rivals: [churnEngine, churnSource, churnDispatch, churnLoopTimer, churnFoundation, churnNIO].map {
-                    $0(timers)
-                }
+                rivals: [
+                    churnEngine, churnSource, churnDispatch, churnLoopTimer, churnFoundation, churnNIO, churnLimit,
+                ].map { $0(timers) }
             ),
             toleranceComparison(timers: timers),
         ] + loopComparisons(timers: timers)
