@@ -104,11 +104,16 @@ import Testing
     /// One that any other thread comes before. It may be the one that the kernel gives a signal of the process to.
     private static func startIdleThread() {
         var thread = pthread_t()
-        pthread_create(&thread, nil, { _ in
-            var parameters = sched_param()
-            sched_setscheduler(0, 5 /* SCHED_IDLE, sched(7) */, &parameters)
-            while true { pause() }
-        }, nil)
+        pthread_create(
+            &thread,
+            nil,
+            { _ in
+                var parameters = sched_param()
+                sched_setscheduler(0, 5 /* SCHED_IDLE, sched(7) */, &parameters)
+                while true { pause() }
+            },
+            nil
+        )
     }
 
     /// Of the calling thread, and of those that it starts.

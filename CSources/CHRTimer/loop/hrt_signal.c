@@ -108,8 +108,8 @@ uint64_t hrt_signal_take(int signal) {
     return count;
 }
 
-// With a handler the SIGCONT that ends the stop would be counted by any thread, at any time after the
-// stop. Without one the kernel drops it, kernel/signal.c: when it is sent (sig_ignored), or when a
+// With a handler the SIGCONT that ends the stop would be counted by any thread, at any time after
+// it. Without one the kernel drops it, kernel/signal.c: when it is sent (sig_ignored), or when a
 // thread takes it off the queue (get_signal), where it waits if the first thread has it blocked.
 void hrt_signal_stop_process(void) {
     struct sigaction none = {.sa_handler = SIG_DFL}, action;

@@ -9,15 +9,17 @@ struct LockInPlace: ~Copyable {
     private let word = Atomic<UInt32>(0)
 
     @inline(__always)
-    func acquire() { withLock { hrt_lock_acquire($0) } }
+    func acquire() { withAddress { hrt_lock_acquire($0) } }
 
     /// On the thread that has it.
     @inline(__always)
-    func release() { withLock { hrt_lock_release($0) } }
+    func release() { withAddress { hrt_lock_release($0) } }
 
     @inline(__always)
-    private func withLock(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
-        // `hrt_lock` is a struct of that one word.
-        withUnsafePointer(to: word) { body(UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: hrt_lock.self)) }
+    private func withAddress(_ body: (UnsafeMutablePointer<hrt_lock>) -> Void) {
+        // Unsafe: `hrt_lock` is a struct of that one word, and the C core touches it by atomic operations alone.
+        withUnsafePointer(to: word) { address in
+            body(UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: hrt_lock.self))
+        }
     }
 }

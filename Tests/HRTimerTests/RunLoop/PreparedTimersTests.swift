@@ -246,7 +246,10 @@ import Testing
         #expect(timer.missedTicks == 2)
     }
 
-    @Test("Counted before its deadline, a call that is called off counts for nothing; one that is made, once", arguments: 0..<3)
+    @Test(
+        "Counted before its deadline, a call counts for nothing if it is called off, and once if it is made",
+        arguments: 0..<3
+    )
     func counts(end: Int) {
         let timer = timer()
         let before = loop.statistics
