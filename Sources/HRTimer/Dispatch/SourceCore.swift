@@ -26,9 +26,6 @@ package final class SourceCore: @unchecked Sendable {
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
-    /// The state's, for whoever has no lock. Set with the lock held.
-    private let isCancelledForAll = Atomic(false)
-
     /// Where the handlers belong, if not on the engine's thread.
     package struct Target: Sendable {
         /// Nil if it is none.
@@ -50,6 +47,8 @@ package final class SourceCore: @unchecked Sendable {
     let core: EngineCore
     /// Leeway counts as none.
     package let isStrict: Bool
+    /// The state's, for whoever has no lock. Set with the lock held.
+    private let isCancelledForAll = Atomic(false)
 
     /// The widest first, so that nothing lies between them. Not copied, which would count the references in it.
     struct State: ~Copyable {
