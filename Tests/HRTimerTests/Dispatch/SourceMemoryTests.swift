@@ -1,4 +1,6 @@
+import Glibc
 import HRTimerTesting
+import TestSupport
 import Testing
 
 @testable import HRTimer
@@ -10,6 +12,38 @@ import Testing
     func sizes() {
         #expect(MemoryLayout<SourceCore.State>.size <= 120)
         #expect(MemoryLayout<EngineState.Timer>.stride == 64)
+    }
+
+    // A sanitizer's malloc has other sizes.
+    @Test("A source's object takes 176 bytes", .disabled(if: isSanitized))
+    func objectSize() throws {
+        let time = ManualTime()
+        let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))
+        let core = Unmanaged.passUnretained(source.core).toOpaque()
+        // glibc rounds up to a multiple of 16, of which 8 bytes are its own.
+        #expect(malloc_usable_size(core) <= 184)
+        withExtendedLifetime(source) {}
+    }
+
+    @Test(
+        "A source that was only made has no timer of its engine; with the first verb it has one, until it is cancelled"
+    )
+    func firstVerb() throws {
+        let time = ManualTime()
+        let engine = try TimerEngine(.init(time: time.base))
+        let verbs: [(TimerSource) -> Void] = [
+            { $0.setEventHandler {} }, { $0.setCancelHandler {} }, { $0.setRegistrationHandler {} }, { $0.activate() },
+            { $0.suspend() }, { $0.resume() }, { $0.schedule(deadline: .distantFuture) }, { $0.precision = .precise },
+        ]
+        for verb in verbs {
+            let source = TimerSource(engine: engine)
+            #expect(engine.liveTimers == 0)
+            verb(source)
+            #expect(engine.liveTimers == 1)
+            source.setCancelHandler(nil)
+            source.cancel()
+            #expect(engine.liveTimers == 0)
+        }
     }
 
     @Test("What few sources have is not there until it is set, and stays when it is taken back")
