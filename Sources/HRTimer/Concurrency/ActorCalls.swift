@@ -47,19 +47,32 @@ final class ActorCalls: Sendable {
 }
 
 /// The function, called on its actor, if it has one.
+@inline(__always)
 func onItsActor(
     merges: Bool = false,
     unless isOff: @escaping @Sendable () -> Bool = { false },
-    _ function: @escaping @isolated(any) @Sendable () -> Void
+    _ function: __owned @escaping @isolated(any) @Sendable () -> Void
 ) -> @Sendable () -> Void {
+    guard let actor = function.isolation else { return withoutActor(function) }
+    let calls = ActorCalls(merges: merges)
+    let plain = withoutActor(function)
+    return { calls.call(on: actor, unless: isOff, plain) }
+}
+
+/// The function as one that is called by itself, wherever its actor may be.
+///
+/// Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function that
+/// is passed to what is generic is wrapped; and moved through memory, since `unsafeBitCast` copies, which counts a reference.
+@inline(__always)
+func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> Void) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
     struct Plain { let function: @Sendable () -> Void }
-    // Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function
-    // that is passed to what is generic is wrapped.
-    let plain = unsafeBitCast(Isolated(function: function), to: Plain.self).function
-    guard let actor = function.isolation else { return plain }
-    let calls = ActorCalls(merges: merges)
-    return { calls.call(on: actor, unless: isOff, plain) }
+    let plain = withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
+        place.initializeElement(at: 0, to: Isolated(function: function))
+        // Unsafe: of the same layout, and moved out as what it was moved in.
+        return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
+    }
+    return plain.function
 }
 
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }

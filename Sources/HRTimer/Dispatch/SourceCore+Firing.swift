@@ -12,7 +12,7 @@ extension SourceCore: StagedHandler {
         if !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
             deadline_ns = state.ticks.deadline_ns
             let isOpen =
-                core.defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
+                defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
@@ -243,7 +243,7 @@ extension SourceCore: StagedHandler {
             return false
         }
         if mustFinish { finishCancelling() }
-        left.end(core)
+        finish(left)
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
@@ -268,7 +268,7 @@ extension SourceCore: StagedHandler {
                 letGo(&state, &engine, &left)
             }
             left.owned.cancel?.run()
-            left.end(core)
+            finish(left)
         }
         // All is freed by the time that whoever waits goes on.
         let latch = withLock { state in

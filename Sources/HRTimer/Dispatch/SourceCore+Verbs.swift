@@ -101,7 +101,7 @@ extension SourceCore {
             defer { state.isInFlight = true }
             return !state.isInFlight
         }
-        left.end(core)
+        finish(left)
         if mustFinish { onTarget { [self] in finishCancelling() } }
     }
 }

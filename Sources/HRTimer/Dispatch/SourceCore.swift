@@ -42,9 +42,13 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
-    /// Keeps the engine running.
+    /// Keeps the engine running, and its core.
     private let engine: TimerEngine
-    let core: EngineCore
+    var core: EngineCore { engine.core }
+    /// The core's own, for the verbs: a source that is made and dropped counts one reference less.
+    private let engineState: LockedPlace<EngineState>
+    /// The engine's.
+    let defersMoves: Bool
     /// Leeway counts as none.
     package let isStrict: Bool
     /// The state's, for whoever has no lock. Set with the lock held.
@@ -85,8 +89,9 @@ package final class SourceCore: @unchecked Sendable {
 
     @inline(__always)
     package init(engine: __owned TimerEngine, target: Target?, isStrict: Bool) {
+        engineState = engine.statePlace
+        defersMoves = engine.defersMoves
         self.engine = engine
-        core = engine.core
         self.isStrict = isStrict
         // Nobody else has it yet.
         if target != nil { set(target, &state) }
@@ -112,7 +117,7 @@ package final class SourceCore: @unchecked Sendable {
     /// For what settles, and so needs the deadline that holds.
     @inline(__always)
     func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
-        core.state.withLock { engine in
+        engineState.withLock { engine in
             close()
             return body(&state, &engine)
         }
@@ -120,7 +125,7 @@ package final class SourceCore: @unchecked Sendable {
 
     @inline(__always)
     func withLock<Result>(_ body: (inout State) -> Result) -> Result {
-        core.state.withLock { _ in body(&state) }
+        engineState.withLock { _ in body(&state) }
     }
 
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
@@ -138,7 +143,7 @@ package final class SourceCore: @unchecked Sendable {
     /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
     /// the ticks alone.
     func updateFlags(_ change: (inout State, inout EngineState) -> Bool) {
-        let (mustWake, submit) = core.state.withLock { engine -> (Bool, Callback?) in
+        let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
             close()
@@ -201,7 +206,7 @@ package final class SourceCore: @unchecked Sendable {
             setCancelled(&state)
             letGo(&state, &engine, &left)
         }
-        left.end(core)
+        finish(left)
     }
 
     @inline(__always)
@@ -218,12 +223,12 @@ package final class SourceCore: @unchecked Sendable {
         var event: Callback?
         var owned = SourceExtras.Owned()
         var mustWake = false
+    }
 
-        /// What has to be done without the lock.
-        borrowing func end(_ core: EngineCore) {
-            if mustWake { core.wake() }
-            owned.alarm?.end()
-        }
+    /// What has to be done without the lock.
+    func finish(_ left: borrowing Left) {
+        if left.mustWake { core.wake() }
+        left.owned.alarm?.end()
     }
 
     /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
@@ -255,7 +260,7 @@ package final class SourceCore: @unchecked Sendable {
     private func setHandler(_ handler: consuming Callback?, _ swap: (inout State, inout Callback?) -> Void) {
         // What is replaced is freed after the lock: its captures may call back.
         var handler = handler
-        core.state.withLock { engine in
+        engineState.withLock { engine in
             register(&state, &engine)
             if !state.isCancelled, !state.hasEnded { swap(&state, &handler) }
         }

@@ -128,13 +128,15 @@ public final class TimerSource: Sendable {
     /// `data` is what it is by then.
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         guard let function = consume handler else { return core.setEventHandler(nil) }
-        if function.isolation == nil {
-            core.setEventHandler(Callback(onItsActor(function)))
-        } else {
-            // Weak: the source holds its handler.
-            let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-            core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, function)))
-        }
+        guard function.isolation == nil else { return setEventHandler(ofActor: function) }
+        core.setEventHandler(Callback(withoutActor(consume function)))
+    }
+
+    @inline(never)
+    private func setEventHandler(ofActor function: @escaping @isolated(any) @Sendable () -> Void) {
+        // Weak: the source holds its handler.
+        let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
+        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, function)))
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called.

@@ -132,6 +132,11 @@ extension LoopTimer {
     private static func plain(_ block: __owned @escaping Block) -> Handler {
         struct Isolated { let function: Block }
         struct Plain { let function: Handler }
-        return unsafeBitCast(Isolated(function: block), to: Plain.self).function
+        let plain = withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
+            place.initializeElement(at: 0, to: Isolated(function: block))
+            // Unsafe: of the same layout, and moved out as what it was moved in.
+            return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
+        }
+        return plain.function
     }
 }

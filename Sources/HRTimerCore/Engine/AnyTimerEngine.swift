@@ -5,9 +5,14 @@ public class AnyTimerEngine: @unchecked Sendable {
     // properties.
 
     package final let core: EngineCore
+    /// The core's, for whoever holds the engine: reading them counts no reference.
+    package final let statePlace: LockedPlace<EngineState>
+    package final let defersMoves: Bool
 
     init(_ core: EngineCore) {
         self.core = core
+        statePlace = core.state.place
+        defersMoves = core.defersMoves
     }
 
     deinit {

@@ -34,9 +34,14 @@ public import CHRTimer
     @inlinable static var offset: Int { max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.size) }
 
     // Within the memory of the initializer, bound there.
-    @inlinable var value: UnsafeMutablePointer<Value> {
-        (UnsafeMutableRawPointer(mutex) + Self.offset).assumingMemoryBound(to: Value.self)
+    @inlinable var value: UnsafeMutablePointer<Value> { Self.value(mutex) }
+
+    @inlinable static func value(_ mutex: UnsafeMutablePointer<hrt_lock>) -> UnsafeMutablePointer<Value> {
+        (UnsafeMutableRawPointer(mutex) + offset).assumingMemoryBound(to: Value.self)
     }
+
+    /// For whoever keeps what the lock is in: a copy of it counts no references.
+    package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
@@ -63,4 +68,19 @@ public import CHRTimer
     /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once
     /// it was locked again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
+}
+
+/// Where a `Locked` has its lock and its value. Good for as long as that is there.
+@usableFromInline package struct LockedPlace<Value: ~Copyable>: @unchecked Sendable {
+    // Sendable: as `Locked` is.
+    @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
+
+    @inlinable
+    package func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        hrt_lock_acquire(mutex)
+        defer { hrt_lock_release(mutex) }
+        return try body(&Locked.value(mutex).pointee)
+    }
 }

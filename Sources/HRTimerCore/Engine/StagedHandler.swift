@@ -35,11 +35,12 @@ package struct StagedCall: Sendable {
 }
 
 /// A function in a struct: by itself it is wrapped when it passes through what is generic, an optional too, and code that is
-/// not optimised allocates each wrapping.
-package struct Callback: Sendable {
-    package let run: @Sendable () -> Void
+/// not optimised allocates each wrapping. Usable from inline code for `Locked`'s reason.
+@usableFromInline package struct Callback: Sendable {
+    @usableFromInline package let run: @Sendable () -> Void
 
-    package init(_ run: @escaping @Sendable () -> Void) {
+    @inlinable
+    package init(_ run: __owned @escaping @Sendable () -> Void) {
         self.run = run
     }
 }
