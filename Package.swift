@@ -180,7 +180,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerTests",
-            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "TestSupport", "TestTraits"],
+            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         // Display servers in processes of their own.

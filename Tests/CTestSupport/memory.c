@@ -3,3 +3,5 @@
 #include "CTestSupport.h"
 
 void ctest_give_memory_back(void) { malloc_trim(0); }
+
+size_t ctest_heap_bytes(void *object) { return malloc_usable_size(object); }

@@ -54,4 +54,7 @@ void ctest_say(int fd, const char *_Nonnull word);
 // Has malloc give back what it keeps for later. malloc_trim(3)
 void ctest_give_memory_back(void);
 
+// What malloc(3) has for the object: what was asked for and what it rounds that up to.
+size_t ctest_heap_bytes(void *_Nonnull object);
+
 #endif

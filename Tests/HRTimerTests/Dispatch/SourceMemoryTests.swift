@@ -1,4 +1,4 @@
-import Glibc
+import CTestSupport
 import HRTimerTesting
 import TestSupport
 import Testing
@@ -21,7 +21,7 @@ import Testing
         let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))
         let core = Unmanaged.passUnretained(source.core).toOpaque()
         // glibc rounds up to a multiple of 16, of which 8 bytes are its own.
-        #expect(malloc_usable_size(core) <= 184)
+        #expect(ctest_heap_bytes(core) <= 184)
         withExtendedLifetime(source) {}
     }
 
