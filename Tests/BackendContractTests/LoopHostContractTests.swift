@@ -213,13 +213,20 @@ import Testing
     @Test("Without descriptors there is none to give")
     func exhausted() async {
         await #expect(processExitsWith: .success) {
-            let restore = Kernel.limitDescriptors(room: 3)
-            let loop = TimerLoop()
-            restore()
-            #expect(throws: TimerError(operation: "make an event loop", errorNumber: EMFILE)) {
-                try loop.hostDescriptor()
+            // In a child of fork(2): the test library's threads close descriptors too, and then there is room for more.
+            let words = inChild { say in
+                let restore = Kernel.limitDescriptors(room: 3)
+                let loop = TimerLoop()
+                restore()
+                do throws(TimerError) {
+                    say("given \(try loop.hostDescriptor())")
+                } catch {
+                    if error != TimerError(operation: "make an event loop", errorNumber: EMFILE) { say("\(error)") }
+                }
+                Self.process(loop)
+                say("through")
             }
-            Self.process(loop)
+            #expect(words == ["through"])
         }
     }
 

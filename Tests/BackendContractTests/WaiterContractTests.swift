@@ -87,19 +87,28 @@ import Testing
     @Test("Too many open files is an error with a name, and leaves nothing open")
     func tooManyFiles() async {
         await #expect(processExitsWith: .success) {
-            for room in 0..<3 {
-                let restore = Kernel.limitDescriptors(room: room)
-                let before = Kernel.openDescriptors
-                for _ in 0..<100 {
-                    #expect(throws: TimerError(operation: "make a way to wait (timerfd)", errorNumber: EMFILE)) {
-                        try Waiter(.timerfd)
+            // In a child of fork(2): the test library's threads close descriptors too, and then there is room for more.
+            let words = inChild { say in
+                let expected = TimerError(operation: "make a way to wait (timerfd)", errorNumber: EMFILE)
+                for room in 0..<3 {
+                    let before = Kernel.openDescriptors
+                    let restore = Kernel.limitDescriptors(room: room)
+                    for _ in 0..<100 {
+                        do throws(TimerError) {
+                            _ = try Waiter(.timerfd)
+                            say("made with room for \(room)")
+                        } catch {
+                            if error != expected { say("\(error)") }
+                        }
+                        if (try? Waiter(.futex)) == nil { say("no futex") }
                     }
-                    _ = try Waiter(.futex)
+                    restore()
+                    if Kernel.openDescriptors != before { say("something is left open with room for \(room)") }
                 }
-                #expect(Kernel.openDescriptors - before < 50)
-                restore()
+                if (try? Waiter(.timerfd)) == nil { say("none when there is room again") }
+                say("through")
             }
-            _ = try Waiter(.timerfd)
+            #expect(words == ["through"])
         }
     }
 
