@@ -33,6 +33,8 @@ struct LinkState: Sendable {
     private(set) var totalLateness_ns: Int64 = 0
     /// Made by the first call.
     private(set) var lateness: LatencyHistogram?
+    /// Of the call that runs, to be recorded when it has returned.
+    private var owedLateness_ns: Int64?
     /// The refresh of the latest call, and when that began.
     private var number: Int64?
     private(set) var called_ns: Int64?
@@ -114,8 +116,10 @@ struct LinkState: Sendable {
     mutating func endCall(_ now_ns: Int64) {
         if let called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Now and not before the call, which would come later by as long as it takes.
-        if lateness == nil { lateness = LatencyHistogram() }
-        lateness?.record(lateness_ns as Int64)
+        if let owed_ns = owedLateness_ns.take() {
+            if lateness == nil { lateness = LatencyHistogram() }
+            lateness?.record(owed_ns as Int64)
+        }
         guard !isPaused else { return }
         let (divisor, lead_ns) = (divisor, lead_ns)
         let next = source?.withTimeline(now_ns: now_ns) { Self.next($0, now_ns, divisor, lead_ns) }
@@ -213,6 +217,7 @@ struct LinkState: Sendable {
         self.lateness_ns = lateness_ns
         maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
         totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
+        owedLateness_ns = lateness_ns
     }
 
     private mutating func note(number: Int64) {
