@@ -47,6 +47,7 @@ let package = Package(
                 .define("_GNU_SOURCE"),
                 // The checkers of invariants, called by tests.
                 .define("HRT_CHECKING", .when(configuration: .debug)),
+                .define("NDEBUG", .when(configuration: .release)),
             ]
         ),
         // Loads what it needs of X11 and Wayland when it runs.

@@ -62,21 +62,26 @@ static inline void set_earliest(struct hrt_lane *lane, uint32_t place, uint32_t 
     lane->owners[place] = index;
 }
 
+// A bucket that is not marked is empty. It is written without a look: a first touch of a page that
+// reads it is a fault of its own, and the write after it another (`bench run --only
+// hrtimer.source.normal`, whose wheel is new in each block).
 static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
                                 struct hrt_node *node, uint32_t place) {
     struct hrt_level *level = &lane->levels[place / HRT_BUCKETS];
+    struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
+    uint32_t last = 0;
     if (!is_marked(level, place % HRT_BUCKETS)) {
+        assert(is_empty(&lane->buckets[place]));
         mark(level, place % HRT_BUCKETS);
         set_earliest(lane, place, index, node->key);
         unsigned shift = level_shift(place / HRT_BUCKETS);
         uint64_t begin = node->key >> HRT_TICK_BITS >> shift << shift;
         if (begin < lane->look_tick) lane->look_tick = begin;
-    } else if (node->key < lane->earliest[place]) {
-        set_earliest(lane, place, index, node->key);
+    } else {
+        if (node->key < lane->earliest[place]) set_earliest(lane, place, index, node->key);
+        last = chain->last;
     }
 
-    struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
-    uint32_t last = chain->last;
     chain->last = index;
     *(last != 0 ? &hrt_node_at(queue, last)->next : &chain->first) = index;
     node->next = 0;
