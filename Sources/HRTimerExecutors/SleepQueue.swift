@@ -34,7 +34,8 @@ struct SleepQueue: ~Copyable, Sendable {
 
     init(_ clock: TimerClock, _ precision: TimerPrecision, _ bell: Bell) {
         time = TimeBase.kernel.on(clock)
-        schedule = TimerSchedule(precision: precision == .coalesced ? .coalesced : .normal)
+        let coalesces = precision == .coalesced
+        schedule = TimerSchedule(precision: coalesces ? .coalesced : .normal, now_ns: time.now_ns)
         self.bell = bell
     }
 

@@ -17,7 +17,7 @@ import Testing
         private var names: [TimerToken: String] = [:]
 
         init(_ precision: TimerPrecision = .precise) {
-            state = EngineState(precision: precision, isVirtual: false)
+            state = EngineState(precision: precision, isVirtual: false, now_ns: 0)
         }
 
         @discardableResult

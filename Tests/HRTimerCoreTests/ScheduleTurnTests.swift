@@ -81,4 +81,26 @@ import Testing
             Issue.record("nothing is due")
         }
     }
+
+    @Test("Told the time when it is made, a schedule files each timer but once or twice before it gives it out")
+    func told() {
+        let now_ns: Int64 = 1_000_000_000_000_000
+        func looks(_ schedule: inout TimerSchedule) -> Int {
+            for index: Int64 in 0..<20_000 { _ = schedule.add(deadline_ns: now_ns + index * 500) }
+            var looks = 0
+            schedule.beginTurn()
+            while true {
+                switch schedule.next(now_ns: now_ns + 10_000_000) {
+                case .more: looks += 1
+                case .due: continue
+                case .none: return looks
+                }
+            }
+        }
+        var told = TimerSchedule(precision: .normal, now_ns: now_ns)
+        var untold = TimerSchedule(precision: .normal)
+        let (looksIfTold, looksIfUntold) = (looks(&told), looks(&untold))
+        #expect(looksIfTold > 0)
+        #expect(looksIfUntold > 2 * looksIfTold)
+    }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class LoopCore: Sendable {
     let time: TimeBase
     let waiter: LoopWaiter
-    let state = Locked(LoopState())
+    let state: Locked<LoopState>
     let locals = LocalHandlers()
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the
     /// lock; whatever a pass misses keeps the loop from sleeping.
@@ -29,6 +29,7 @@ final class LoopCore: Sendable {
     init(time: TimeBase, waiter: LoopWaiter) {
         self.time = time
         self.waiter = waiter
+        state = Locked(LoopState(now_ns: time.now_ns))
     }
 
     func post(_ what: Posted) {

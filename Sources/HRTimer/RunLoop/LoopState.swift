@@ -7,7 +7,7 @@ import HRTimerCore
 /// way round; none is taken while it is held, but what wakes the loop's thread.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
-    var schedule = TimerSchedule(precision: .coalesced)
+    var schedule: TimerSchedule
     var spinBudget = SpinMargin.defaultBudget
     /// Of the timers in the schedule, by the slots of their tokens.
     var records = SlotArray<TimerRecord> { TimerRecord() }
@@ -40,6 +40,10 @@ struct LoopState: ~Copyable, Sendable {
     var account = LoopAccount()
     private var hasEnded = false
     private let generation = hrt_fork_generation()
+
+    init(now_ns: Int64) {
+        schedule = TimerSchedule(precision: .coalesced, now_ns: now_ns)
+    }
 
     struct TimerRecord: Sendable {
         /// Nil in a slot that is free.

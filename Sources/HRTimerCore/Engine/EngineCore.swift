@@ -54,7 +54,11 @@ package final class EngineCore: Sendable {
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
         let isReal = configuration.time.virtual == nil
         wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
-        let initial = EngineState(precision: configuration.precision, isVirtual: time.virtual != nil)
+        let initial = EngineState(
+            precision: configuration.precision,
+            isVirtual: time.virtual != nil,
+            now_ns: time.now_ns
+        )
         spin = initial.spin
         state = Locked(initial)
         margin = SpinMargin(

@@ -50,8 +50,8 @@ package struct EngineState: ~Copyable, Sendable {
     /// No thread sleeps: the clock may have passed a deadline that was taken back without anybody looking.
     private let isVirtual: Bool
 
-    init(precision: TimerPrecision, isVirtual: Bool) {
-        schedule = TimerSchedule(precision: precision)
+    init(precision: TimerPrecision, isVirtual: Bool, now_ns: Int64) {
+        schedule = TimerSchedule(precision: precision, now_ns: now_ns)
         self.isVirtual = isVirtual
     }
 

@@ -1,14 +1,14 @@
-package import CHRTimer
+public import CHRTimer
 
 /// Names one timer of one engine. Goes stale when the timer is cancelled or has fired for the last time; using a stale
 /// token, or one of another engine, is harmless, also when the place has gone to another timer since.
 public struct TimerToken: Hashable, Sendable {
-    package let slot: UInt32
-    package let generation: UInt32
+    @usableFromInline package let slot: UInt32
+    @usableFromInline package let generation: UInt32
     /// The number of the schedule that gave it out.
-    package let owner: UInt32
+    @usableFromInline package let owner: UInt32
 
-    @inline(__always)
+    @inlinable
     package init(_ token: hrt_token, owner: UInt32 = 0) {
         slot = token.slot
         generation = token.generation
@@ -16,8 +16,8 @@ public struct TimerToken: Hashable, Sendable {
     }
 
     /// No timer's: generations begin at 1.
-    package static let stale = TimerToken(hrt_token(slot: 0, generation: 0))
+    @inlinable package static var stale: TimerToken { TimerToken(hrt_token(slot: 0, generation: 0)) }
 
-    @inline(__always)
+    @inlinable
     package var c: hrt_token { hrt_token(slot: slot, generation: generation) }
 }

@@ -1,4 +1,4 @@
-package import CHRTimer
+public import CHRTimer
 
 // What is due.
 extension TimerSchedule {
@@ -78,7 +78,7 @@ extension TimerSchedule {
     }
 
     /// Whether something armed is due. A deadline that never comes is not due even at the end of time.
-    @inline(__always)
+    @inlinable
     package func hasDue(at now_ns: Int64) -> Bool {
         let next_ns = hrt_queue_next_ns(queue)
         return next_ns <= now_ns && next_ns < .max

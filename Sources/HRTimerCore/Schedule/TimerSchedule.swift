@@ -1,4 +1,4 @@
-package import CHRTimer
+public import CHRTimer
 import Synchronization
 
 /// Everything about *when*: the deadlines of the timers of one engine or loop, when its thread is to be awake, whom to wake
@@ -14,15 +14,17 @@ import Synchronization
 ///     armed    in the queue                  take -> taken, disarm -> idle
 ///     taken    in the batch, to be called    next -> firing, arm -> armed, disarm -> idle, putBack -> armed
 ///     firing   its handler runs              arm -> armed, disarm -> idle, the end of the call -> what its owner decides
-package struct TimerSchedule: ~Copyable {
+///
+/// Usable from inline code, so that a loop, which is in another module, asks it without copying it first.
+@usableFromInline package struct TimerSchedule: ~Copyable {
     /// How exact its timers are, unless one asks for more.
     package var precision: TimerPrecision
     /// What the thread sleeps until. `.min` while it is awake: whoever arms need not wake it then.
     package internal(set) var sleepsUntil_ns = Int64.min
     var sleepsPrecisely = false
-    private let id: UInt32
-    var queue: OpaquePointer
-    var slots = SlotArray<Slot> { Slot() }
+    @usableFromInline let id: UInt32
+    @usableFromInline var queue: OpaquePointer
+    @usableFromInline var slots = SlotArray<Slot> { Slot() }
     var turn = Turn()
     /// The queue has nothing more to give back.
     var isTrimmingSlots = false
@@ -31,22 +33,25 @@ package struct TimerSchedule: ~Copyable {
     /// too.
     static let preciseNeighbourhood_ns: Int64 = 100_000
 
-    struct Slot: Sendable {
-        var tolerance_ns: Int64 = 0
-        var isPrecise = false
+    @usableFromInline struct Slot: Sendable {
+        @usableFromInline var tolerance_ns: Int64 = 0
+        @usableFromInline var isPrecise = false
         /// Says nothing while the timer is armed: an owner's arming leaves it alone, to spare a line of the cache.
-        var phase = Phase.vacant
+        @usableFromInline var phase = Phase.vacant
         /// While it is taken: which arming that was. Put off, moved and taken again, it is listed twice.
         var taken: UInt64 = 0
     }
 
     /// See above; vacant where there is no timer.
-    enum Phase: UInt8 { case vacant, idle, taken, firing }
+    @usableFromInline enum Phase: UInt8, Sendable { case vacant, idle, taken, firing }
 
-    package init(precision: TimerPrecision) {
+    /// `now_ns` is the present time: a queue that was never told it takes all deadlines for far ones, and would file each timer
+    /// three times before it is due.
+    package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
         queue = Self.makeQueue()
         id = ScheduleNumber.next()
+        hrt_queue_take_due(queue, now_ns, nil, 0)
     }
 
     deinit {
@@ -84,11 +89,11 @@ private enum ScheduleNumber {
 // Timers that come and go.
 extension TimerSchedule {
     /// What a timer asks for beside its deadline.
-    package struct Asked: Sendable {
-        package var tolerance_ns: Int64 = 0
-        package var isPrecise = false
+    @usableFromInline package struct Asked: Sendable {
+        @usableFromInline package var tolerance_ns: Int64 = 0
+        @usableFromInline package var isPrecise = false
 
-        @inline(__always)
+        @inlinable
         package init(tolerance_ns: Int64 = 0, isPrecise: Bool = false) {
             self.tolerance_ns = tolerance_ns
             self.isPrecise = isPrecise
@@ -116,17 +121,17 @@ extension TimerSchedule {
         return TimerToken(token, owner: id)
     }
 
-    @inline(__always)
+    @inlinable
     package func isLive(_ token: TimerToken) -> Bool {
         token.owner == id && hrt_queue_is_live(queue, token.c)
     }
 
     /// The token of a timer that was taken.
-    @inline(__always)
+    @inlinable
     package func token(_ due: hrt_due) -> TimerToken { TimerToken(due.token, owner: id) }
 
     /// False if the token is stale.
-    @inline(__always)
+    @inlinable
     package mutating func remove(_ token: TimerToken) -> Bool {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return false }
         slots[token.slot].phase = .vacant
@@ -167,6 +172,7 @@ extension TimerSchedule {
 // Deadlines. The token must be live: its owner has looked, or alone removes it.
 extension TimerSchedule {
     /// What the timer asks for from its next arming on.
+    @inlinable
     package mutating func ask(_ asked: Asked, for token: TimerToken) {
         slots[token.slot].tolerance_ns = asked.tolerance_ns
         slots[token.slot].isPrecise = asked.isPrecise
@@ -182,7 +188,7 @@ extension TimerSchedule {
     package func isPrecise(_ token: TimerToken) -> Bool { slots[token.slot].isPrecise }
 
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
-    @inline(__always)
+    @inlinable
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
         if slots[token.slot].tolerance_ns <= 0, !slots[token.slot].isPrecise {
             hrt_queue_arm_slot(queue, token.slot, deadline_ns)
@@ -197,8 +203,8 @@ extension TimerSchedule {
         hrt_queue_arm_slot(queue, token.slot, deadline_ns)
     }
 
-    @inline(never)
-    private mutating func armAsAsked(_ slot: UInt32, _ deadline_ns: Int64) {
+    @usableFromInline @inline(never)
+    mutating func armAsAsked(_ slot: UInt32, _ deadline_ns: Int64) {
         if slots[slot].isPrecise {
             hrt_queue_arm_slot_precise(queue, slot, deadline_ns)
         } else {

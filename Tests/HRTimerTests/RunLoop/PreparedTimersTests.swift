@@ -10,7 +10,7 @@ import Testing
 
     /// A state that serves the default mode, with timers by name.
     private struct Fixture: ~Copyable {
-        var state = LoopState()
+        var state = LoopState(now_ns: 0)
         private var names: [ObjectIdentifier: String] = [:]
         private var timers: [LoopTimer] = []
 
