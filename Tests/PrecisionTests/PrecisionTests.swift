@@ -109,6 +109,40 @@ import Testing
         #expect(inTime > 0)
     }
 
+    @Test(
+        "A precise link is never early, its lateness is from before the handler, and its end frees what that captured"
+    )
+    func link() throws {
+        final class Captured: Sendable {}
+        let worker = try TimerLoop.thread(precision: .precise)
+        let latenesses = Recorder<(told: Duration, seen: Duration)>()
+        let done = DispatchSemaphore(value: 0)
+        var captured: Captured? = Captured()
+        let link = DisplayLink(framesPerSecond: 1000) { [captured] link in
+            let seen = link.timestamp.duration(to: .now)
+            latenesses.append((link.statistics.lateness, seen))
+            if latenesses.count == 300 {
+                link.invalidate()
+                done.signal()
+            }
+            withExtendedLifetime(captured) {}
+        }
+        weak let isCaptured = captured
+        captured = nil
+        link.add(to: worker.loop, forMode: .default)
+        // Each pause calls a call off that may be waiting for its refresh.
+        while done.wait(timeout: .now() + .microseconds(777)) != .success {
+            link.isPaused = true
+            link.isPaused = false
+        }
+        worker.end()
+        #expect(latenesses.all.allSatisfy { $0.told >= .zero && $0.seen >= .zero })
+        // Later than that, a call is for a later refresh than the one that it is late for.
+        #expect(latenesses.all.allSatisfy { $0.seen >= $0.told || $0.told >= .milliseconds(1) })
+        #expect(latenesses.all.map(\.seen).min()! < atBest(.microseconds(100)))
+        #expect(isCaptured == nil)
+    }
+
     @Test("A sleep on the clock is never short, and its best one is less than 200 µs long of the mark")
     func sleep() async throws {
         let clock = MonotonicClock()

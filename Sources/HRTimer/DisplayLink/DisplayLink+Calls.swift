@@ -1,11 +1,12 @@
+import CHRTimer
 import HRTimerCore
 
 extension DisplayLink {
-    /// One due refresh.
-    func fire() {
+    /// One due refresh. `now_ns` is what the loop's clock read for this call.
+    func fire(_ now_ns: Int64) {
         // Without a closure, which would give the handler wrapped.
         let link = state.lock()
-        let handler = link.pointee.beginCall(link.pointee.time.now_ns) ? link.pointee.handler : nil
+        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
         state.unlock()
         handler?(self)
         let isCalled = handler != nil
@@ -13,6 +14,13 @@ extension DisplayLink {
             if isCalled { state.endCall(now_ns) }
         }
         state.withLock { $0.source }?.tend()
+    }
+
+    /// Before a precise call: it finds the link's state in the caches, which an idle processor has lost.
+    func fetchState() {
+        let link = state.lock()
+        hrt_prefetch(link, MemoryLayout<LinkState>.size)
+        state.unlock()
     }
 
     /// Its rate, at once; if it is held, there are no calls until it changes again.

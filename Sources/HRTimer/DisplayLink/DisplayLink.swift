@@ -116,8 +116,10 @@ extension DisplayLink {
                 fireAt: MonotonicInstant(nanoseconds: state.aim(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
-            ) { [self] _ in fire() }
+            ) { [self] timer in fire(timer.called_ns) }
             timer.precision = state.precision
+            // Nobody else has the timer yet.
+            timer.state.prelude = { [self] in fetchState() }
             state.timer = timer
             return timer
         }

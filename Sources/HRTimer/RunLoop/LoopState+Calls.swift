@@ -25,6 +25,7 @@ struct PreparedCall: Sendable {
 struct ReleasedTimer {
     var timer: LoopTimer?
     var handler: LoopTimer.Handler?
+    var prelude: (@Sendable () -> Void)?
     var userInfo: LoopTimer.UserInfo?
 }
 
@@ -98,6 +99,7 @@ extension LoopState {
             arm(token, timer.state.deadline_ns, timer.state.asked)
             return nil
         }
+        timer.called_ns = now_ns
         return TimerCall(timer: timer, handler: handler, token: token)
     }
 

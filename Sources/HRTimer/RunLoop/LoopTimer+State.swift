@@ -6,6 +6,9 @@ extension LoopTimer {
         /// Nil once the timer is invalid.
         var handler: Handler?
         var userInfo: UserInfo?
+        /// Called by the loop's thread when it is awake shortly before a precise call, which waits for its deadline: to have
+        /// what that needs in the caches. Without a lock; the call may still be called off.
+        var prelude: (@Sendable () -> Void)?
         var deadline_ns: Int64
         var origin: Origin
         var repetition: Repetition
@@ -124,6 +127,7 @@ extension LoopTimer.State {
     @inline(__always)
     mutating func takeReferences(_ released: inout ReleasedTimer) {
         swap(&released.handler, &handler)
+        swap(&released.prelude, &prelude)
         swap(&released.userInfo, &userInfo)
     }
 }

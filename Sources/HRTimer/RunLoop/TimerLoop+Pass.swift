@@ -70,7 +70,10 @@ extension TimerLoop {
             guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
             let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared)
-            if let woken_ns, prepared != nil, confirm(woken_ns) { return prepared.take() }
+            if let woken_ns, prepared != nil, confirm(woken_ns) {
+                prepared?.timer.called_ns = woken_ns
+                return prepared.take()
+            }
             let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
             let awake = core.state.withLock { state -> Awake in
@@ -145,7 +148,11 @@ extension TimerLoop {
         guard let virtual = time.virtual else {
             guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                prepared = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: !isTold) }
+                let prelude = core.state.withLock { state in
+                    prepared = state.prepareCall(at: until_ns, isBegun: !isTold)
+                    return prepared?.timer.state.prelude
+                }
+                prelude?()
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

@@ -206,6 +206,21 @@ import Testing
         link.invalidate()
     }
 
+    @Test("A call after another timer's in the same pass is as late as that has made it")
+    func lateForAnother() {
+        let before = LoopTimer(fireAt: at(10), repeats: false) { [time] _ in time.advance(by: .milliseconds(3)) }
+        loop.add(before, forMode: .default)
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(15))
+        #expect(link.statistics.calls == 1)
+        #expect(link.statistics.lateness == .milliseconds(3))
+        loop.run(until: at(20))
+        #expect(link.rawDelta == .milliseconds(7))
+        #expect(link.statistics.lateness == .zero)
+        link.invalidate()
+    }
+
     @Test("The loop blocked for ten frames makes one call, with nine dropped")
     func blocked() {
         let calls = Recorder<Double>()
