@@ -25,7 +25,7 @@ struct PreparedCall: Sendable {
 struct ReleasedTimer {
     var timer: LoopTimer?
     var handler: LoopTimer.Handler?
-    var prelude: (@Sendable () -> Void)?
+    var prelude: CallPrelude?
     var userInfo: LoopTimer.UserInfo?
 }
 
@@ -99,7 +99,7 @@ extension LoopState {
             arm(token, timer.state.deadline_ns, timer.state.asked)
             return nil
         }
-        timer.called_ns = now_ns
+        timer.state.prelude?.called_ns = now_ns
         return TimerCall(timer: timer, handler: handler, token: token)
     }
 

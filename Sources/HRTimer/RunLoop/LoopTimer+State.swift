@@ -6,13 +6,14 @@ extension LoopTimer {
         /// Nil once the timer is invalid.
         var handler: Handler?
         var userInfo: UserInfo?
-        /// Called by the loop's thread when it is awake shortly before a precise call, which waits for its deadline: to have
-        /// what that needs in the caches. Without a lock; the call may still be called off.
-        var prelude: (@Sendable () -> Void)?
+        /// Few timers have one.
+        var prelude: CallPrelude?
         var deadline_ns: Int64
         var origin: Origin
         var repetition: Repetition
         var tolerance_ns: Int64 = 0
+        var lastFired_ns: Int64?
+        // These share the word of that one's last byte.
         /// It was invalidated, and did not just end: a call that waits for its actor does not come.
         var isRevoked = false
         /// Nil for the loop's own.
@@ -21,7 +22,6 @@ extension LoopTimer {
         var isFiring = false
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
-        var lastFired_ns: Int64?
         /// Ticks that no call has told yet, and those that the present or latest call tells.
         var untoldTicks = 0
         var missedTicks = 0

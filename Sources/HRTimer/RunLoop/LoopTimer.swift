@@ -34,8 +34,6 @@ public final class LoopTimer: @unchecked Sendable {
     static var callBytes: Int { 16 + MemoryLayout<State>.size }
     /// The loop that the timer is in.
     @exclusivity(unchecked) var link = Link()
-    /// What the clock read just before the call that runs, or the latest: written and read by the thread of its loop alone.
-    @exclusivity(unchecked) var called_ns = Int64.min
     let lock = LockInPlace()
 
     /// Of a timer that follows another clock than the loop's. The same that is in its state, for whoever has no lock.

@@ -69,9 +69,10 @@ extension TimerLoop {
             for source in plan.refused { source.invalidate() }
             guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
-            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared)
+            var prelude: CallPrelude?
+            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared, &prelude)
             if let woken_ns, prepared != nil, confirm(woken_ns) {
-                prepared?.timer.called_ns = woken_ns
+                prelude?.called_ns = woken_ns
                 return prepared.take()
             }
             let now_ns = woken_ns ?? time.now_ns
@@ -141,18 +142,19 @@ extension TimerLoop {
         until wake: TimerSchedule.Wake,
         _ spinBudget: Double,
         _ isTold: Bool,
-        _ prepared: inout TimerCall?
+        _ prepared: inout TimerCall?,
+        _ prelude: inout CallPrelude?
     ) -> (LoopWaiter.Found, now_ns: Int64?) {
         let until_ns = wake.at_ns
         if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
             guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                let prelude = core.state.withLock { state in
+                core.state.withLock { state in
                     prepared = state.prepareCall(at: until_ns, isBegun: !isTold)
-                    return prepared?.timer.state.prelude
+                    prelude = prepared?.timer.state.prelude
                 }
-                prelude?()
+                prelude?.body()
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import HRTimerTesting
 import TestSupport
@@ -282,5 +283,14 @@ import Testing
         #expect(timer != nil)
         loop.end()
         #expect(timer == nil)
+    }
+
+    // A sanitizer's malloc has other sizes.
+    @Test("A loop timer's object takes 200 bytes at most", .disabled(if: isSanitized))
+    func objectSize() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { _ in }
+        // glibc rounds up to a multiple of 16, of which 8 bytes are its own.
+        #expect(ctest_heap_bytes(Unmanaged.passUnretained(timer).toOpaque()) <= 200)
+        withExtendedLifetime(timer) {}
     }
 }
