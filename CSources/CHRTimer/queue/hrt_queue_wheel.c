@@ -148,7 +148,9 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_N
         uint32_t place = place_for(lane, node->key);
         __builtin_prefetch(hrt_node_at(queue, node->next), 1);
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
-        __builtin_prefetch(hrt_node_at(queue, chain_of(&lane->buckets[place], index)->last), 1);
+        // A bucket without a mark is not looked at: see link_at.
+        if (is_marked(&lane->levels[place / HRT_BUCKETS], place % HRT_BUCKETS))
+            __builtin_prefetch(hrt_node_at(queue, chain_of(&lane->buckets[place], index)->last), 1);
         places[count] = place;
         lane->to_file[count++] = index - 1;
     }

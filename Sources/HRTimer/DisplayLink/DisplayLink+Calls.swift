@@ -2,11 +2,11 @@ import CHRTimer
 import HRTimerCore
 
 extension DisplayLink {
-    /// One due refresh. `now_ns` is what the loop's clock read for this call.
-    func fire(_ now_ns: Int64) {
+    /// One due refresh.
+    func fire() {
         // Without a closure, which would give the handler wrapped.
         let link = state.lock()
-        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
+        let handler = link.pointee.beginCall() ? link.pointee.handler : nil
         state.unlock()
         handler?(self)
         let isCalled = handler != nil

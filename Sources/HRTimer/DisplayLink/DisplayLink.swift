@@ -111,16 +111,16 @@ extension DisplayLink {
             state.source = state.source ?? source
             guard state.source?.begin(loop.time, now_ns: now_ns) == true else { return nil }
             state.time = loop.time
-            let prelude = CallPrelude { [self] in fetchState() }
             // The interval is never used: each call sets the instant of the next.
             let timer = LoopTimer(
                 fireAt: MonotonicInstant(nanoseconds: state.aim(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
-            ) { [self] _ in fire(prelude.called_ns) }
+            ) { [self] _ in fire() }
             timer.precision = state.precision
             // Nobody else has the timer yet.
-            timer.state.prelude = prelude
+            timer.state.prelude = CallPrelude { [weak self] in self?.fetchState() }
+            state.prelude = timer.state.prelude
             state.timer = timer
             return timer
         }

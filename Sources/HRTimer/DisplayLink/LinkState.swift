@@ -48,6 +48,8 @@ struct LinkState: Sendable {
     /// That of the loop it is in or was in last.
     var time = TimeBase.kernel
     var timer: LoopTimer?
+    /// The timer's: its loop tells by it when a call began.
+    var prelude: CallPrelude?
     weak var loop: TimerLoop?
     var modes: Set<TimerLoop.Mode> = []
 
@@ -76,8 +78,8 @@ struct LinkState: Sendable {
     // MARK: A call
 
     /// One due refresh: false if there is nobody to call, or nothing to call for.
-    mutating func beginCall(_ now_ns: Int64) -> Bool {
-        guard handler != nil, !isPaused, !isHeld else { return false }
+    mutating func beginCall() -> Bool {
+        guard handler != nil, !isPaused, !isHeld, let now_ns = prelude?.called_ns else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
             timestamp_ns = ahead.refresh_ns
             target_ns = ahead.following_ns
