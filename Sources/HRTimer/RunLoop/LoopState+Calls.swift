@@ -37,18 +37,36 @@ extension LoopState {
         if schedule.hasDue(at: now_ns) { takeDue(now_ns) }
     }
 
+    /// Some at a time: the records of all are asked for before the first is read, so that their misses of the cache come
+    /// together.
     private mutating func takeDue(_ now_ns: Int64) {
         schedule.beginTurn()
-        while true {
-            switch schedule.next(now_ns: now_ns) {
-            case .due(let due):
-                let token = schedule.token(due)
-                records[token.slot].phase = .overdue
-                overdue.insert(entry(token), records[token.slot].modes)
-            case .more: continue
-            case .none: return
+        withUnsafeTemporaryAllocation(of: TimerToken.self, capacity: 16) { taken in
+            while true {
+                let count = takeSome(now_ns, taken)
+                for token in taken[..<count] {
+                    records[token.slot].phase = .overdue
+                    overdue.insert(entry(token), records[token.slot].modes)
+                }
+                if count < taken.count { return }
             }
         }
+    }
+
+    /// Fewer than there is room for if nothing more is due.
+    private mutating func takeSome(_ now_ns: Int64, _ taken: UnsafeMutableBufferPointer<TimerToken>) -> Int {
+        var count = 0
+        while count < taken.count {
+            switch schedule.next(now_ns: now_ns) {
+            case .due(let due):
+                taken.initializeElement(at: count, to: schedule.token(due))
+                records.fetch(due.token.slot)
+                count += 1
+            case .more: continue
+            case .none: return count
+            }
+        }
+        return count
     }
 
     /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when their turn comes,

@@ -1,4 +1,4 @@
-import CHRTimer
+public import CHRTimer
 import Glibc
 
 /// What belongs to the timers of a queue, by slot: elements that never move, in chunks straight from the system, so that
@@ -80,6 +80,10 @@ import Glibc
         @inline(__always) unsafeAddress { UnsafePointer(place(slot)) }
         @inline(__always) unsafeMutableAddress { place(slot) }
     }
+
+    /// Has the processor fetch the element into its caches, to be read soon.
+    @inlinable
+    package func fetch(_ slot: UInt32) { hrt_prefetch(place(slot), MemoryLayout<Element>.stride) }
 
     @inlinable @inline(__always)
     func place(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
