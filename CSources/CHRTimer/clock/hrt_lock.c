@@ -10,8 +10,11 @@ enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
 // A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
 // 10 to 50 ns. Each look takes the line from whoever holds the lock, who needs it to let go: so
-// they come at distances that double.
-enum { MOST_PAUSES = 32 };
+// they come at distances that double. Nor is the first one soon: a thread that has the lock mostly
+// wants it again, and each change of hands moves what the lock guards from one processor to the
+// other. With a first look after one pause, four threads arm and cancel at 2/3 of the speed
+// (`bench ops --operation arm-cancel-contended`).
+enum { LEAST_PAUSES = 16, MOST_PAUSES = 64 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
 
@@ -36,7 +39,8 @@ static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, ui
 
 __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint32_t held) {
     uint32_t seen = 0;
-    for (int pauses = 1; pauses <= MOST_PAUSES && (seen & HAS_WAITERS) == 0; pauses *= 2) {
+    int pauses = LEAST_PAUSES;
+    for (; pauses <= MOST_PAUSES && (seen & HAS_WAITERS) == 0; pauses *= 2) {
         for (int pause = 0; pause < pauses; pause++) hrt_pause();
         seen = atomic_load_explicit(word, memory_order_relaxed);
         if (try(word, &seen, held, held)) return;
