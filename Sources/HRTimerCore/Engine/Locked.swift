@@ -41,15 +41,13 @@ public import CHRTimer
     }
 
     /// For whoever keeps what the lock is in: a copy of it counts no references.
-    package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
+    @inlinable package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        hrt_lock_acquire(mutex)
-        defer { hrt_lock_release(mutex) }
-        return try body(&value.pointee)
+        try place.withLock(body)
     }
 
     /// `withLock` in two calls, for a path where a closure would keep a copy of what it captures. The pointer is good until
@@ -74,6 +72,9 @@ public import CHRTimer
 @usableFromInline package struct LockedPlace<Value: ~Copyable>: @unchecked Sendable {
     // Sendable: as `Locked` is.
     @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
+
+    @inlinable
+    init(mutex: UnsafeMutablePointer<hrt_lock>) { self.mutex = mutex }
 
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
