@@ -86,7 +86,7 @@ import Testing
     func told() {
         let now_ns: Int64 = 1_000_000_000_000_000
         func looks(_ schedule: inout TimerSchedule) -> Int {
-            for index: Int64 in 0..<20_000 { _ = schedule.add(deadline_ns: now_ns + index * 500) }
+            for index: Int64 in 0..<5_000 { _ = schedule.add(deadline_ns: now_ns + index * 2_000) }
             var looks = 0
             schedule.beginTurn()
             while true {
@@ -100,7 +100,6 @@ import Testing
         var told = TimerSchedule(precision: .normal, now_ns: now_ns)
         var untold = TimerSchedule(precision: .normal)
         let (looksIfTold, looksIfUntold) = (looks(&told), looks(&untold))
-        #expect(looksIfTold > 0)
         #expect(looksIfUntold > 2 * looksIfTold)
     }
 }

@@ -1,26 +1,23 @@
-import CHRTimer
 import HRTimerCore
 
 extension DisplayLink {
-    /// One due refresh.
-    func fire() {
+    /// One due refresh, of which nothing was made up before. `now_ns` is what the loop's clock reads.
+    func fire(_ now_ns: Int64) {
         // Without a closure, which would give the handler wrapped.
         let link = state.lock()
-        let handler = link.pointee.beginCall() ? link.pointee.handler : nil
+        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
         state.unlock()
         handler?(self)
-        let isCalled = handler != nil
+        endCall(isCalled: handler != nil)
+    }
+
+    /// Sets the next refresh, after a call that may have been made up.
+    func endCall(isCalled: Bool, _ call: LinkCall? = nil) {
         rearm { state, now_ns in
+            if let call { state.settle(call) }
             if isCalled { state.endCall(now_ns) }
         }
         state.withLock { $0.source }?.tend()
-    }
-
-    /// Before a precise call: it finds the link's state in the caches, which an idle processor has lost.
-    func fetchState() {
-        let link = state.lock()
-        hrt_prefetch(link, MemoryLayout<LinkState>.size)
-        state.unlock()
     }
 
     /// Its rate, at once; if it is held, there are no calls until it changes again.
@@ -35,6 +32,7 @@ extension DisplayLink {
     func rearm(_ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
+            state.settle()
             change(&state, now_ns)
             state.changes &+= 1
             return (state.timer, state.aim(now_ns), state.changes)

@@ -6,13 +6,13 @@ extension DisplayLink {
     /// The refresh that the present or latest call belongs to, not the instant of the call; before the first call the
     /// present instant.
     public var timestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.timestamp_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: state.withLock { $0.told.timestamp_ns } ?? now_ns)
     }
 
     /// The refresh that the next call is for: when the frame now being prepared should appear. Before the first call it is
     /// what `timestamp` is.
     public var targetTimestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.target_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: state.withLock { $0.told.target_ns } ?? now_ns)
     }
 
     /// The time between two refreshes of the display, whatever the rate of calls.
@@ -22,10 +22,10 @@ extension DisplayLink {
     }
 
     /// From the refresh of the call before to that of this one: a whole number of times `duration`. Zero in the first call.
-    public var delta: Duration { duration * Int(state.withLock { $0.deltaRefreshes }) }
+    public var delta: Duration { duration * Int(state.withLock { $0.told.deltaRefreshes }) }
 
     /// From the beginning of the call before to that of this one, as it was. Zero in the first call.
-    public var rawDelta: Duration { .nanoseconds(state.withLock { $0.rawDelta_ns }) }
+    public var rawDelta: Duration { .nanoseconds(state.withLock { $0.told.rawDelta_ns }) }
 
     /// Where the refreshes come from; nil before the link is added to a loop, if none was given.
     public var source: VsyncSource? { state.withLock { $0.source } }
@@ -35,7 +35,7 @@ extension DisplayLink {
 
     /// Whether the display's rate is another one, by more than a thousandth, than at the call before the present or latest:
     /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
-    public var hasNewRate: Bool { state.withLock { $0.hasNewRate } }
+    public var hasNewRate: Bool { state.withLock { $0.told.hasNewRate } }
 
     /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
     /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display can
@@ -131,12 +131,13 @@ extension DisplayLink {
     /// Counts since the link was made.
     public var statistics: Statistics {
         state.withLock { state in
-            Statistics(
-                calls: state.calls,
+            let told = state.told
+            return Statistics(
+                calls: told.calls,
                 droppedFrames: state.droppedFrames,
-                lateness: .nanoseconds(state.lateness_ns),
-                maximumLateness: .nanoseconds(state.maximumLateness_ns),
-                totalLateness: .nanoseconds(state.totalLateness_ns)
+                lateness: .nanoseconds(told.lateness_ns),
+                maximumLateness: .nanoseconds(told.maximumLateness_ns),
+                totalLateness: .nanoseconds(told.totalLateness_ns)
             )
         }
     }

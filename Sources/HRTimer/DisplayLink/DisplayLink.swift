@@ -104,6 +104,7 @@ extension DisplayLink {
     /// second loop, to one on another clock than its source's, or after `invalidate()`, does nothing.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         let source = resolvedSource(for: loop.time)
+        let call = LinkCall(self)
         let timer = state.withLock { state -> LoopTimer? in
             guard state.handler != nil else { return nil }
             if let timer = state.timer { return timer }
@@ -116,11 +117,12 @@ extension DisplayLink {
                 fireAt: MonotonicInstant(nanoseconds: state.aim(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
-            ) { [self] _ in fire() }
+            ) { [call] _ in call.fire() }
             timer.precision = state.precision
             // Nobody else has the timer yet.
-            timer.state.prelude = CallPrelude { [weak self] in self?.fetchState() }
-            state.prelude = timer.state.prelude
+            timer.state.prelude = call
+            state.settle()
+            state.call = call
             state.timer = timer
             return timer
         }

@@ -18,28 +18,17 @@ struct LinkState: Sendable {
     /// Every which refresh has a call, and for which rate of the display that was worked out.
     private(set) var divisor: Int64 = 1
     private var divided = 0.0
-    /// Of the display, at the latest call and the one before.
-    private var rates = (now: 0.0, before: 0.0)
     /// Refreshes before this one do not count as dropped: there was nobody to call.
     private var due: Int64 = 0
     /// What a call in time will need, worked out before the refresh comes.
     private var ahead: Ahead?
-    private(set) var timestamp_ns: Int64?
-    private(set) var target_ns: Int64?
-    private(set) var calls = 0
     private(set) var droppedFrames = 0
-    private(set) var lateness_ns: Int64 = 0
-    private(set) var maximumLateness_ns: Int64 = 0
-    private(set) var totalLateness_ns: Int64 = 0
+    /// Of the latest call that is settled.
+    private var settled = Told()
     /// Made by the first call.
     private(set) var lateness: LatencyHistogram?
     /// Of the call that runs, to be recorded when it has returned.
     private var owedLateness_ns: Int64?
-    /// The refresh of the latest call, and when that began.
-    private var number: Int64?
-    private(set) var called_ns: Int64?
-    private(set) var deltaRefreshes: Int64 = 0
-    private(set) var rawDelta_ns: Int64 = 0
     /// How long the handler takes: falls slowly, rises at once.
     private var learned_ns = 0.0
 
@@ -48,8 +37,8 @@ struct LinkState: Sendable {
     /// That of the loop it is in or was in last.
     var time = TimeBase.kernel
     var timer: LoopTimer?
-    /// The timer's: its loop tells by it when a call began.
-    var prelude: CallPrelude?
+    /// The timer's, which holds it.
+    weak var call: LinkCall?
     weak var loop: TimerLoop?
     var modes: Set<TimerLoop.Mode> = []
 
@@ -78,22 +67,54 @@ struct LinkState: Sendable {
     // MARK: A call
 
     /// One due refresh: false if there is nobody to call, or nothing to call for.
-    mutating func beginCall() -> Bool {
-        guard handler != nil, !isPaused, !isHeld, let now_ns = prelude?.called_ns else { return false }
+    mutating func beginCall(_ now_ns: Int64) -> Bool {
+        settle()
+        guard handler != nil, !isPaused, !isHeld else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
-            timestamp_ns = ahead.refresh_ns
-            target_ns = ahead.following_ns
+            settled.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
             due = ahead.following
-            note(number: ahead.number)
         } else if !beginLateCall(now_ns) {
             return false
         }
-        if let called_ns { rawDelta_ns = now_ns - called_ns }
-        called_ns = now_ns
-        rates = (divided, calls > 0 ? rates.now : divided)
-        calls += 1
-        if let ahead { note(lateness_ns: now_ns - ahead.call_ns) }
+        // Set anew by another thread since the refresh, it is for a later one.
+        settled.begin(now_ns, due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : settled.timestamp_ns })
+        if ahead != nil { owedLateness_ns = settled.lateness_ns }
         return true
+    }
+
+    /// Makes the next call up, as if it came in time.
+    mutating func prepareCall(_ call: LinkCall) {
+        settle()
+        guard let handler, !isPaused, !isHeld, let ahead, self.call === call else { return }
+        var told = settled
+        told.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
+        call.makeUp(
+            handler,
+            told,
+            inTime_ns: ahead.call_ns..<max(ahead.call_ns, ahead.end_ns),
+            following: ahead.following
+        )
+    }
+
+    /// Takes in a call that has begun without the lock. First of all in whatever reads or changes what a call tells.
+    mutating func settle() {
+        if let call { settle(call) }
+    }
+
+    /// The same for a call that may be of a former timer.
+    mutating func settle(_ call: LinkCall) {
+        guard let told = call.takeBegun() else { return }
+        settled = told
+        due = call.following
+        owedLateness_ns = settled.lateness_ns
+    }
+
+    /// Of the present or latest call.
+    var told: Told {
+        mutating get {
+            settle()
+            return settled
+        }
     }
 
     private mutating func beginLateCall(_ now_ns: Int64) -> Bool {
@@ -107,16 +128,18 @@ struct LinkState: Sendable {
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
         // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
-        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > number ?? .min else { return false }
+        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > settled.number ?? .min else {
+            return false
+        }
         drop(dropped)
-        (timestamp_ns, target_ns, self.due) = (latest_ns, next_ns, next)
-        note(number: latest)
+        self.due = next
+        settled.turn(to: latest, latest_ns, next_ns, rate: divided)
         return true
     }
 
     /// What passed during the call has no call.
     mutating func endCall(_ now_ns: Int64) {
-        if let called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
+        if let called_ns = settled.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Now and not before the call, which would come later by as long as it takes.
         if let owed_ns = owedLateness_ns.take() {
             if lateness == nil { lateness = LatencyHistogram() }
@@ -198,9 +221,6 @@ struct LinkState: Sendable {
         if abs(framesPerSecond - divided) > 0.001 * framesPerSecond { mustDivide(framesPerSecond) }
     }
 
-    /// Whether the display has another rate than at the call before.
-    var hasNewRate: Bool { abs(rates.now - rates.before) > 0.001 * rates.now }
-
     mutating func mustDivide(_ framesPerSecond: Double? = nil) {
         divided = framesPerSecond ?? maximumFramesPerSecond
         divisor = wish.divisor(of: divided)
@@ -215,19 +235,47 @@ struct LinkState: Sendable {
 
     // MARK: What is told
 
-    private mutating func note(lateness_ns: Int64) {
-        self.lateness_ns = lateness_ns
-        maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
-        totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
-        owedLateness_ns = lateness_ns
-    }
-
-    private mutating func note(number: Int64) {
-        if let before = self.number { deltaRefreshes = number - before }
-        self.number = number
-    }
-
     private mutating func drop(_ count: Int64) {
         droppedFrames = Int(clamping: Int64(droppedFrames).addingSaturating(max(0, count)))
+    }
+}
+
+extension LinkState {
+    /// What a link tells of its present or latest call, and of all so far.
+    struct Told: Sendable {
+        private(set) var timestamp_ns: Int64?
+        private(set) var target_ns: Int64?
+        private(set) var number: Int64?
+        private(set) var deltaRefreshes: Int64 = 0
+        /// When it began.
+        private(set) var called_ns: Int64?
+        private(set) var rawDelta_ns: Int64 = 0
+        private(set) var calls = 0
+        private(set) var lateness_ns: Int64 = 0
+        private(set) var maximumLateness_ns: Int64 = 0
+        private(set) var totalLateness_ns: Int64 = 0
+        /// Of the display, at this call and the one before.
+        private var rates = (now: 0.0, before: 0.0)
+
+        /// Whether the display has another rate than at the call before.
+        var hasNewRate: Bool { abs(rates.now - rates.before) > 0.001 * rates.now }
+
+        /// What is known of a call before it begins.
+        mutating func turn(to number: Int64, _ timestamp_ns: Int64, _ target_ns: Int64, rate: Double) {
+            (self.timestamp_ns, self.target_ns) = (timestamp_ns, target_ns)
+            if let before = self.number { deltaRefreshes = number - before }
+            self.number = number
+            rates = (rate, calls > 0 ? rates.now : rate)
+            calls += 1
+        }
+
+        mutating func begin(_ now_ns: Int64, due_ns: Int64?) {
+            if let called_ns { rawDelta_ns = now_ns - called_ns }
+            called_ns = now_ns
+            guard let due_ns else { return }
+            lateness_ns = now_ns - due_ns
+            maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
+            totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
+        }
     }
 }

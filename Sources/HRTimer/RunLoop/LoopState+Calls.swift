@@ -8,6 +8,8 @@ struct TimerCall: Sendable {
     let timer: LoopTimer
     let handler: LoopTimer.Handler
     let token: TimerToken
+    /// Of a call that was begun before its deadline.
+    var prelude: CallPrelude?
 }
 
 /// A call that was begun before its deadline.
@@ -132,7 +134,8 @@ extension LoopState {
         else { return nil }
         records[token.slot].phase = .out
         let (missedTicks, lastFired_ns) = (timer.state.missedTicks, timer.state.lastFired_ns)
-        guard let call = begin(token, now_ns: deadline_ns) else { return nil }
+        guard var call = begin(token, now_ns: deadline_ns) else { return nil }
+        call.prelude = timer.state.prelude
         prepared = PreparedCall(
             token: token,
             deadline_ns: deadline_ns,

@@ -69,12 +69,12 @@ extension TimerLoop {
             for source in plan.refused { source.invalidate() }
             guard let wake = plan.wake else { continue }
             var prepared: TimerCall?
-            var prelude: CallPrelude?
-            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared, &prelude)
+            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared)
             if let woken_ns, prepared != nil, confirm(woken_ns) {
-                prelude?.called_ns = woken_ns
+                prepared?.prelude?.called_ns = woken_ns
                 return prepared.take()
             }
+            prepared?.prelude?.callOff()
             let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
             let awake = core.state.withLock { state -> Awake in
@@ -142,19 +142,15 @@ extension TimerLoop {
         until wake: TimerSchedule.Wake,
         _ spinBudget: Double,
         _ isTold: Bool,
-        _ prepared: inout TimerCall?,
-        _ prelude: inout CallPrelude?
+        _ prepared: inout TimerCall?
     ) -> (LoopWaiter.Found, now_ns: Int64?) {
         let until_ns = wake.at_ns
         if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
             guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                core.state.withLock { state in
-                    prepared = state.prepareCall(at: until_ns, isBegun: !isTold)
-                    prelude = prepared?.timer.state.prelude
-                }
-                prelude?.body()
+                prepared = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: !isTold) }
+                prepared?.prelude?.prepare()
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
