@@ -35,6 +35,20 @@ import Testing
         #expect(LoopObserver.Activity.all.rawValue == 231)
     }
 
+    // 16 are taken at a time, of the 64 that the schedule takes.
+    @Test("So many timers due in one pass are called in it, in order", arguments: [1, 15, 16, 17, 32, 33, 64, 65, 80])
+    func manyDue(count: Int) {
+        for number in (0..<count).reversed() {
+            _ = timer(1 + Double(number) / 1000) { [log] _ in log.append("\(number)") }
+        }
+        time.advance(to: at(2))
+        let passes = Recorder<Int>()
+        loop.add(LoopObserver(activities: .beforeTimers) { _, _ in passes.append(0) }, forMode: .default)
+        loop.run(until: time.now)
+        #expect(log.all == (0..<count).map { "\($0)" })
+        #expect(passes.count == 1)
+    }
+
     @Test("A nested run is entered and left by itself, in its own mode; the innermost mode is the current one")
     func nestedObservers() {
         let observer = LoopObserver(activities: [.entry, .exit]) { [log, loop] _, activity in
