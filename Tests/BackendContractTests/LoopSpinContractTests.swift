@@ -55,7 +55,10 @@ import Testing
     }
 
     /// True as soon as a round is, of as many as a busy machine may need. The timer of a round is met in its spin.
-    private func inSomeRound(_ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool) -> Bool {
+    private func inSomeRound(
+        prelude: CallPrelude? = nil,
+        _ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool
+    ) -> Bool {
         for _ in 0..<200 {
             learnToSpin()
             let deadline = MonotonicInstant.now.advanced(by: .milliseconds(10))
@@ -63,6 +66,8 @@ import Testing
                 calls.append(timer.fireInstant)
                 #expect(MonotonicInstant.now >= timer.fireInstant)
             }
+            // Nobody else has it yet.
+            timer.state.prelude = prelude
             loop.add(timer, forMode: .default)
             defer { timer.invalidate() }
             if waitUntilSpinning(upTo: deadline), round(timer, deadline) { return true }
@@ -104,6 +109,42 @@ import Testing
             return calls.all.dropFirst(before) == [sooner]
         }
         #expect(isSooner)
+        worker.end()
+    }
+
+    /// What a loop tells a timer that wants to know more of its calls.
+    private final class Told: CallPrelude, @unchecked Sendable {
+        // Sendable: as `CallPrelude` is, and a recorder.
+        let log = Recorder<String>()
+
+        override func prepare() { log.append("prepare") }
+        override func callOff() { log.append("call off") }
+    }
+
+    @Test(
+        "A timer that is told that its call is near is told when that is called off, or what the clock read before it",
+        .timeLimit(.minutes(15)),
+        arguments: [false, true]
+    )
+    func prelude(isCalledOff: Bool) {
+        let told = Told()
+        let isTold = inSomeRound(prelude: told) { timer, deadline in
+            let before = told.log.count
+            if isCalledOff {
+                timer.fireInstant = deadline.advanced(by: .seconds(3600))
+                guard hasLeft(deadline) else { return false }
+            } else {
+                while timer.isValid { usleep(50) }
+                #expect(told.called_ns >= deadline.nanoseconds)
+                #expect(told.called_ns <= MonotonicInstant.now.nanoseconds)
+            }
+            let log = told.log.all
+            // The round's preparation may be among those before, or not yet.
+            return log.last == (isCalledOff ? "call off" : "prepare") && log.count <= before + 2
+        }
+        #expect(isTold)
+        // One does not go without the other, nor comes twice.
+        #expect(told.log.all.filter { $0 == "call off" }.count <= told.log.all.filter { $0 == "prepare" }.count)
         worker.end()
     }
 

@@ -137,6 +137,8 @@ import Testing
         }
         worker.end()
         #expect(latenesses.all.allSatisfy { $0.told >= .zero && $0.seen >= .zero })
+        // By the clock, and not by the deadline that it was made up for: few readings fall on that very nanosecond.
+        #expect(latenesses.all.count { $0.told > .zero } > latenesses.count / 2)
         // Later than that, a call is for a later refresh than the one that it is late for.
         #expect(latenesses.all.allSatisfy { $0.seen >= $0.told || $0.told >= .milliseconds(1) })
         #expect(latenesses.all.map(\.seen).min()! < atBest(.microseconds(100)))

@@ -39,11 +39,13 @@ extension LoopState {
         if schedule.hasDue(at: now_ns) { takeDue(now_ns) }
     }
 
+    private static var takenTogether: Int { 16 }
+
     /// Some at a time: the records of all are asked for before the first is read, so that their misses of the cache come
     /// together.
     private mutating func takeDue(_ now_ns: Int64) {
         schedule.beginTurn()
-        withUnsafeTemporaryAllocation(of: TimerToken.self, capacity: 16) { taken in
+        withUnsafeTemporaryAllocation(of: TimerToken.self, capacity: Self.takenTogether) { taken in
             while true {
                 let count = takeSome(now_ns, taken)
                 for token in taken[..<count] {
