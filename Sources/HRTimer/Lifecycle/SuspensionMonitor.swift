@@ -91,7 +91,10 @@ public final class SuspensionMonitor: Sendable {
         core.add(timer)
     }
 
-    /// Ends the monitor and frees the handler. A call that has begun, or that waits in the loop, goes on. Idempotent.
+    /// Ends the monitor and frees the handler. Idempotent.
+    ///
+    /// Unlike a timer's it waits: for the monitor's own thread to end, and so for a call that this makes, unless it is called
+    /// there. A call that waits in the loop, or that the loop makes, goes on.
     public func invalidate() {
         engine.shutdown()
     }

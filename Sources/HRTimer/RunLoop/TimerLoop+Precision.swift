@@ -18,8 +18,8 @@ extension TimerLoop {
     }
 
     /// Processor time that the loop may spin away for precise deadlines, as a fraction of one core: 0 ... 1, clamped, NaN
-    /// counts as 0. Where it does not suffice the margins shrink, down to `.normal`. 0.02 at first, 20 µs a fire of a 1 kHz
-    /// timer. Any thread.
+    /// counts as 0. Where it does not suffice the margins shrink, down to `.normal`. 0.0125 at first, 12.5 µs a fire of a
+    /// 1 kHz timer. Any thread.
     public var spinBudget: Double {
         get { state.withLock { $0.spinBudget } }
         set {

@@ -90,8 +90,9 @@ extension TimerLoop {
     }
 
     /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
-    /// `order` come first. Wakes the loop, unlike Foundation's. Never called if the loop does not run again; dropped
-    /// at once without modes, or if the loop has ended. Any thread.
+    /// `order` come first. A pass calls blocks when it begins and when its timers and descriptors were called: what a handler of
+    /// a timer or a descriptor adds comes in the same pass, what a block adds comes later. Wakes the loop, unlike Foundation's.
+    /// Never called if the loop does not run again; dropped at once without modes, or if the loop has ended. Any thread.
     ///
     /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's,
     /// as in `main` for the main actor; elsewhere by a task.

@@ -50,6 +50,31 @@ import Testing
         #expect(log.all == ["first", "a", "b", "c", "d"])
     }
 
+    @Test(
+        "A block that a timer's handler adds comes in the same pass, after the timers; what that adds comes in the next"
+    )
+    func inThePass() {
+        for name in ["first", "second"] {
+            let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { [loop, log] _ in
+                log.append(name)
+                loop.perform {
+                    log.append("block of \(name)")
+                    loop.perform { log.append("block of a block") }
+                }
+            }
+            loop.add(timer, forMode: .default)
+        }
+        let observer = LoopObserver(activities: .beforeTimers) { [log] _, _ in log.append("pass") }
+        loop.add(observer, forMode: .default)
+        loop.run(until: at(2))
+        let passes = log.all.split(separator: "pass").map(Array.init).filter { !$0.isEmpty }
+        #expect(
+            passes == [
+                ["first", "second", "block of first", "block of second"], ["block of a block", "block of a block"],
+            ]
+        )
+    }
+
     @Test("A block that a timer's handler adds runs before the loop sleeps again")
     func addedByTimer() {
         let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [loop, log, time, start] _ in
