@@ -118,6 +118,128 @@ import Testing
     }
 }
 
+/// What a call on an actor tells is that call's own, whenever the actor gets to it.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct ActorReportTests {
+    /// How many ticks of the grid have come by now.
+    private static func ticks(since first: MonotonicInstant, _ interval: Duration) -> Int {
+        Int((MonotonicInstant.now - first) / interval) + 1
+    }
+
+    @MainActor private final class Tally {
+        var ticks = 0
+        var calls: [Int] = []
+
+        func note(_ count: Int) {
+            calls.append(count)
+            ticks += count
+        }
+    }
+
+    private func until(_ condition: @MainActor () -> Bool) async throws {
+        let limit = MonotonicInstant.now + .seconds(30)
+        while await !condition() {
+            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    @Test(
+        "A source's handler on the main actor reads its ticks, and all calls together tell each tick once",
+        arguments: [false, true]
+    )
+    func sourceData(onQueue: Bool) async throws {
+        let tally = await MainActor.run { Tally() }
+        let engine = try TimerEngine()
+        let queue = onQueue ? DispatchQueue(label: "source") : nil
+        let source = TimerSource(flags: [], engine: engine, queue: queue)
+        let first = MonotonicInstant.now + .milliseconds(5)
+        let consistent = Recorder<Bool>()
+        source.setEventHandler { @MainActor [weak source] in
+            guard let source else { return }
+            tally.note(Int(source.data))
+            // What no call has told yet begins with the next deadline.
+            consistent.append(source.nextDeadline == first + .milliseconds(tally.ticks))
+            // Ticks come meanwhile, which the next call tells.
+            if tally.calls.count % 10 == 0 { usleep(5000) }
+        }
+        source.schedule(deadline: first, repeating: .milliseconds(1))
+        source.activate()
+        try await until { tally.calls.count >= 100 }
+        await source.cancelAndWait()
+        #expect(await tally.calls.allSatisfy { $0 >= 1 })
+        #expect(await tally.calls.contains { $0 > 1 })
+        #expect(!consistent.all.contains(false))
+        #expect(source.data == 0)
+        await engine.shutdown()
+    }
+
+    @Test(
+        "A source that is suspended before the main actor gets to its call is not called, and tells the ticks afterwards"
+    )
+    @MainActor func suspended() async throws {
+        let tally = Tally()
+        let engine = try TimerEngine()
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { @MainActor [weak source] in tally.note(Int(source?.data ?? 0)) }
+        let first = MonotonicInstant.now
+        source.schedule(deadline: first, repeating: .milliseconds(1))
+        source.activate()
+        // A call waits for this actor by now.
+        usleep(20_000)
+        source.suspend()
+        for _ in 0..<20 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(tally.calls.isEmpty)
+        source.resume()
+        while tally.calls.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(tally.calls[0] >= 40)
+        await source.cancelAndWait()
+        await engine.shutdown()
+    }
+
+    @Test("A loop timer's handler on the main actor reads the ticks that came while the actor was busy")
+    @MainActor func loopTimer() async throws {
+        let tally = Tally()
+        let worker = try TimerLoop.thread()
+        let passed = Recorder<Int>()
+        let first = MonotonicInstant.now + .milliseconds(5)
+        let timer = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) { @MainActor timer in
+            tally.note(1 + timer.missedTicks)
+        }
+        let witness = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) {
+            passed.append(1 + $0.missedTicks)
+        }
+        worker.loop.add(timer, forMode: .default)
+        worker.loop.add(witness, forMode: .default)
+        while passed.count < 50 { usleep(1000) }
+        let known = passed.all.reduce(0, +)
+        #expect(tally.calls.isEmpty)
+        try await until { tally.ticks >= known }
+        #expect(tally.calls[0] >= 25)
+        #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
+        // From now on the actor is free: each call tells what it read, whatever the loop does meanwhile.
+        try await until { tally.calls.count >= 20 }
+        #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
+        timer.invalidate()
+        await worker.end()
+    }
+
+    @Test("A registry's task on the main actor runs there, and ends after one call if it does not repeat")
+    func registry() async throws {
+        let tally = await MainActor.run { Tally() }
+        let registry = TimerRegistry()
+        try registry.execute(name: "often", interval: .milliseconds(1)) { @MainActor in
+            MainActor.assertIsolated()
+            tally.note(1)
+        }
+        let once = try registry.execute(name: "once", repeats: false) { @MainActor in tally.note(1000) }
+        try await until { tally.calls.count >= 20 && tally.ticks >= 1000 }
+        registry.cancelAll()
+        #expect(await tally.calls.filter { $0 == 1000 }.count == 1)
+        #expect(!registry.isRunning(once))
+    }
+}
+
 /// `scheduledHere`: what is not Sendable stays on its thread.
 @Suite(.serialized, .timeLimit(.minutes(15))) struct LocalHandlerTests {
     /// Not Sendable; says on which thread it is freed.

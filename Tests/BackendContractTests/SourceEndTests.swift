@@ -70,6 +70,23 @@ import Testing
         #expect(called.all == [1])
     }
 
+    @Test("A source that is cancelled after its engine's shutdown calls no cancel handler, which the shutdown freed")
+    func cancelledAfterShutdown() throws {
+        let engine = try TimerEngine()
+        let canaries = Canaries()
+        let called = Recorder<Int>()
+        let source = TimerSource(engine: engine)
+        source.setEventHandler {}
+        source.setCancelHandler { [canary = canaries.make()] in withExtendedLifetime(canary) { called.append(1) } }
+        source.schedule(deadline: .now.advanced(by: .seconds(3600)))
+        source.activate()
+        engine.shutdown()
+        #expect(canaries.count == 0)
+        source.cancel()
+        source.cancelAndWait()
+        #expect(called.all.isEmpty)
+    }
+
     @Test("Shutdown frees the handlers of a source that they mention, and a source so ended keeps no new ones")
     func shutdownFrees() throws {
         let canaries = Canaries()

@@ -5,7 +5,9 @@ import Synchronization
 /// Handlers are `@isolated(any)` functions, which know their actor (SE-0431): none if they were not given one.
 final class ActorCalls: Sendable {
     private let merges: Bool
-    private let isWaiting = Atomic(false)
+    /// The ticks of calls that wait for the actor, doubled, and one more if a task is on its way to tell them.
+    private let unreported = Atomic(0)
+    private let reported = Atomic(0)
 
     /// With `merges` a call that comes while another one waits for the actor counts with that: an actor that is busy is not
     /// flooded with ticks.
@@ -13,19 +15,35 @@ final class ActorCalls: Sendable {
         self.merges = merges
     }
 
+    /// How many ticks the present or latest call on the actor tells, its own and those of calls that counted with it.
+    var reportedTicks: Int { reported.load(ordering: .acquiring) }
+
     /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a
     /// task, unless it is off by then.
     func call(
         on actor: any Actor,
+        ticks: Int = 0,
         unless isOff: @escaping @Sendable () -> Bool = { false },
         _ function: @escaping @Sendable () -> Void
     ) {
-        let isMain = actor === MainActor.shared
-        if isMain, MainQueue.isHeld { return function() }
-        if merges, isWaiting.exchange(true, ordering: .acquiringAndReleasing) { return }
+        if actor === MainActor.shared, MainQueue.isHeld {
+            reported.store(ticks, ordering: .releasing)
+            return function()
+        }
+        submit(to: actor, ticks: ticks, unless: isOff, function)
+    }
+
+    /// The same, always in a task.
+    func submit(
+        to actor: any Actor,
+        ticks: Int = 0,
+        unless isOff: @escaping @Sendable () -> Bool = { false },
+        _ function: @escaping @Sendable () -> Void
+    ) {
+        if merges, wait(with: ticks) { return }
         // The main actor's executor tells nobody that it has something to do.
         let hold = CurrentTime.virtual?.hold("a handler on its actor")
-        if isMain {
+        if actor === MainActor.shared {
             // Straight to the main actor, in order.
             Task { @MainActor in
                 self.run(on: MainActor.shared, unless: isOff, function)
@@ -39,10 +57,26 @@ final class ActorCalls: Sendable {
         }
     }
 
+    /// Leaves the ticks to the task that is on its way. False if there is none, and one must be sent.
+    private func wait(with ticks: Int) -> Bool {
+        var before = unreported.load(ordering: .relaxed)
+        while true {
+            let (isDone, now) = unreported.compareExchange(
+                expected: before,
+                desired: (before &+ 2 &* ticks) | 1,
+                ordering: .acquiringAndReleasing
+            )
+            if isDone { return before & 1 == 1 }
+            before = now
+        }
+    }
+
     private func run(on actor: isolated any Actor, unless isOff: () -> Bool, _ function: () -> Void) {
-        // From now on another call may wait for its turn.
-        isWaiting.store(false, ordering: .releasing)
-        if !isOff() { function() }
+        // By one exchange: from now on another call may wait for its turn, and its ticks are its own.
+        let ticks = unreported.exchange(0, ordering: .acquiringAndReleasing) >> 1
+        if isOff() { return }
+        reported.store(ticks, ordering: .releasing)
+        function()
     }
 }
 

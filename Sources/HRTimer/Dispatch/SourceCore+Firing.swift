@@ -166,21 +166,29 @@ extension SourceCore: StagedHandler {
         return state.whileRunning.release()
     }
 
-    /// On the target: counts the ticks that have come, and calls the handler if there are any.
+    /// Where the handler belongs: counts the ticks that have come, and calls the handler if there are any.
     func deliver() {
         callHere(isEvent: true) {
-            let (event, early_ns) = withLock { state -> (Callback?, Int64?) in
-                guard Self.mayDeliver(state) else { return (nil, nil) }
-                if let deadline_ns = deadlineToSpinTo(state) { return (nil, deadline_ns) }
-                return (Self.takeCall(now_ns(state), &state), nil)
+            let (event, early_ns) = withLock { state, engine -> (Callback?, Int64?) in
+                if Self.mayDeliver(state), let deadline_ns = deadlineToSpinTo(state) { return (nil, deadline_ns) }
+                return (takeSubmittedCall(&state, &engine), nil)
             }
             guard let early_ns else { return event }
             let spun_ns = spinOut(until: early_ns)
-            return withLock { state in
+            return withLock { state, engine in
                 state.extras?.pointee.lead?.spun(spun_ns)
-                return Self.mayDeliver(state) ? Self.takeCall(now_ns(state), &state) : nil
+                return takeSubmittedCall(&state, &engine)
             }
         }
+    }
+
+    /// The engine counted the fire when it submitted the call, and could not know of the ticks.
+    private func takeSubmittedCall(_ state: inout State, _ engine: inout EngineState) -> Callback? {
+        let (deadline_ns, now_ns) = (state.ticks.deadline_ns, now_ns(state))
+        guard Self.mayDeliver(state), let event = Self.takeCall(now_ns, &state) else { return nil }
+        engine.countMissed(state.data - 1)
+        if state.hasLead { engine.recordElsewhere(now_ns - deadline_ns) }
+        return event
     }
 
     /// Before the first call of the event handler, unless the source was cancelled first.
@@ -201,15 +209,17 @@ extension SourceCore: StagedHandler {
     private func callHere(isEvent: Bool, _ take: () -> Callback?) {
         let callback = take()
         callback?.run()
-        let (latch, isCancelled, next) = withLock { state, engine in
+        let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
             if isEvent, callback != nil { endTicks() }
             let latch = endRunning(&state)
-            return (latch, state.isCancelled, settleOrSubmit(&state, &engine))
+            return (latch, state.isCancelled, isEvent && state.actor != nil, settleOrSubmit(&state, &engine))
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
         latch?.open()
-        if isCancelled { finishCancelling() }
+        if !isCancelled { return }
+        // The cancel handler belongs to the target, whosever the event handler is.
+        if isOnActor { onTarget { [self] in finishCancelling() } } else { finishCancelling() }
     }
 
     /// None if the source was scheduled anew while the call was on its way.

@@ -103,14 +103,20 @@ package final class SourceCore: @unchecked Sendable {
         if target == nil, state.extras == nil { return }
         let extras = state.makeExtras()
         extras.pointee.owned.target = target
-        extras.pointee.owned.submit = target.map(submission)
-        extras.pointee.lead = lead(for: target, state.precision)
+        setDelivery(&state, extras)
+    }
+
+    /// Works out anew how a call gets to where the event handler belongs.
+    private func setDelivery(_ state: inout State, _ extras: UnsafeMutablePointer<SourceExtras>) {
+        extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
+        extras.pointee.lead = lead(state)
         extras.pointee.expected_ns = .max
     }
 
-    private func lead(for target: Target?, _ precision: TimerPrecision?) -> SourceLead? {
-        let isPrecise = core.precision == .precise || precision == .precise
-        guard target?.queue != nil, isPrecise, core.time.virtual == nil else { return nil }
+    /// Only where the call is made on the queue itself: an actor is not kept busy by a spin.
+    private func lead(_ state: borrowing State) -> SourceLead? {
+        let isPrecise = core.precision == .precise || state.precision == .precise
+        guard state.target?.queue != nil, state.actor == nil, isPrecise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
@@ -165,8 +171,14 @@ package final class SourceCore: @unchecked Sendable {
         state.hasEnded = engine.isShutDown
     }
 
-    private func submission(_ target: Target) -> Callback {
-        Callback(submission({ [self] in deliver() }, to: target))
+    /// Has `deliver` called on the target, and there on the actor: what a call tells is counted where the handler runs. Nil for
+    /// the engine's thread.
+    private func submission(of target: Target?, on actor: (any Actor)?) -> Callback? {
+        guard let actor else { return target.map { Callback(submission({ [self] in deliver() }, to: $0)) } }
+        let calls = ActorCalls(merges: false)
+        // By a task, also where the submitting thread is the actor's: that is in a verb of the user's, or in the call before.
+        guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver() } } }
+        return Callback(submission({ [self] in calls.call(on: actor) { [self] in deliver() } }, to: target))
     }
 
     /// What has `block` run on the target. A virtual time waits for a queue.
@@ -238,8 +250,19 @@ package final class SourceCore: @unchecked Sendable {
         if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
     }
 
-    package func setEventHandler(_ handler: consuming Callback?) {
-        setHandler(handler) { state, handler in swap(&state.event, &handler) }
+    /// One of an actor is called on that, and the ticks are counted there.
+    package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
+        // Freed after the lock, as the handler is.
+        var former: (Callback?, (any Actor)?)
+        setHandler(handler) { state, handler in
+            swap(&state.event, &handler)
+            if actor == nil, state.extras == nil || state.actor == nil { return }
+            let extras = state.makeExtras()
+            former = (extras.pointee.owned.submit, extras.pointee.owned.actor)
+            extras.pointee.owned.actor = actor
+            setDelivery(&state, extras)
+        }
+        withExtendedLifetime(former) {}
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
@@ -274,7 +297,7 @@ package final class SourceCore: @unchecked Sendable {
         updateFlags { state, engine in
             if state.precision == precision { return false }
             state.precision = precision
-            state.extras?.pointee.lead = lead(for: state.target, precision)
+            state.extras?.pointee.lead = lead(state)
             if precision == nil, let timer = state.timer { engine.askNothing(for: timer) }
             return true
         }

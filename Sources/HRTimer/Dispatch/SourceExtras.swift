@@ -9,7 +9,9 @@ struct SourceExtras {
         var cancel: Callback?
         /// Where the handlers belong; nil for the engine's thread.
         var target: SourceCore.Target?
-        /// Submits a call to the target.
+        /// Whose handler the event handler is, if it is an actor's.
+        var actor: (any Actor)?
+        /// Submits a call to the target, and from there to the actor.
         var submit: Callback?
         /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
         var alarm: SourceAlarm?
@@ -42,6 +44,7 @@ extension SourceCore.State {
     }
 
     var target: SourceCore.Target? { extras?.pointee.owned.target }
+    var actor: (any Actor)? { extras?.pointee.owned.actor }
     var submit: Callback? { extras?.pointee.owned.submit }
     var alarm: SourceAlarm? { extras?.pointee.owned.alarm }
     var account: SourceAccount? { extras?.pointee.account }

@@ -50,7 +50,7 @@ public final class TimerRegistry: Sendable {
     ///
     /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; ticks that
     /// pass while it runs or is paused become one call. The task is freed when it ends. While all are paused a new one waits
-    /// too.
+    /// too. A task that belongs to an actor, as `{ @MainActor in … }`, is called on that; see `TimerSource.setEventHandler`.
     ///
     /// Throws EINVAL with a sentence that says which argument it is and what it takes.
     @discardableResult
@@ -60,9 +60,10 @@ public final class TimerRegistry: Sendable {
         interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
-        task: @escaping @Sendable () -> Void
+        task: @escaping @isolated(any) @Sendable () -> Void
     ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, queue) { _ in task() }
+        let plain = withoutActor(task)
+        return try add(name, start, interval, repeats, queue, on: task.isolation) { _ in plain() }
     }
 
     private func add(
@@ -71,6 +72,7 @@ public final class TimerRegistry: Sendable {
         _ interval: some TimeSpan,
         _ repeats: Bool,
         _ queue: DispatchQueue?,
+        on actor: (any Actor)?,
         _ task: @escaping @Sendable (Key) -> Void
     ) throws(TimerError) -> Key {
         try check(!name.isEmpty, "`name` takes at least one character")
@@ -88,15 +90,19 @@ public final class TimerRegistry: Sendable {
             if state.isPaused { source.suspend() }
             return key
         }
-        source.setEventHandler { [weak self] in
+        let event = Callback { [weak self] in
             // Before the call: its last call is its end.
             if !repeats { self?.cancel(key) }
             task(key)
         }
+        source.core.setEventHandler(event, on: actor)
         source.schedule(after: start ?? .zero, repeating: repeats ? interval : nil)
         source.activate()
         return key
     }
+
+    /// A method of a target, not applied yet. One of an actor, as of a `@MainActor` type, is called on that.
+    public typealias Action<Target> = @Sendable (Target) -> @isolated(any) @Sendable () -> Void
 
     /// The same for a method of `target`, which the task holds.
     @discardableResult
@@ -107,9 +113,11 @@ public final class TimerRegistry: Sendable {
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
         target: Target,
-        action: @escaping @Sendable (Target) -> () -> Void
+        action: @escaping Action<Target>
     ) throws(TimerError) -> Key {
-        try execute(name: name, start: start, interval: interval, repeats: repeats, queue: queue) { action(target)() }
+        try add(name, start, interval, repeats, queue, on: action(target).isolation) { _ in
+            withoutActor(action(target))()
+        }
     }
 
     /// The same for a method of `target`, which the task does not hold: it ends itself at the first call without it.
@@ -121,10 +129,10 @@ public final class TimerRegistry: Sendable {
         repeats: Bool = true,
         queue: DispatchQueue? = nil,
         weakTarget target: Target,
-        action: @escaping @Sendable (Target) -> () -> Void
+        action: @escaping Action<Target>
     ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, queue) { [weak self, weak target] key in
-            if let target { action(target)() } else { self?.cancel(key) }
+        try add(name, start, interval, repeats, queue, on: action(target).isolation) { [weak self, weak target] key in
+            if let target { withoutActor(action(target))() } else { self?.cancel(key) }
         }
     }
 

@@ -124,8 +124,9 @@ public final class TimerSource: Sendable {
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
     ///
     /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the
-    /// actor the main actor. On another queue or thread a task calls it later, ticks that come meanwhile counting as one, and
-    /// `data` is what it is by then.
+    /// actor the main actor. On another queue or thread a task calls it later. The ticks are counted when the actor gets to it:
+    /// however many came while it was busy make one call, whose `data` tells them all. A source that is cancelled or suspended
+    /// before that is not called.
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         guard let function = consume handler else { return core.setEventHandler(nil) }
         guard function.isolation == nil else { return setEventHandler(ofActor: function) }
@@ -134,9 +135,7 @@ public final class TimerSource: Sendable {
 
     @inline(never)
     private func setEventHandler(ofActor function: @escaping @isolated(any) @Sendable () -> Void) {
-        // Weak: the source holds its handler.
-        let isCancelled: @Sendable () -> Bool = { [weak core] in core?.isCancelled ?? true }
-        core.setEventHandler(Callback(onItsActor(merges: true, unless: isCancelled, function)))
+        core.setEventHandler(Callback(withoutActor(function)), on: function.isolation)
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called.
@@ -147,7 +146,8 @@ public final class TimerSource: Sendable {
 
     /// What to call once after `cancel()`, when a running event handler has returned; on the same queue or thread.
     ///
-    /// Not called if the source goes without `cancel()`. After `cancel()` a new handler is not kept.
+    /// Not called if the source goes without `cancel()`, nor if its engine was shut down before that: `shutdown()` frees it.
+    /// After `cancel()` a new handler is not kept.
     public func setCancelHandler(_ handler: (@isolated(any) @Sendable () -> Void)?) {
         core.setCancelHandler(handler.map { onItsActor($0) })
     }
@@ -182,7 +182,8 @@ public final class TimerSource: Sendable {
     /// Cancels, and returns only when no handler is running, and when a cancel handler on the engine's thread has been called.
     ///
     /// In a handler of this source it does not wait, nor on the engine's thread for a cancel handler that has not begun; nor
-    /// anywhere for one that belongs to a queue or a loop, which may be the very one that the caller keeps busy. On frozen time
+    /// anywhere for one that belongs to a queue or a loop, or that comes after a call on an actor, which may be the very one that
+    /// the caller keeps busy. On frozen time
     /// the cancel handler comes when the clock is moved.
     @available(*, noasync)
     public func cancelAndWait() {

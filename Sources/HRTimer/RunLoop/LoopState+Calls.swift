@@ -28,7 +28,7 @@ struct ReleasedTimer {
     var timer: LoopTimer?
     var handler: LoopTimer.Handler?
     var prelude: CallPrelude?
-    var userInfo: LoopTimer.UserInfo?
+    var extras: LoopTimer.Extras?
 }
 
 // What is due, and its calls.

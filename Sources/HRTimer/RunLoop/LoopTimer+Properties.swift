@@ -14,11 +14,12 @@ extension LoopTimer {
     public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
 
     /// Nominal deadlines without a call of their own, as the present or latest call saw them: those that passed during the
-    /// handler before, and if this call was late those after its own deadline.
-    public var missedTicks: Int { withState { $0.missedTicks } }
+    /// handler before, and if this call was late those after its own deadline. Of a handler on an actor also those of calls
+    /// that came while it waited for the actor, and counted as one with it.
+    public var missedTicks: Int { withState { $0.reportedMisses } }
 
     /// What the timer was made with; nil once it is invalid.
-    public var userInfo: (any Sendable)? { isInherited ? nil : withState { $0.userInfo }?.value }
+    public var userInfo: (any Sendable)? { isInherited ? nil : withState { $0.extras }?.userInfo }
 
     /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
     ///

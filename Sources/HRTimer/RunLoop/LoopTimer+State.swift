@@ -5,7 +5,7 @@ extension LoopTimer {
     struct State: ~Copyable, Sendable {
         /// Nil once the timer is invalid.
         var handler: Handler?
-        var userInfo: UserInfo?
+        var extras: Extras?
         /// Few timers have one.
         var prelude: CallPrelude?
         var deadline_ns: Int64
@@ -22,7 +22,7 @@ extension LoopTimer {
         var isFiring = false
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
-        /// Ticks that no call has told yet, and those that the present or latest call tells.
+        /// Ticks that no call has told yet, and those that the loop's present or latest call tells; see `reportedMisses`.
         var untoldTicks = 0
         var missedTicks = 0
         /// What follows the call that runs, unless the timer is moved.
@@ -35,7 +35,7 @@ extension LoopTimer {
         @inline(__always)
         init(
             handler: __owned Handler?,
-            userInfo: __owned UserInfo?,
+            extras: __owned Extras?,
             deadline_ns: Int64,
             origin: Origin,
             repetition: Repetition,
@@ -44,7 +44,7 @@ extension LoopTimer {
             followed: __owned FollowedClock?
         ) {
             self.handler = handler
-            self.userInfo = userInfo
+            self.extras = extras
             self.deadline_ns = deadline_ns
             self.origin = origin
             self.repetition = repetition
@@ -61,12 +61,15 @@ extension LoopTimer {
         }
     }
 
-    /// A reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
-    final class UserInfo: Sendable {
-        let value: any Sendable
+    /// By reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
+    final class Extras: Sendable {
+        let userInfo: (any Sendable)?
+        /// What the calls on the handler's actor tell; nil before the first, and for a handler of no actor.
+        let calls: ActorCalls?
 
-        init(_ value: any Sendable) {
-            self.value = value
+        init(userInfo: (any Sendable)?, calls: ActorCalls? = nil) {
+            self.userInfo = userInfo
+            self.calls = calls
         }
     }
 
@@ -128,7 +131,20 @@ extension LoopTimer.State {
     mutating func takeReferences(_ released: inout ReleasedTimer) {
         swap(&released.handler, &handler)
         swap(&released.prelude, &prelude)
-        swap(&released.userInfo, &userInfo)
+        if extras?.calls != nil { missedTicks = reportedMisses }
+        swap(&released.extras, &extras)
+    }
+
+    /// The missed ticks that the handler's present or latest call tells, wherever it runs.
+    var reportedMisses: Int { extras?.calls.map { max(0, $0.reportedTicks - 1) } ?? missedTicks }
+
+    /// How many ticks the loop's present call is for, to be told on the handler's actor by `calls`; none outside of a call, for
+    /// `fire()`.
+    mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
+        if handler != nil, extras?.calls !== calls {
+            extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls)
+        }
+        return isFiring ? missedTicks + 1 : 0
     }
 }
 

@@ -113,7 +113,13 @@ extension LoopTimer {
     ) {
         let method = action(target)
         guard let actor = method.isolation else { return plain(method)(timer) }
-        calls.call(on: actor, unless: { timer.isRevoked }) { plain(method)(timer) }
+        timer.call(on: actor, calls, plain(method))
+    }
+
+    /// What the call tells goes with it: the loop may be calls ahead by the time that the actor gets to it.
+    private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: @escaping Handler) {
+        let ticks = withState { $0.ticksOfCall(calls) }
+        calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler(self) }
     }
 
     /// The block, called on its actor, if it has one.
@@ -122,7 +128,7 @@ extension LoopTimer {
         guard let actor = block.isolation else { return plain(block) }
         let plain = plain(block)
         let calls = ActorCalls(merges: true)
-        return { timer in calls.call(on: actor, unless: { timer.isRevoked }) { plain(timer) } }
+        return { timer in timer.call(on: actor, calls, plain) }
     }
 
     private var isRevoked: Bool { withState { $0.isRevoked } }

@@ -54,7 +54,7 @@ public final class LoopTimer: @unchecked Sendable {
         self.followed = followed
         state = State(
             handler: handler,
-            userInfo: userInfo.map { UserInfo($0) },
+            extras: userInfo.map { Extras(userInfo: $0) },
             deadline_ns: deadline_ns,
             origin: origin,
             repetition: repetition,

@@ -56,6 +56,10 @@ public class AnyTimerEngine: @unchecked Sendable {
     public final var statistics: EngineStatistics { core.statistics }
 
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
+    ///
+    /// Counted from the deadline, or if that had passed when the timer was armed from then on; `TimerFire.lateness` always counts
+    /// from the deadline. A call onto a queue or an actor counts when it is submitted. What a precise engine hands on before the
+    /// deadline, a sleep or a call onto a queue, counts where it comes to it. A negative value would be an early fire.
     public final var lateness: LatencyHistogram { core.latenessSoFar }
 
     /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of

@@ -17,19 +17,26 @@ extension EngineCore {
         hop?.withLock { hrt_margin_record_wake($0.c, length_ns, hop_ns) }
     }
 
-    /// The calling thread spins until the deadline. False if that is too far, since a clock was set back: it is to sleep again.
+    /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a clock was
+    /// set back: it is to sleep again.
     ///
-    /// Counted before and not after, when every instruction is lateness.
+    /// What it spins is counted before and not after, when every instruction is lateness.
     package func spinOut(until deadline_ns: Int64) -> Bool {
+        let late_ns = spin(until: deadline_ns)
+        if late_ns >= 0 { state.withLock { $0.recordElsewhere(late_ns) } }
+        return late_ns >= 0
+    }
+
+    /// Gives how late it is then.
+    private func spin(until deadline_ns: Int64) -> Int64 {
         var rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
-        guard rest_ns > 0 else { return true }
-        guard rest_ns <= Self.longestSpin_ns else { return false }
+        guard rest_ns > 0, rest_ns <= Self.longestSpin_ns else { return -rest_ns }
         spunOutside_ns.wrappingAdd(rest_ns, ordering: .relaxed)
         hop?.withLock { hrt_margin_record_spin($0.c, rest_ns) }
         while rest_ns > 0, rest_ns <= Self.longestSpin_ns {
             rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
         }
-        return rest_ns <= 0
+        return -rest_ns
     }
 
     /// Something was spun elsewhere at the engine's cost.

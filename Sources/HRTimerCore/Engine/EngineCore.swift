@@ -109,7 +109,11 @@ package final class EngineCore: Sendable {
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
         return statistics
     }
-    package var latenessSoFar: LatencyHistogram { lateness.copy() }
+    package var latenessSoFar: LatencyHistogram {
+        let all = lateness.copy()
+        if let elsewhere = state.withLock({ $0.latenessElsewhere }) { all.add(elsewhere) }
+        return all
+    }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
     /// Waits until the thread has asked for them, which it does first of all.
@@ -344,15 +348,16 @@ extension EngineCore {
     private func make(_ call: inout EngineState.Call) -> Int64 {
         var now_ns = call.begun_ns
         var spun_ns: Int64 = 0
+        let isEarly = call.isEarly
         if call.isAhead {
-            if !call.isEarly {
+            if !isEarly {
                 let isWoken: Bool
                 (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
                 if isWoken { _ = spin.breakOff() }
             }
             guard spin.begin() else { return spun_ns }
         }
-        let late_ns = now_ns.subtractingSaturating(call.lateFrom_ns)
+        let late_ns = call.lateness_ns(now_ns)
         switch call.action {
         case .call(let handler), .early(let handler):
             let fire = TimerFire(call, firedAt_ns: now_ns)
@@ -365,7 +370,7 @@ extension EngineCore {
         case nil:
             break
         }
-        lateness.record(max(0, late_ns))
+        if !isEarly { lateness.record(late_ns) }
         return spun_ns
     }
 }

@@ -27,7 +27,14 @@ extension EngineState {
         /// Made up before its deadline, which the thread waits for.
         var isAhead: Bool { due.deadline_ns > begun_ns }
 
-        /// Nobody waits for the deadline before it is made.
+        /// How late it is at `now_ns`. One that was armed for the past is not late before it was armed, by another thread maybe,
+        /// after this one looked at the clock.
+        func lateness_ns(_ now_ns: Int64) -> Int64 {
+            if lateFrom_ns > due.deadline_ns { return max(0, now_ns.subtractingSaturating(lateFrom_ns)) }
+            return now_ns.subtractingSaturating(due.deadline_ns)
+        }
+
+        /// Nobody waits for the deadline before it is made; whoever comes to that elsewhere records how late.
         var isEarly: Bool {
             if case .early = action { return true }
             return staged?.isEarly ?? false

@@ -46,6 +46,8 @@ package struct EngineState: ~Copyable, Sendable {
     var lastDeadline_ns: Int64?
     var hasLooked = false
     var statistics = EngineStatistics()
+    /// Of calls that were handed on to come to their deadlines on other threads; nil before the first.
+    var latenessElsewhere: LatencyHistogram?
 
     /// No thread sleeps: the clock may have passed a deadline that was taken back without anybody looking.
     private let isVirtual: Bool
@@ -213,6 +215,18 @@ extension EngineState {
     /// An owner makes a call without the engine's thread.
     package mutating func countFire() {
         statistics.fires += 1
+    }
+
+    /// A call that was handed on before its deadline has come to it, on any thread.
+    package mutating func recordElsewhere(_ lateness_ns: Int64) {
+        let histogram = latenessElsewhere ?? LatencyHistogram()
+        histogram.record(lateness_ns)
+        latenessElsewhere = histogram
+    }
+
+    /// Ticks without a call of their own, as its owner found when the call was made elsewhere.
+    package mutating func countMissed(_ ticks: UInt) {
+        statistics.missedTicks = statistics.missedTicks.addingReportingOverflow(UInt64(ticks)).partialValue
     }
 
     /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.

@@ -2,7 +2,7 @@
 public struct EngineStatistics: Sendable, Hashable {
     /// Handlers called.
     public var fires: UInt64 = 0
-    /// Nominal deadlines that had no call of their own.
+    /// Nominal deadlines that had no call of their own, those of calls on queues and actors too.
     public var missedTicks: UInt64 = 0
     /// Times the thread came back from a wait.
     public var wakeups: UInt64 = 0

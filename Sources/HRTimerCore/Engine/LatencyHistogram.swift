@@ -55,6 +55,12 @@ public final class LatencyHistogram: @unchecked Sendable {
         return copy
     }
 
+    /// Counts all of another one too. The recording thread's, as `record(_ lateness_ns:)`.
+    package func add(_ other: LatencyHistogram) {
+        // Cannot fail: the engine's all have one layout.
+        _ = hrt_histogram_add(handle, other.handle)
+    }
+
     /// How many values were recorded.
     public var count: Int { Int(clamping: hrt_histogram_count(handle)) }
 

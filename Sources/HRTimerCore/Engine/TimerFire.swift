@@ -16,6 +16,7 @@ public struct TimerFire: Sendable {
         self.missedTicks = missedTicks
     }
 
-    /// How late: `firedAt` minus `deadline`, never negative.
+    /// How late: `firedAt` minus `deadline`, never negative. For a timer that was armed after its deadline that is more than the
+    /// engine was late: `engine.lateness` counts such a fire from its arming.
     public var lateness: Duration { deadline.duration(to: firedAt) }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -33,6 +34,28 @@ import Testing
         #expect(engine.statistics.fires == 2)
         #expect(engine.statistics.missedTicks == 9)
         #expect(engine.lateness.count == 2 && engine.lateness.max == .zero)
+        source.cancel()
+    }
+
+    @Test(
+        "Ticks that a call on a queue tells are missed ticks of its engine, as those of a call on the engine's thread are"
+    )
+    func onQueue() {
+        let queue = DispatchQueue(label: "statistics")
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler { [data, weak source] in data.append(source?.data ?? 0) }
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .seconds(1))
+        queue.sync {}
+        source.suspend()
+        time.advance(by: .seconds(10))
+        source.resume()
+        time.advance(by: .zero)
+        queue.sync {}
+        #expect(data.all == [1, 10])
+        #expect(engine.statistics.fires == 2)
+        #expect(engine.statistics.missedTicks == 9)
         source.cancel()
     }
 
