@@ -18,7 +18,7 @@ vkms:
 
 .PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    agree compare-finds-slower exports async-let-fault
+    agree compare-finds-slower exports async-let-fault protocols
 
 build:
 	$(SWIFT) build
@@ -161,6 +161,11 @@ model-short:
 	.build/queue_random 10000000
 	HRTIMER_MODEL_OPERATIONS=1000000 $(SWIFT) test -c release -Xswiftc -enable-testing \
 	    --disable-xctest --scratch-path .build-release --filter 'EngineModelTests|LoopModelTests'
+
+# What threads do without a lock, or to make one, as models: every order of their steps is tried, in seconds. Needs spin and a C
+# compiler.
+protocols:
+	Tests/Protocols/run
 
 # Bytes as scripts of operations and steps of time, for a minute. Few moves a call, so that bounded work is seen at small sizes.
 fuzz:

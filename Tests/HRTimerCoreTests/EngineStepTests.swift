@@ -249,6 +249,21 @@ import Testing
         }
     }
 
+    @Test("A call that something earlier has withdrawn is cancelled before it was made: cancel says so")
+    func cancelledAfterWithdrawal() throws {
+        var engine = Engine()
+        let late = engine.add("late", Self.deadline_ns)
+        let call = try engine.callAhead()
+        let early = engine.add("early", Self.deadline_ns - 10)
+        let mustWake = engine.state.mustWake(for: early, Self.deadline_ns - 10, Self.ahead_ns)
+        let cancelled = engine.state.cancel(late)
+        let begins = engine.state.spin.begin()
+        #expect(mustWake && cancelled.wasPending && !begins)
+        engine.end(call, at: Self.ahead_ns)
+        let calls = engine.calls(at: Self.deadline_ns)
+        #expect(calls == ["early 0"])
+    }
+
     @Test("Its owner calls it off by moving it, sooner or later, or by taking the deadline back, and wakes the thread")
     func ownersDeed() throws {
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {

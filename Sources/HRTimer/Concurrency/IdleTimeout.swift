@@ -176,7 +176,14 @@ private final class IdleCore: StagedHandler, @unchecked Sendable {
     private func look() {
         var before = word.load(ordering: .acquiring)
         while Self.isDeadline(before) {
-            guard before <= core.time.now_ns else { return arm(before) }
+            guard before <= core.time.now_ns else {
+                arm(before)
+                // A touch with a shorter time may have armed that in between, of which this arming made a later one.
+                let now = word.load(ordering: .acquiring)
+                if now >= before { return }
+                before = now
+                continue
+            }
             guard exchange(&before, Self.expired) else { continue }
             handler.withLock { $0 }?.run()
             return

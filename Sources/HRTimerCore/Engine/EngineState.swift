@@ -161,7 +161,8 @@ extension EngineState {
     mutating func cancel(_ token: TimerToken) -> Cancelled {
         guard !isShutDown, schedule.isLive(token) else { return Cancelled() }
         let isCalledOff = callOff(token)
-        let hasBegun = running?.token == token && !isCalledOff
+        // Something earlier may have withdrawn it: that is not begun, either.
+        let hasBegun = running?.token == token && (!isAhead || spin.hasBegun)
         // A repeating timer has another deadline, which is the one that is cancelled.
         let isPending = !hasBegun || timers[token.slot].repetition.repeats || schedule.isArmed(token)
         return Cancelled(wasPending: isPending, mustWake: isCalledOff, action: remove(token))
