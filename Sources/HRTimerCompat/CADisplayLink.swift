@@ -7,32 +7,13 @@ import HRTimerCore
 ///     link.add(to: .main, forMode: .common)
 ///
 /// Follows the real display where there is one, see `VsyncSource.shared`. Linux has no selectors: the method is given as
-/// `Target.method`. Holds its target, and the loop holds it, until `invalidate()`.
+/// `Target.method`. Holds its target until `invalidate()`; the loop it is in holds it until that, or until the loop ends.
 public final class CADisplayLink: Sendable {
     /// What does the work.
     public let link: DisplayLink
-    private let keeper: Keeper
 
-    /// Holds the link while it is in a loop, as the run loop of Darwin does.
-    private final class Keeper: Sendable {
-        private struct State: Sendable {
-            weak var known: CADisplayLink?
-            var held: CADisplayLink?
-        }
-        private let state = Locked(State())
-
-        var known: CADisplayLink? { state.withLock { $0.known } }
-
-        func hold(_ link: CADisplayLink?) {
-            let before = state.withLock { state in
-                defer {
-                    state.held = link
-                    if let link { state.known = link }
-                }
-                return state.held
-            }
-            withExtendedLifetime(before) {}
-        }
+    private struct Known: Sendable {
+        weak var link: CADisplayLink?
     }
 
     /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's. A method of
@@ -42,31 +23,37 @@ public final class CADisplayLink: Sendable {
         source: VsyncSource? = nil,
         action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
     ) {
-        let keeper = Keeper()
-        self.keeper = keeper
-        let call = onItsActor(merges: true, unless: { keeper.known.map { !$0.link.isValid } ?? true }, action(target))
+        // Weak, for the link is part of this; it lives while it is called, since the loop holds it.
+        let known = Locked(Known())
+        let isOver: @Sendable () -> Bool = { known.withLock { $0.link }.map { !$0.link.isValid } ?? true }
+        let call = onItsActor(merges: true, unless: isOver, action(target))
         link = DisplayLink(source: source) { _ in
-            if let link = keeper.known { call(link) }
+            if let link = known.withLock({ $0.link }) { call(link) }
         }
+        known.withLock { $0.link = self }
     }
 
-    /// Has the loop call the target when it runs in `mode`.
+    /// The same with the label that ported code has: `CADisplayLink(target: self, selector: Screen.step)`.
+    public convenience init<Target: AnyObject & Sendable>(
+        target: Target,
+        selector: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
+    ) {
+        self.init(target: target, action: selector)
+    }
+
+    /// Has the loop call the target when it runs in `mode`. One loop at a time, see `DisplayLink.add(to:forMode:)`.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
-        guard link.isValid else { return }
-        keeper.hold(self)
-        link.add(to: loop, forMode: mode)
+        link.add(to: loop, forMode: mode, holder: self)
     }
 
-    /// Takes the link out of a mode.
+    /// Takes the link out of a mode; out of its last one the loop lets go of it.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         link.remove(from: loop, forMode: mode)
-        if !link.isInLoop { keeper.hold(nil) }
     }
 
     /// Ends the link, and lets its target go.
     public func invalidate() {
         link.invalidate()
-        keeper.hold(nil)
     }
 
     /// Whether calls are held back.
@@ -75,18 +62,18 @@ public final class CADisplayLink: Sendable {
         set { link.isPaused = newValue }
     }
 
-    /// The refresh of the present call, in seconds of `CACurrentMediaTime()`.
-    public var timestamp: CFTimeInterval { link.timestamp.mediaTime }
+    /// The refresh of the present or latest call, in seconds of `CACurrentMediaTime()`; 0 before the first call.
+    public var timestamp: CFTimeInterval { link.toldTimestamps?.present.mediaTime ?? 0 }
 
-    /// The refresh that the frame is for.
-    public var targetTimestamp: CFTimeInterval { link.targetTimestamp.mediaTime }
+    /// The refresh that the frame is for; 0 before the first call.
+    public var targetTimestamp: CFTimeInterval { link.toldTimestamps?.target.mediaTime ?? 0 }
 
     /// The time between two refreshes of the display, in seconds.
     public var duration: CFTimeInterval { Double(link.duration.nanosecondsRoundedUp) / 1e9 }
 
-    /// The wished rate of calls; 0 for the display's.
+    /// The wished rate of calls; 0 for the display's. One that was set by `link` is rounded, and `Int.max` if it is greater.
     public var preferredFramesPerSecond: Int {
-        get { Int(link.preferredFramesPerSecond.rounded()) }
+        get { Int(exactly: link.preferredFramesPerSecond.rounded()) ?? .max }
         set { link.preferredFramesPerSecond = Double(newValue) }
     }
 
@@ -113,13 +100,13 @@ extension MonotonicInstant {
     fileprivate var mediaTime: CFTimeInterval { Double(nanoseconds) / 1e9 }
 }
 
-/// `FrameRateRange` as QuartzCore spells it. Zero is no bound, and no preference.
+/// `FrameRateRange` as QuartzCore spells it. Zero is no bound, and no preference, as nil is.
 public struct CAFrameRateRange: Hashable, Sendable {
     /// The slowest.
     public var minimum: Float
     /// The fastest.
     public var maximum: Float
-    /// The best.
+    /// The best; nil, or 0, for none.
     public var preferred: Float?
 
     /// Rates from `minimum` to `maximum`.
@@ -128,17 +115,30 @@ public struct CAFrameRateRange: Hashable, Sendable {
     }
 
     /// Whatever the display has.
-    public static let `default` = CAFrameRateRange(minimum: 0, maximum: 0, preferred: 0)
+    public static let `default` = CAFrameRateRange(minimum: 0, maximum: 0)
+
+    /// Equal bounds and preferences, of which 0 is none.
+    public static func == (one: Self, other: Self) -> Bool { one.key == other.key }
+
+    /// As `==` has it.
+    public func hash(into hasher: inout Hasher) { hasher.combine(key) }
+
+    private var key: [Float] { [minimum, maximum, preferred ?? 0] }
 
     init(_ range: FrameRateRange) {
         self.init(
             minimum: Float(range.minimum),
             maximum: range.maximum.isFinite ? Float(range.maximum) : 0,
-            preferred: range.preferred.map { Float($0) } ?? 0
+            preferred: range.preferred.map { Float($0) }
         )
     }
 
     var range: FrameRateRange {
         FrameRateRange(minimum: Double(minimum), maximum: Double(maximum), preferred: preferred.map { Double($0) })
     }
+}
+
+/// A range, as C has it: a preference of 0 is none.
+public func CAFrameRateRangeMake(_ minimum: Float, _ maximum: Float, _ preferred: Float) -> CAFrameRateRange {
+    CAFrameRateRange(minimum: minimum, maximum: maximum, preferred: preferred == 0 ? nil : preferred)
 }

@@ -13,37 +13,39 @@ extension DisplayLink {
 
     /// Sets the next refresh, after a call that may have been made up.
     func endCall(isCalled: Bool, _ call: LinkCall? = nil) {
-        rearm { state, now_ns in
+        let source = state.withLock { $0.source }
+        source?.follow(after: self)
+        rearm(keepsDue: false) { state, now_ns in
             if let call { state.settle(call) }
             if isCalled { state.endCall(now_ns) }
         }
-        state.withLock { $0.source }?.tend()
+        source?.tend(after: self)
     }
 
-    /// Its rate, at once; if it is held, there are no calls until it changes again.
+    /// Refreshes to come are at other instants; if the link is held, there are no calls until it is no longer.
     func sourceHasChanged(isHeld: Bool) {
-        rearm { state, _ in
-            state.isHeld = isHeld
-            state.mustDivide()
-        }
+        rearm { state, _ in state.hold(isHeld) }
     }
 
-    /// Changes what decides about the next call.
-    func rearm(_ change: (inout LinkState, _ now_ns: Int64) -> Void) {
+    /// Changes what decides about the next call. One that is due already comes all the same, unless `keepsDue` is false: it
+    /// was made then, or was held back.
+    func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
             state.settle()
             change(&state, now_ns)
             state.changes &+= 1
-            return (state.timer, state.aim(now_ns), state.changes)
+            let next_ns = state.aim(now_ns, keepsDue: keepsDue)
+            // The timer of a call that is due is left alone: moved, it would come a pass later.
+            return (state.isDue ? nil : state.timer, next_ns, state.changes)
         }
-        while true {
+        while timer != nil {
             // Without the lock: the loop may end with this.
             timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
             if state.withLock({ $0.changes == changes }) { return }
             // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
             (timer, next_ns, changes) = state.withLock { state in
-                (state.timer, state.aim(state.time.now_ns), state.changes)
+                (state.timer, state.aim(state.time.now_ns, keepsDue: true), state.changes)
             }
         }
     }

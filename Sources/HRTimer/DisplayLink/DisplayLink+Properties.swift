@@ -21,8 +21,9 @@ extension DisplayLink {
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
-    /// From the refresh of the call before to that of this one: a whole number of times `duration`. Zero in the first call.
-    public var delta: Duration { duration * Int(state.withLock { $0.told.deltaRefreshes }) }
+    /// From the refresh of the call before to that of this one: how far what is drawn has to move. Also across a change of rate,
+    /// or a pause. Zero in the first call.
+    public var delta: Duration { .nanoseconds(state.withLock { $0.told.delta_ns }) }
 
     /// From the beginning of the call before to that of this one, as it was. Zero in the first call.
     public var rawDelta: Duration { .nanoseconds(state.withLock { $0.told.rawDelta_ns }) }
@@ -145,6 +146,13 @@ extension DisplayLink {
     /// How long after its instant each call came so far, from the refresh, or with a lead from the instant that it asks for: a
     /// copy. O(buckets).
     public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
+
+    /// `timestamp` and `targetTimestamp`; nil before the first call.
+    package var toldTimestamps: (present: MonotonicInstant, target: MonotonicInstant)? {
+        let told = state.withLock { $0.told }
+        guard let timestamp_ns = told.timestamp_ns, let target_ns = told.target_ns else { return nil }
+        return (MonotonicInstant(nanoseconds: timestamp_ns), MonotonicInstant(nanoseconds: target_ns))
+    }
 
     /// Whether some loop calls it.
     package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }

@@ -53,8 +53,16 @@ public final class DisplayLink: Sendable {
         target: Target,
         action: @escaping Action<Target>
     ) {
-        let calls = ActorCalls(merges: true)
-        self.init(framesPerSecond: framesPerSecond) { link in link.call(action, target, calls) }
+        self.init(framesPerSecond: framesPerSecond, handler: Self.calling(target, action))
+    }
+
+    /// The same on the display of `source`, or if it is nil on the one that was found.
+    public convenience init<Target: AnyObject & Sendable>(
+        source: VsyncSource? = nil,
+        target: Target,
+        action: @escaping Action<Target>
+    ) {
+        self.init(source: source, handler: Self.calling(target, action))
     }
 
     /// A link that calls `action` on `target` without holding it; it invalidates itself when the target is gone.
@@ -63,8 +71,32 @@ public final class DisplayLink: Sendable {
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) {
+        self.init(framesPerSecond: framesPerSecond, handler: Self.calling(weakly: target, action))
+    }
+
+    /// The same on the display of `source`, or if it is nil on the one that was found.
+    public convenience init<Target: AnyObject & Sendable>(
+        source: VsyncSource? = nil,
+        weakTarget target: Target,
+        action: @escaping Action<Target>
+    ) {
+        self.init(source: source, handler: Self.calling(weakly: target, action))
+    }
+
+    private static func calling<Target: AnyObject & Sendable>(
+        _ target: Target,
+        _ action: @escaping Action<Target>
+    ) -> Handler {
         let calls = ActorCalls(merges: true)
-        self.init(framesPerSecond: framesPerSecond) { [weak target] link in
+        return { link in link.call(action, target, calls) }
+    }
+
+    private static func calling<Target: AnyObject & Sendable>(
+        weakly target: Target,
+        _ action: @escaping Action<Target>
+    ) -> Handler {
+        let calls = ActorCalls(merges: true)
+        return { [weak target] link in
             guard let target else {
                 link.invalidate()
                 return
@@ -101,10 +133,16 @@ public final class DisplayLink: Sendable {
 
 extension DisplayLink {
     /// Has the loop call the handler when it runs in `mode`. A link may be in several modes of one loop; adding it to a
-    /// second loop, to one on another clock than its source's, or after `invalidate()`, does nothing.
+    /// second loop, to one that has ended or is on another clock than its source's, or after `invalidate()`, does nothing. When
+    /// its loop ends it may be added to another.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
+        add(to: loop, forMode: mode, holder: nil)
+    }
+
+    /// The loop holds `holder` as long as it has the link.
+    package func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode, holder: (any AnyObject & Sendable)?) {
         let source = resolvedSource(for: loop.time)
-        let call = LinkCall(self)
+        let call = LinkCall(self, holder: holder)
         let timer = state.withLock { state -> LoopTimer? in
             guard state.handler != nil else { return nil }
             if let timer = state.timer { return timer }
@@ -121,18 +159,20 @@ extension DisplayLink {
             timer.precision = state.precision
             // Nobody else has the timer yet.
             timer.state.prelude = call
-            state.settle()
-            state.call = call
-            state.timer = timer
+            state.enter(timer, call)
             return timer
         }
         guard let timer else { return }
         loop.add(timer, forMode: mode)
         guard loop.contains(timer, forMode: mode) else { return letGo(of: timer) }
-        state.withLock { state in
+        let isIn = state.withLock { state in
+            // The loop may have ended just now.
+            guard state.timer === timer else { return false }
             state.loop = loop
             state.modes.insert(mode)
+            return true
         }
+        guard isIn else { return }
         loop.logRuns()
         tellSource()
     }
@@ -149,12 +189,15 @@ extension DisplayLink {
     /// Timer and link hold each other; no loop holds them any more.
     private func letGo(of timer: LoopTimer) {
         guard !timer.isInLoop else { return }
+        let left = state.withLock { $0.timer === timer ? $0.leave() : nil }
         timer.invalidate()
-        state.withLock { state in
-            guard state.timer === timer else { return }
-            state.timer = nil
-            state.modes = []
-        }
+        withExtendedLifetime(left) {}
+    }
+
+    /// The loop of that stay has let go of the link: it has ended, if the link has not left it before.
+    func hasLeft(_ stay: UInt) {
+        let left = state.withLock { $0.stays == stay ? $0.leave() : nil }
+        if left != nil { tellSource() }
     }
 
     /// Ends the link for good, unlike `isPaused` and `remove`: out of all modes, its handler freed. Does not wait for a call
@@ -162,12 +205,7 @@ extension DisplayLink {
     public func invalidate() {
         // Let go without a lock: freeing what the handler captured may come back here.
         let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
-            defer {
-                state.handler = nil
-                state.timer = nil
-                state.modes = []
-            }
-            return (state.handler, state.timer)
+            (state.handler.take(), state.leave())
         }
         timer?.invalidate()
         tellSource()

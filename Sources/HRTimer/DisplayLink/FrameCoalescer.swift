@@ -7,7 +7,7 @@ import HRTimerCore
 ///     bar.update(done / total)
 ///
 /// The handler is called on the loop's thread, at a refresh. With nothing new there are no calls and no wake-ups. The loop
-/// holds it until `finish()` or `invalidate()`, either of which it needs. Any thread.
+/// holds it until `finish()` or `invalidate()`, or until it ends itself. Any thread.
 public final class FrameCoalescer<Value: Sendable>: Sendable {
     private struct State: Sendable {
         var latest: Value?
@@ -25,16 +25,15 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         mode: TimerLoop.Mode = .common,
         handler: @escaping @Sendable (Value) -> Void
     ) {
-        let box = Box()
-        link = DisplayLink(source: source) { _ in box.held.withLock { $0 }?.tick(handler) }
+        let known = Locked(Known())
+        link = DisplayLink(source: source) { _ in known.withLock { $0.coalescer }?.tick(handler) }
         link.isPaused = true
-        box.held.withLock { $0 = self }
-        link.add(to: loop, forMode: mode)
+        known.withLock { $0.coalescer = self }
+        link.add(to: loop, forMode: mode, holder: self)
     }
 
-    /// Holds the coalescer for its link, until that ends and frees its handler.
-    private final class Box: Sendable {
-        let held = Locked<FrameCoalescer?>(nil)
+    private struct Known: Sendable {
+        weak var coalescer: FrameCoalescer?
     }
 
     /// Takes the place of the update before, if that was not told yet. After `finish()` or `invalidate()` it does nothing.

@@ -22,6 +22,10 @@ public final class FrameRateMeter: Sendable {
         var droppedFrames = 0
         /// What the link has dropped before the meter saw it is not counted.
         var toldDropped: Int?
+        /// The link's, at its latest call.
+        var rests: Int?
+        /// The next frame ends a pause.
+        var isPaused = false
     }
 
     private let state: Locked<State>
@@ -35,15 +39,26 @@ public final class FrameRateMeter: Sendable {
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))
     }
 
-    /// One frame, that of a link's present call.
+    /// One frame, that of a link's present call. Time in which the link had no calls by intent is no frame: it was paused, in no
+    /// loop, or its surface hidden.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
+        let rests = link.state.withLock { $0.told.rests }
+        state.withLock { state in
+            if let before = state.rests, before != rests { state.isPaused = true }
+            state.rests = rests
+        }
         note(at: link.timestamp)
         state.withLock { state in
             state.maximum = maximum
             state.droppedFrames += max(0, dropped - (state.toldDropped ?? dropped))
             state.toldDropped = dropped
         }
+    }
+
+    /// The time up to the next frame is a pause, and no frame. For frames that are noted by their instants.
+    public func notePause() {
+        state.withLock { $0.isPaused = true }
     }
 
     /// One frame. An instant that is not later than that of the frame before does not count.
@@ -56,6 +71,12 @@ public final class FrameRateMeter: Sendable {
             }
             guard now_ns > last_ns else { return }
             let step_ns = now_ns.subtractingSaturating(last_ns)
+            if state.isPaused {
+                // The window is as much longer.
+                (state.first_ns, state.last_ns) = (first_ns.addingSaturating(step_ns), now_ns)
+                state.isPaused = false
+                return
+            }
             histogram.record(step_ns)
             state.last_ns = now_ns
             let rate = 1e9 / Double(step_ns)

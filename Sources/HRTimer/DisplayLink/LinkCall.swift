@@ -7,11 +7,15 @@ import Synchronization
 /// link's from then on, and is taken into its state by whoever has the lock next (`LinkState.settle`). A change of the link
 /// meanwhile moves its timer, by which the loop calls it off, or comes too late for that as for a call that has begun.
 final class LinkCall: CallPrelude, @unchecked Sendable {
-    // Sendable: all but `hasBegun` is touched by the thread of the timer's loop, and once that is set by whoever has the link's
-    // lock; it is clear again before the thread makes up the next call, with that lock.
+    // Sendable: `stay` is set before the loop has the timer. All else but `hasBegun` is touched by the thread of the timer's loop,
+    // and once that is set by whoever has the link's lock; it is clear again before the thread makes up the next call, with that lock.
 
     /// Held for the loop, which holds the timer. A link does not hold this.
     let link: DisplayLink
+    /// Whoever is to live as long as the loop has the link.
+    private let holder: (any AnyObject & Sendable)?
+    /// Which of the link's stays in loops this is for; 0 for none.
+    @exclusivity(unchecked) var stay: UInt = 0
     @exclusivity(unchecked) private var handler: DisplayLink.Handler?
     /// In time for the refresh.
     @exclusivity(unchecked) private var inTime_ns = Int64.max..<Int64.max
@@ -20,8 +24,14 @@ final class LinkCall: CallPrelude, @unchecked Sendable {
     @exclusivity(unchecked) private(set) var following: Int64 = 0
     private let hasBegun = Atomic(false)
 
-    init(_ link: DisplayLink) {
+    init(_ link: DisplayLink, holder: (any AnyObject & Sendable)? = nil) {
         self.link = link
+        self.holder = holder
+    }
+
+    deinit {
+        // The loop has let go of the timer; it may have ended.
+        if stay > 0 { link.hasLeft(stay) }
     }
 
     override func prepare() { link.state.withLock { $0.prepareCall(self) } }

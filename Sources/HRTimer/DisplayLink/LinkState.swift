@@ -22,6 +22,10 @@ struct LinkState: Sendable {
     private var due: Int64 = 0
     /// What a call in time will need, worked out before the refresh comes.
     private var ahead: Ahead?
+    /// That call is due, and its timer set to it.
+    private(set) var isDue = false
+    /// There are no calls, by intent: the link is paused, or in no loop.
+    private var isResting = true
     private(set) var droppedFrames = 0
     /// Of the latest call that is settled.
     private var settled = Told()
@@ -36,9 +40,11 @@ struct LinkState: Sendable {
     var changes: UInt = 0
     /// That of the loop it is in or was in last.
     var time = TimeBase.kernel
-    var timer: LoopTimer?
+    private(set) var timer: LoopTimer?
     /// The timer's, which holds it.
-    weak var call: LinkCall?
+    private(set) weak var call: LinkCall?
+    /// How often it was put into a loop.
+    private(set) var stays: UInt = 0
     weak var loop: TimerLoop?
     var modes: Set<TimerLoop.Mode> = []
 
@@ -63,6 +69,22 @@ struct LinkState: Sendable {
 
     /// Of the display.
     var maximumFramesPerSecond: Double { source?.framesPerSecond ?? (rate ?? .standard).framesPerSecond }
+
+    // MARK: The loop
+
+    mutating func enter(_ timer: LoopTimer, _ call: LinkCall) {
+        settle()
+        (self.timer, self.call) = (timer, call)
+        stays &+= 1
+        call.stay = stays
+    }
+
+    /// Gives the timer, to be let go without the lock.
+    mutating func leave() -> LoopTimer? {
+        settle()
+        (ahead, isDue, isResting, modes) = (nil, false, true, [])
+        return timer.take()
+    }
 
     // MARK: A call
 
@@ -121,7 +143,7 @@ struct LinkState: Sendable {
         let (divisor, lead_ns, due) = (divisor, lead_ns, due)
         // What passed while the loop ran in other modes was not to be called.
         let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
-        let found = source?.withTimeline(now_ns: now_ns) { timeline in
+        let found = source?.withTimeline { timeline in
             let next = Self.next(timeline, now_ns, divisor, lead_ns)
             let latest = lead_ns == nil ? timeline.number(at: now_ns) : next - divisor
             let dropped = Self.dropped(timeline, from: due, to: latest, divisor, without)
@@ -147,42 +169,60 @@ struct LinkState: Sendable {
         }
         guard !isPaused else { return }
         let (divisor, lead_ns) = (divisor, lead_ns)
-        let next = source?.withTimeline(now_ns: now_ns) { Self.next($0, now_ns, divisor, lead_ns) }
+        let next = source?.withTimeline { Self.next($0, now_ns, divisor, lead_ns) }
         if let next { drop((next - due) / divisor) }
     }
 
-    /// Sets which refresh is due next, and gives the instant of its call.
-    mutating func aim(_ now_ns: Int64) -> Int64 {
-        ahead = nil
-        guard !isPaused, let source else { return .max }
+    /// Sets which refresh is due next, and gives the instant of its call. If it `keepsDue`, one whose instant has come, and which
+    /// has had no call, stays that.
+    mutating func aim(_ now_ns: Int64, keepsDue: Bool = false) -> Int64 {
+        let waiting = keepsDue && timer != nil ? waitingCall(now_ns) : nil
+        (ahead, isDue) = (nil, waiting != nil)
+        guard !isPaused, let source else {
+            (isDue, isResting) = (false, true)
+            return .max
+        }
         divide(source.framesPerSecond)
-        let (divisor, lead_ns) = (divisor, lead_ns)
-        ahead = source.withTimeline(now_ns: now_ns) { timeline in
-            let number = Self.next(timeline, now_ns, divisor, lead_ns)
-            let following = number.addingSaturating(divisor)
+        let (divisor, lead_ns, called) = (divisor, lead_ns, settled.number)
+        ahead = source.withTimeline { timeline in
+            var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
+            // With another lead, or interval, its frame may not have ended yet.
+            if let called, number <= called { number = Self.following(called, divisor) }
+            let following = Self.following(number, divisor)
             let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
-            guard let lead_ns else {
-                let end_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
-                return Ahead(
-                    number: number,
-                    refresh_ns: refresh_ns,
-                    call_ns: refresh_ns,
-                    end_ns: end_ns,
-                    following: following,
-                    following_ns: following_ns
-                )
-            }
+            let lateEnd_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
             return Ahead(
                 number: number,
                 refresh_ns: refresh_ns,
-                call_ns: max(refresh_ns, following_ns.subtractingSaturating(lead_ns)),
-                end_ns: following_ns,
+                call_ns: waiting?.call_ns ?? lead_ns.map { max(refresh_ns, following_ns.subtractingSaturating($0)) }
+                    ?? refresh_ns,
+                end_ns: lead_ns == nil ? lateEnd_ns : following_ns,
                 following: following,
                 following_ns: following_ns
             )
         }
-        due = ahead?.number ?? 0
-        return ahead?.call_ns ?? .max
+        guard let ahead else { return .max }
+        if isResting, ahead.number > due { settled.rest() }
+        isResting = false
+        due = ahead.number
+        return ahead.call_ns
+    }
+
+    /// The call whose instant has come, and which was not made yet.
+    private func waitingCall(_ now_ns: Int64) -> Ahead? {
+        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > settled.number ?? .min else { return nil }
+        return ahead
+    }
+
+    /// The first after `number` that `divisor` divides.
+    private static func following(_ number: Int64, _ divisor: Int64) -> Int64 {
+        let rest = number % divisor
+        return number.addingSaturating(rest < 0 ? -rest : divisor - rest)
+    }
+
+    mutating func hold(_ isHeld: Bool) {
+        if self.isHeld, !isHeld { settled.rest() }
+        self.isHeld = isHeld
     }
 
     /// The first refresh whose call is still to come: the next, or with a lead the one before that for whose end there is
@@ -246,7 +286,8 @@ extension LinkState {
         private(set) var timestamp_ns: Int64?
         private(set) var target_ns: Int64?
         private(set) var number: Int64?
-        private(set) var deltaRefreshes: Int64 = 0
+        /// From the refresh of the call before.
+        private(set) var delta_ns: Int64 = 0
         /// When it began.
         private(set) var called_ns: Int64?
         private(set) var rawDelta_ns: Int64 = 0
@@ -254,6 +295,8 @@ extension LinkState {
         private(set) var lateness_ns: Int64 = 0
         private(set) var maximumLateness_ns: Int64 = 0
         private(set) var totalLateness_ns: Int64 = 0
+        /// How often refreshes had no call by intent, as in a pause.
+        private(set) var rests = 0
         /// Of the display, at this call and the one before.
         private var rates = (now: 0.0, before: 0.0)
 
@@ -262,12 +305,14 @@ extension LinkState {
 
         /// What is known of a call before it begins.
         mutating func turn(to number: Int64, _ timestamp_ns: Int64, _ target_ns: Int64, rate: Double) {
+            if let before_ns = self.timestamp_ns { delta_ns = timestamp_ns.subtractingSaturating(before_ns) }
             (self.timestamp_ns, self.target_ns) = (timestamp_ns, target_ns)
-            if let before = self.number { deltaRefreshes = number - before }
             self.number = number
             rates = (rate, calls > 0 ? rates.now : rate)
             calls += 1
         }
+
+        mutating func rest() { rests += 1 }
 
         mutating func begin(_ now_ns: Int64, due_ns: Int64?) {
             if let called_ns { rawDelta_ns = now_ns - called_ns }

@@ -26,6 +26,20 @@ public struct FrameRateRange: Sendable, Hashable {
     public func contains(_ framesPerSecond: Double) -> Bool {
         framesPerSecond >= minimum * 0.998_9 && framesPerSecond <= maximum * 1.001_1
     }
+
+    /// Those of rate, rate/2, rate/3 … that lie in it, down to the slowest rate there is.
+    func divisors(of framesPerSecond: Double) -> Range<Int64> {
+        let slowest = (framesPerSecond / FrameRate.bounds.lowerBound).rounded(.up)
+        /// The least divisor that gives at most this rate. That of a quotient may be one off.
+        func least(_ isReached: (Double) -> Bool, near bound: Double) -> Int64 {
+            var divisor = min(max((framesPerSecond / bound).rounded(.down) - 1, 1), slowest)
+            while divisor <= slowest, !isReached(framesPerSecond / divisor) { divisor += 1 }
+            return Int64(divisor)
+        }
+        let first = least({ $0 <= maximum * 1.001_1 }, near: maximum * 1.001_1)
+        let end = minimum > 0 ? least({ $0 < minimum * 0.998_9 }, near: minimum * 0.998_9) : Int64(slowest) + 1
+        return first..<max(first, end)
+    }
 }
 
 /// What a link was asked for, in one of three ways.
@@ -42,7 +56,7 @@ enum RateWish: Sendable, Hashable {
         case .none, .interval: return nil
         case .rate(let preferred): return preferred
         case .range(let range):
-            let best = range.preferred ?? range.maximum
+            let best = min(max(range.preferred ?? range.maximum, range.minimum), range.maximum)
             return best.isFinite ? best : nil
         }
     }
@@ -56,9 +70,8 @@ enum RateWish: Sendable, Hashable {
         case .range(let range):
             let wish = range.preferred ?? range.maximum
             let nearest = FrameRate.divisor(of: maximum, forPreferred: wish.isFinite ? wish : 0)
-            if range.contains(maximum / Double(nearest)) { return nearest }
-            // The nearest is out of it: that of its neighbours which is not, if there is one.
-            return [nearest + 1, nearest - 1].first { $0 >= 1 && range.contains(maximum / Double($0)) } ?? nearest
+            let inRange = range.divisors(of: maximum)
+            return inRange.isEmpty ? nearest : min(max(nearest, inRange.lowerBound), inRange.upperBound - 1)
         }
     }
 }

@@ -12,6 +12,8 @@ struct RefreshTimeline: Sendable {
     }
 
     private var latest: Segment
+    /// How often instants to come were changed.
+    private(set) var changes: UInt = 0
     /// Those before, the oldest first: enough for the refreshes that a late link may ask about.
     private var older: [Segment] = []
     private static let kept = 4
@@ -74,6 +76,7 @@ struct RefreshTimeline: Sendable {
     }
 
     private mutating func replace(from: Int64, _ grid: FrameGrid) {
+        changes &+= 1
         if latest.from < from { older.append(latest) }
         // Those that never came to be.
         older.removeAll { $0.from >= from }

@@ -33,6 +33,10 @@ struct VsyncCore: Sendable {
     /// A request is under way, for so many refreshes after the last.
     private var isWaiting = false
     private var asked: Int64 = 1
+    /// When the answer to the request under way should have been taken by the loop that watches.
+    private var overdue_ns = Int64.max
+    /// How many answers were taken.
+    private(set) var answers = 0
     /// When the last good answer came; before the first, when the first was asked for.
     private var heard_ns: Int64?
     /// Not before this is there another request, or another attempt to open the driver.
@@ -46,8 +50,10 @@ struct VsyncCore: Sendable {
     private(set) var whenHidden = VsyncSource.WhenHidden.full
     /// Those before they were slowed because the surface is hidden.
     private var slowed: FrameGrid?
-    /// The links' rates are others than before, and they were not told.
-    private var hasAnotherRate = false
+    /// Links are held back, or no longer, and they were not told.
+    private var hasHeldOrFreed = false
+    /// The timeline's changes that the links were told of.
+    private var toldChanges: UInt = 0
     /// Of a virtual display that can change its rate.
     let rates: ClosedRange<Double>?
 
@@ -89,7 +95,6 @@ struct VsyncCore: Sendable {
         self.rate = rate
         let now_ns = now_ns
         timeline?.setRate(rate, now_ns: now_ns)
-        hasAnotherRate = true
     }
 
     /// A virtual display that can change its rate takes the one that its links wish for.
@@ -101,10 +106,13 @@ struct VsyncCore: Sendable {
         if fitting != rate { setRate(fitting) }
     }
 
-    /// The links, if they must be told that the rate is another one.
+    /// The links, if they must be told that refreshes to come are at other instants than they were, or that calls are held
+    /// back. Each holds instants that it worked out before.
     mutating func linksToTell() -> [DisplayLink] {
-        guard hasAnotherRate else { return [] }
-        hasAnotherRate = false
+        let changes = timeline?.changes ?? 0
+        guard hasHeldOrFreed || changes != toldChanges else { return [] }
+        hasHeldOrFreed = false
+        toldChanges = changes
         return members.values.compactMap(\.link)
     }
 
@@ -145,8 +153,17 @@ struct VsyncCore: Sendable {
             return
         }
         isWaiting = true
+        expectAnswer(from: driver.commits == .application ? .max : now_ns)
         if driver.commits == .source { sent_ns = now_ns }
     }
+
+    /// A refresh more than was asked for: the loop that watches has had its time.
+    private mutating func expectAnswer(from sent_ns: Int64) {
+        overdue_ns = sent_ns.addingSaturating((asked + 1) * period_ns)
+    }
+
+    /// Whether there may be an answer that the loop that watches has left where it is: it does not run, or not in the mode.
+    func isOverdue(_ now_ns: Int64) -> Bool { isWaiting && now_ns >= overdue_ns }
 
     /// Takes all answers. Gives what must be let go without the lock if the driver is lost.
     mutating func drain() -> (driver: any VsyncDriver, hosting: Hosting?)? {
@@ -160,6 +177,7 @@ struct VsyncCore: Sendable {
                 return (driver, hosting)
             }
             if status == 0 { return nil }
+            answers += 1
             sent_ns = nil
             quicken(now_ns)
             if sample.flags & UInt32(VS_SHOWN) != 0 { continue }
@@ -205,6 +223,7 @@ struct VsyncCore: Sendable {
         let slack_ns = model.fit == nil ? 0 : period_ns / 8
         let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
         asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
+        expectAnswer(from: now_ns)
     }
 
     /// Whether the compositor has had a commit for long, and told of no refresh.
@@ -221,13 +240,13 @@ struct VsyncCore: Sendable {
         if case .rate(let wished) = whenHidden { rate = wished }
         slowed = grid
         if rate.framesPerSecond < grid.framesPerSecond { timeline?.setRate(rate, now_ns: now_ns) }
-        hasAnotherRate = true
+        hasHeldOrFreed = true
     }
 
     private mutating func quicken(_ now_ns: Int64) {
         guard let grid = slowed.take() else { return }
         timeline?.setPeriod(of: grid, now_ns: now_ns)
-        hasAnotherRate = true
+        hasHeldOrFreed = true
     }
 
     mutating func setWhenHidden(_ choice: VsyncSource.WhenHidden) {
@@ -291,10 +310,13 @@ struct VsyncCore: Sendable {
         let number: Int
     }
 
-    /// What is to be given up, and what is to take its place. The caller holds the loops: none of them may end in here.
-    mutating func planHosting() -> (old: Hosting?, new: HostingPlan?) {
+    /// What is to be given up, and what is to take its place: in the loop that is preferred, if it has an active link, else in
+    /// the present one, else in any. The caller holds the loops: none of them may end in here.
+    mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
-        let loop = active.contains { $0.loop === hosting?.loop } ? hosting?.loop : active.first?.loop
+        let wished = [preferred, hosting?.loop].compactMap(\.self).first { wish in active.contains { $0.loop === wish }
+        }
+        let loop = wished ?? active.first?.loop
         guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {
             hostings += 1
             return (hosting.take(), nil)

@@ -14,7 +14,8 @@ import HRTimerCore
 /// 60. What was learnt then takes hold from the refresh after the next: the period at once, the phase by at most a twentieth
 /// of a period each refresh; no refresh comes twice, and time never goes back.
 ///
-/// A real source is watched in the loop of one of its links, and only while some link is not paused. Any thread.
+/// A real source is watched in the loop of one of its links, and only while some link is not paused. If that loop ends, does
+/// not run, or runs in a mode without links, another one takes over by a call of its own links. Any thread.
 public final class VsyncSource: Sendable {
     /// What tells of the refreshes.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -172,12 +173,9 @@ extension VsyncSource {
         core.withLock { $0.begin(time, now_ns: now_ns) }
     }
 
-    /// Calls `body` with the refreshes, which follow the display up to `now_ns`.
-    func withTimeline<Result>(now_ns: Int64, _ body: (RefreshTimeline) -> Result) -> Result? {
-        core.withLock { core in
-            core.follow(now_ns)
-            return core.timeline.map(body)
-        }
+    /// Calls `body` with the refreshes as they are known. Nothing changes them but what tells all links.
+    func withTimeline<Result>(_ body: (RefreshTimeline) -> Result) -> Result? {
+        core.withLock { $0.timeline.map(body) }
     }
 }
 
@@ -198,6 +196,7 @@ extension VsyncSource {
                 return VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive, wish: wish)
             }
             core.adapt()
+            core.follow(core.now_ns)
             return core.linksToTell()
         }
         tell(links)
@@ -222,11 +221,26 @@ extension VsyncSource {
         if core.withLock({ $0.members.removeValue(forKey: id) }) != nil { host() }
     }
 
-    /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
-    func tend() {
+    /// Has the refreshes after the next follow the display. Called after each call of a link, before it works out its next one.
+    func follow(after link: DisplayLink) {
         guard kind != .virtual, !isInherited else { return }
+        let links = core.withLock { core in
+            core.follow(core.now_ns)
+            return core.linksToTell()
+        }
+        tell(links.filter { $0 !== link })
+    }
+
+    /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
+    func tend(after link: DisplayLink? = nil) {
+        guard kind != .virtual, !isInherited else { return }
+        let (isOverdue, answers) = core.withLock { ($0.isOverdue($0.now_ns), $0.answers) }
         // A surface's events may have been read by others.
-        if kind == .wayland { drain() }
+        if isOverdue || kind == .wayland { drain() }
+        // The loop that watches has left them; that of the link runs.
+        if isOverdue, core.withLock({ $0.answers }) != answers, let loop = link?.state.withLock({ $0.loop }) {
+            host(preferring: loop)
+        }
         let (mustOpen, links) = core.withLock { core -> (Bool, [DisplayLink]) in
             let now_ns = core.now_ns
             core.requestIfDue(now_ns)
@@ -248,12 +262,12 @@ extension VsyncSource {
     }
 
     /// Watches the driver in the loop and the modes of its links, and nowhere without any.
-    private func host() {
+    private func host(preferring preferred: TimerLoop? = nil) {
         guard kind != .virtual, !isInherited else { return }
         // Held until the end: a loop that ends frees what may come back here, which must not be under the lock.
         let loops = core.withLock { core in core.members.values.map(\.loop) + [core.hosting?.loop] }
         defer { withExtendedLifetime(loops) {} }
-        let (old, plan) = core.withLock { $0.planHosting() }
+        let (old, plan) = core.withLock { $0.planHosting(preferring: preferred) }
         old?.source.invalidate()
         guard let plan else { return }
         let owned = OwnedDescriptor(plan.driver.descriptor) { [driver = plan.driver] _ in

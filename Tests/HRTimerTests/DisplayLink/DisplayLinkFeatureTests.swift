@@ -30,6 +30,10 @@ import Testing
             (60, 24, 24, 24, 20, false),
             (144, 30, 75, 60, 48, true), (144, 50, 75, 60, 72, true), (60, 80, 120, nil, 60, false),
             (59.94, 60, 60, nil, 59.94, true), (60, 0, 0, nil, 60, true), (60, 20, 10, nil, 20, true),
+            // The preferred one far outside the range.
+            (120, 10, 49, 173, 40, true), (120, 10, 49, .infinity, 40, true), (144, 1, 7, 144, 144.0 / 21, true),
+            (120, 41, 80, 3, 60, true), (120, 59, 1000, 1, 60, true), (60, 0.01, 0.02, 60, 60.0 / 2997, true),
+            (60, 0, 13, 40, 12, true), (120, 61, 119, 173, 120, false), (120, 61, 119, 62, 60, false),
         ] as [(Double, Double, Double, Double?, Double, Bool)]
     )
     func ranges(_ rate: Double, _ low: Double, _ high: Double, _ preferred: Double?, _ expected: Double, _ isIn: Bool) {

@@ -205,11 +205,17 @@ import Testing
         func draw(_ link: DisplayLink) { drawn.append(link.maximumFramesPerSecond) }
     }
 
-    @Test("A target is held until the link is invalid; a weak target is not, and the link ends with it")
-    func targets() {
+    @Test(
+        "A target is held until the link is invalid; a weak target is not, and the link ends with it",
+        arguments: [false, true]
+    )
+    func targets(hasSource: Bool) {
         var strong: Screen? = Screen()
         weak let held = strong
-        let link = DisplayLink(framesPerSecond: 100, target: strong!, action: Screen.draw)
+        let link =
+            hasSource
+            ? DisplayLink(source: VsyncSource(frameRate: FrameRate(100)), target: strong!, action: Screen.draw)
+            : DisplayLink(framesPerSecond: 100, target: strong!, action: Screen.draw)
         link.add(to: loop, forMode: .default)
         strong = nil
         loop.run(until: at(0.02))
@@ -218,11 +224,28 @@ import Testing
         #expect(held == nil)
 
         var target: Screen? = Screen()
-        let weakly = DisplayLink(framesPerSecond: 100, weakTarget: target!, action: Screen.draw)
+        let weakly =
+            hasSource
+            ? DisplayLink(source: VsyncSource(frameRate: FrameRate(100)), weakTarget: target!, action: Screen.draw)
+            : DisplayLink(framesPerSecond: 100, weakTarget: target!, action: Screen.draw)
         weakly.add(to: loop, forMode: .default)
         target = nil
         loop.run(until: at(0.1))
         #expect(!weakly.isValid)
         #expect(loop.liveTimers == 0)
+    }
+
+    @Test("A link to a target without a rate and a source has the display of all such links")
+    func targetOfTheDisplay() {
+        let screen = Screen()
+        let links = [
+            DisplayLink(target: screen, action: Screen.draw), DisplayLink(weakTarget: screen, action: Screen.draw),
+        ]
+        for link in links { link.add(to: loop, forMode: .default) }
+        // On virtual time that is a virtual one of 60 Hz.
+        #expect(links[0].source === links[1].source)
+        loop.run(until: at(1))
+        #expect(screen.drawn.all == Array(repeating: 60, count: 120))
+        for link in links { link.invalidate() }
     }
 }

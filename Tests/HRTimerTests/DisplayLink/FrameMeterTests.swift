@@ -78,6 +78,92 @@ import Testing
     }
 
     @Test(
+        "Time in which a link has no calls by intent is no slow frame: paused, out of all loops, or its surface hidden"
+    )
+    func breaks() throws {
+        let meter = FrameRateMeter()
+        let display = try FakeDisplay(100, time, loop)
+        display.commits = .application
+        let source = display.source()
+        source.whenHidden = .stop
+        let link = DisplayLink(source: source) { link in
+            meter.note(link)
+            source.willCommit()
+        }
+        link.add(to: loop, forMode: .default)
+        run(5000)
+        let learnt = meter.frameTimes.max ?? .zero
+        let breaks: [(FrameRateMeterBreak) -> Void] = [
+            { step in link.isPaused = step == .begin },
+            { step in
+                if step == .begin {
+                    link.remove(from: loop, forMode: .default)
+                } else {
+                    link.add(to: loop, forMode: .default)
+                }
+            },
+            { step in if step == .begin { display.mood = .silent } else { display.show() } },
+        ]
+        for act in breaks {
+            act(.begin)
+            run(10_000)
+            time.advance(by: .milliseconds(3))
+            act(.end)
+            for _ in 0..<30 {
+                run(100)
+                #expect(meter.framesPerSecond.map { (99...101).contains($0) } == true)
+                #expect(meter.smoothedFramesPerSecond.map { (95...105).contains($0) } == true)
+            }
+            // One refresh may be slewed.
+            #expect(meter.frameTimes.max.map { $0 <= learnt + .milliseconds(2) } == true)
+        }
+        #expect(meter.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test("Of frames that are noted by their instants a pause is told")
+    func notedPause() {
+        let meter = FrameRateMeter()
+        for second in 0..<4 {
+            for frame in 0..<40 {
+                meter.note(at: MonotonicInstant(nanoseconds: Int64(second * 1000 + frame * 20) * 1_000_000))
+            }
+            meter.notePause()
+        }
+        #expect(meter.framesPerSecond == 50)
+        #expect(meter.frameTimes.max == .milliseconds(20))
+    }
+
+    private enum FrameRateMeterBreak { case begin, end }
+
+    @Test(
+        "With pauses too short for a window between them frames are counted all the same; a pause that cost no refresh is none"
+    )
+    func shortBreaks() {
+        let meter = FrameRateMeter()
+        let link = DisplayLink(framesPerSecond: 100) { meter.note($0) }
+        link.add(to: loop, forMode: .default)
+        for _ in 0..<10 {
+            run(300)
+            link.isPaused = true
+            time.advance(by: .milliseconds(777))
+            link.isPaused = false
+        }
+        #expect(meter.framesPerSecond == 100)
+        // Of each part the steps between its frames: the first begins with the frame that is no step.
+        let count = meter.frameTimes.count
+        #expect(count == 10 * 29)
+        run(20)
+        link.isPaused = true
+        time.advance(by: .milliseconds(2))
+        link.isPaused = false
+        run(20)
+        #expect(meter.frameTimes.count == count + 3)
+        #expect(meter.frameTimes.max == .milliseconds(10))
+        link.invalidate()
+    }
+
+    @Test(
         "The label is green at the maximum, red at a fifth of it",
         arguments: [(60, 0.216), (30, 0.081), (12, 0), (1, 0), (1000, 0.216)]
     )
@@ -136,6 +222,23 @@ import Testing
         }
         #expect(canaries.count == 0)
         #expect(loop.liveTimers == 0)
+    }
+
+    @Test("A coalescer is let go when its loop ends, or has ended")
+    func loopEnds() {
+        let canaries = Canaries()
+        for endsFirst in [false, true] {
+            let loop = TimerLoop(time: time.base)
+            if endsFirst { loop.end() }
+            let canary = canaries.make()
+            let coalescer = FrameCoalescer<any AnyObject & Sendable>(
+                source: VsyncSource(frameRate: FrameRate(100)),
+                loop: loop
+            ) { _ in withExtendedLifetime(canary) {} }
+            coalescer.update(canaries.make())
+            loop.end()
+        }
+        #expect(canaries.count == 0)
     }
 
     @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(15)))
