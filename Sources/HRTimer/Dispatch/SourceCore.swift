@@ -78,6 +78,8 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
         /// of the submitted one by then.
         var engineSubmits = false
+        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
+        var isIdle = false
         /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
         var isSetAnew = false
         /// Nil for the engine's own.
@@ -239,7 +241,18 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     package func setEventHandler(_ handler: consuming Callback?) {
-        setHandler(handler) { state, handler in swap(&state.event, &handler) }
+        var handler = handler
+        let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
+            register(&state, &engine)
+            if state.isCancelled || state.hasEnded { return (false, nil) }
+            swap(&state.event, &handler)
+            guard state.isIdle, state.event != nil else { return (false, nil) }
+            Self.forgetTicks(now_ns(state), &state)
+            state.isIdle = false
+            return settleOrSubmit(&state, &engine)
+        }
+        if mustWake { core.wake() }
+        submit?.run()
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
@@ -289,6 +302,7 @@ package final class SourceCore: @unchecked Sendable {
     package var nextDeadline_ns: Int64? {
         withLock { state, _ in
             guard state.alarm == nil, state.isActive, !state.isCancelled, !state.hasEnded else { return nil }
+            if state.isIdle { Self.forgetTicks(now_ns(state), &state) }
             return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
         }
     }
