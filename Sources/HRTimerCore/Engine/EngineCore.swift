@@ -303,6 +303,7 @@ extension EngineCore {
         guard wake.isPrecise else {
             return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
         }
+        margin.noteUse()
         learnWhatOthersSpun()
         if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
         if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
