@@ -25,6 +25,10 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
         case invalidTimerAdded
         /// `LatencyHistogram.quantile(_:)` was given more than 1: per cents, perhaps.
         case quantileAboveOne
+        /// A handler took longer than 50 ms on a shared engine, and everybody else's timers waited for it.
+        case slowHandlerOnSharedEngine
+        /// `.precise` on a clock that ticks seldom, where it counts as `.normal`: told once.
+        case coarseClock
     }
 
     /// Which mistake.
@@ -78,6 +82,21 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
             let line = Array("HRTimer: \(mistake)\n".utf8)
             _ = write(STDERR_FILENO, line, line.count)
         }
+    }
+
+    /// Longer than any handler takes that others can live with, and than a thread is mostly kept off a busy processor.
+    private static let slow_ns: Int64 = 50_000_000
+
+    /// After a handler on an engine of that name.
+    static func reportIfSlow(_ taken_ns: Int64, onSharedEngine name: String) {
+        if taken_ns < slow_ns { return }
+        report(
+            SilentMistake(
+                .slowHandlerOnSharedEngine,
+                "a handler took \(Duration.nanoseconds(taken_ns)) on the shared engine \(name), and all others waited: "
+                    + "give it a queue, or an engine of its own"
+            )
+        )
     }
 
     static func quantileAboveOne(_ fraction: Double) -> SilentMistake {

@@ -1,4 +1,5 @@
 import CHRTimer
+import Dispatch
 import HRTimer
 import Synchronization
 import TestSupport
@@ -28,6 +29,32 @@ import Testing
             let after = tids.all.map { Kernel.voluntarySwitches(ofThread: $0) }
             #expect(!before.contains(nil))
             #expect(before == after)
+        }
+    }
+
+    @Test(
+        "A source of 1 ms without an event handler makes no wake-up, on a suspended queue or on none",
+        .timeLimit(.minutes(15))
+    )
+    func sourceWithoutHandler() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            let tid = Recorder<Int32>()
+            engine.schedule(at: .distantPast) { _ in tid.append(hrt_thread_id()) }
+            let queue = DispatchQueue(label: "suspended")
+            queue.suspend()
+            let sources = [TimerSource(engine: engine, queue: queue), TimerSource(engine: engine)]
+            for source in sources {
+                source.schedule(deadline: .now, repeating: .milliseconds(1))
+                source.activate()
+            }
+            while tid.count < 1 { pause(.milliseconds(1)) }
+            pause(.milliseconds(50))
+            let before = Kernel.voluntarySwitches(ofThread: tid.all[0])
+            pause(.milliseconds(500))
+            #expect(before != nil && Kernel.voluntarySwitches(ofThread: tid.all[0]) == before)
+            sources.forEach { $0.cancel() }
+            queue.resume()
         }
     }
 }

@@ -81,11 +81,12 @@ import Testing
 /// A program of this package, which stands beside the tests.
 enum Program {
     /// What it prints, and how it ended if that was not well.
-    static func run(_ name: String, _ arguments: String...) throws -> String {
+    static func run(_ name: String, _ arguments: String..., environment: [String: String] = [:]) throws -> String {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let process = Process()
         process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -114,6 +114,38 @@ import Testing
         #expect(invalid.count >= 1)
     }
 
+    @Test("A handler that takes long on a shared engine is told, and one on an engine of its own is not")
+    func slowHandler() async throws {
+        @Sendable func take() {
+            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 80_000_000)
+        }
+        let own = try TimerEngine(name: "own")
+        let told = await mistakes(.slowHandlerOnSharedEngine) {
+            await withCheckedContinuation { done in
+                own.schedule(at: .now) { _ in
+                    take()
+                    done.resume()
+                }
+            }
+            // The call is over by the time that the next one comes.
+            await withCheckedContinuation { done in own.schedule(at: .now) { _ in done.resume() } }
+        }
+        #expect(told.filter { $0.description.contains("hrtimer-own") }.isEmpty)
+        for engine in [TimerEngine.shared as AnyTimerEngine, WallTimerEngine.shared, BootTimeTimerEngine.shared] {
+            let told = await mistakes(.slowHandlerOnSharedEngine) {
+                for _ in 0..<2 {
+                    await withCheckedContinuation { done in
+                        _ = engine.core.runSoon {
+                            take()
+                            done.resume()
+                        }
+                    }
+                }
+            }
+            #expect(told.count >= 1)
+        }
+    }
+
     @Test("Per cents given for a part of one are told")
     func quantile() async {
         let told = await mistakes(.quantileAboveOne) {

@@ -7,8 +7,8 @@ import HRTimerCore
 ///   handler runs has none.
 /// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
 /// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
-///   (deadline, arming). What a handler arms for the deadline that is being fired, or an earlier one, waits until nothing
-///   else is due.
+///   (deadline, arming). What is armed for an instant that the engine has passed, a tick of a burst too, stands in that order
+///   as if it were for the instant at which the engine looked at the clock last. The end of its window stays.
 /// * Lateness and missed ticks are judged by the clock as it reads before each call.
 /// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
 ///   instant that they have reached by the end of that, and nothing more.
@@ -20,8 +20,8 @@ final class EngineModel: EngineWorld {
         /// Nil while it is not armed.
         var deadline_ns: Int64?
         var arming = 0
-        /// Armed for the past by a handler of the turn that goes on.
-        var isPutOff = false
+        /// Where it stands among others.
+        var place_ns: Int64 = 0
         var isRunning = false
         var wasMovedByHandler = false
         var untold = 0
@@ -33,8 +33,8 @@ final class EngineModel: EngineWorld {
     private struct Engine {
         let precision: TimerPrecision
         var isRunning = false
-        /// The deadline being fired, or the last that was, in the turn that goes on.
-        var fired_ns: Int64?
+        /// When it looked at the clock last.
+        var looked_ns = Int64.min
     }
 
     private let script: EngineScript
@@ -84,7 +84,7 @@ final class EngineModel: EngineWorld {
         armings += 1
         timers[timer].arming = armings
         timers[timer].deadline_ns = deadline_ns
-        timers[timer].isPutOff = engines[timers[timer].plan.engine].fired_ns.map { deadline_ns <= $0 } ?? false
+        timers[timer].place_ns = max(deadline_ns, engines[timers[timer].plan.engine].looked_ns)
     }
 
     func advance(to instant_ns: Int64) {
@@ -114,33 +114,28 @@ final class EngineModel: EngineWorld {
     private func wake_ns(of timer: Timer) -> Int64? {
         guard let deadline_ns = timer.deadline_ns, deadline_ns < .max else { return nil }
         let precision = max(timer.plan.precision ?? .coalesced, engines[timer.plan.engine].precision)
-        guard precision == .coalesced else { return deadline_ns }
-        return deadline_ns + min(timer.plan.tolerance_ns, timer.plan.interval_ns.map { $0 / 2 } ?? .max)
+        guard precision == .coalesced else { return timer.place_ns }
+        return max(
+            timer.place_ns,
+            deadline_ns + min(timer.plan.tolerance_ns, timer.plan.interval_ns.map { $0 / 2 } ?? .max)
+        )
     }
 
     private func run(_ engine: Int) {
         let limit_ns = now_ns
-        while let timer = nextDue(engine, limit_ns) {
+        engines[engine].looked_ns = now_ns
+        while let timer = earliest(engine, limit_ns) {
             fire(timer, engine)
+            engines[engine].looked_ns = now_ns
         }
-        engines[engine].fired_ns = nil
-    }
-
-    /// Those that were put off have their turn when nothing else is due.
-    private func nextDue(_ engine: Int, _ limit_ns: Int64) -> Int? {
-        if let next = earliest(engine, limit_ns) { return next }
-        engines[engine].fired_ns = nil
-        for timer in timers.indices where timers[timer].plan.engine == engine { timers[timer].isPutOff = false }
-        return earliest(engine, limit_ns)
     }
 
     private func earliest(_ engine: Int, _ limit_ns: Int64) -> Int? {
-        var next: (deadline_ns: Int64, arming: Int, timer: Int)?
+        var next: (place_ns: Int64, arming: Int, timer: Int)?
         for (number, timer) in timers.enumerated() where timer.isLive && timer.plan.engine == engine {
-            guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, deadline_ns <= limit_ns, !timer.isPutOff
-            else { continue }
-            if let found = next, (found.deadline_ns, found.arming) < (deadline_ns, timer.arming) { continue }
-            next = (deadline_ns, timer.arming, number)
+            guard let deadline_ns = timer.deadline_ns, deadline_ns < .max, timer.place_ns <= limit_ns else { continue }
+            if let found = next, (found.place_ns, found.arming) < (timer.place_ns, timer.arming) { continue }
+            next = (timer.place_ns, timer.arming, number)
         }
         return next?.timer
     }
@@ -148,7 +143,6 @@ final class EngineModel: EngineWorld {
     private func fire(_ number: Int, _ engine: Int) {
         let deadline_ns = timers[number].deadline_ns!
         let (isCalled, missed, next_ns) = begin(number, deadline_ns)
-        engines[engine].fired_ns = deadline_ns
         guard isCalled else {
             timers[number].untold += missed + 1
             arm(number, next_ns!)

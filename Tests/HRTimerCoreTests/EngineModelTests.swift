@@ -43,7 +43,7 @@ import Testing
         for step in 0..<Self.stepsOfChapter {
             let deed = script.deed(&random)
             for world in [real, model] as [any EngineWorld] {
-                world.allowance = HandlerAllowance()
+                world.allowance = HandlerAllowance(script)
                 world.events.removeAll(keepingCapacity: true)
                 world.perform(deed, script)
             }

@@ -16,7 +16,10 @@ import Testing
 
     private func at(_ ns: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: ns) }
 
-    @Test("Order holds however much is due, also for what a handler arms in between", arguments: [1, 63, 64, 65, 200])
+    @Test(
+        "Order holds however much is due; what handlers arm for the past comes after it, in the order of arming",
+        arguments: [1, 63, 64, 65, 200]
+    )
     func order(count: Int) {
         let (engine, order) = (engine, order)
         for index in 1...count {
@@ -28,6 +31,22 @@ import Testing
         // A handler that runs for long: all of it is due when it returns.
         let time = self.time
         engine.schedule(at: at(0)) { _ in time.advance(to: MonotonicInstant(nanoseconds: 1_000_000)) }
+        time.advance(to: at(1_000_000))
+        #expect(order.all == (1...count).map { $0 * 10 } + (1...count).map { $0 * 10 + 5 })
+    }
+
+    @Test(
+        "What a handler arms for an instant between two that are due, and not past, comes between",
+        arguments: [1, 200]
+    )
+    func between(count: Int) {
+        let (engine, order, time) = (engine, order, time)
+        for index in 1...count {
+            engine.schedule(at: at(Int64(index) * 10)) { fire in
+                order.append(index * 10)
+                engine.schedule(at: fire.deadline.advanced(by: .nanoseconds(5))) { _ in order.append(index * 10 + 5) }
+            }
+        }
         time.advance(to: at(1_000_000))
         #expect(order.all == (1...count).flatMap { [$0 * 10, $0 * 10 + 5] })
     }

@@ -39,6 +39,10 @@ struct TimerPlan: Sendable {
 struct HandlerAllowance {
     var slow = 3
     var deeds = 8
+
+    init(_ script: EngineScript? = nil) {
+        if script?.isOverloaded ?? false { slow = 20 }
+    }
 }
 
 /// One thing that a test or a handler does.
@@ -64,6 +68,8 @@ struct EngineScript: Sendable {
     let scale_ns: Int64
     let mostTimers: Int
     let precisions: [TimerPrecision]
+    /// Handlers take longer than intervals, and most timers that repeat are bursts: nobody keeps up.
+    let isOverloaded: Bool
 
     init(seed: UInt64) {
         self.seed = seed
@@ -74,6 +80,7 @@ struct EngineScript: Sendable {
         precisions = (0..<Int.random(in: 1...3, using: &random)).map { _ in
             TimerPrecision.allCases.randomElement(using: &random)!
         }
+        isOverloaded = Int.random(in: 0..<3, using: &random) == 0
     }
 
     /// What the test itself does at a step.
@@ -114,13 +121,15 @@ struct EngineScript: Sendable {
 
     private func plan(_ random: inout SeededRandom) -> TimerPlan {
         let repeats = Int.random(in: 0..<3, using: &random) == 0
-        let interval_ns = repeats ? Int64.random(in: 5...60, using: &random) * scale_ns : nil
+        let intervals: ClosedRange<Int64> = isOverloaded ? 1...9 : 5...60
+        let interval_ns = repeats ? Int64.random(in: intervals, using: &random) * scale_ns : nil
+        let policy = MissedTickPolicy.allCases.randomElement(using: &random)!
         return TimerPlan(
             engine: Int.random(in: 0..<precisions.count, using: &random),
             interval_ns: interval_ns,
             tolerance_ns: Bool.random(using: &random) ? 0 : Int64.random(in: 0...80, using: &random) * scale_ns,
             precision: Bool.random(using: &random) ? nil : TimerPrecision.allCases.randomElement(using: &random)!,
-            policy: MissedTickPolicy.allCases.randomElement(using: &random)!
+            policy: isOverloaded && Bool.random(using: &random) ? .burst : policy
         )
     }
 }

@@ -8,10 +8,20 @@
 
 #include "../hrt_status.h"
 
+// FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
+static int sleep_operation(hrt_clock clock) {
+    return FUTEX_WAIT_BITSET_PRIVATE | (clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
+}
+
+int hrt_futex_probe(hrt_clock clock) {
+    _Atomic uint32_t word = 1;
+    long result = syscall(SYS_futex, &word, sleep_operation(clock), 0, NULL, NULL,
+                          FUTEX_BITSET_MATCH_ANY);
+    return result == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
-    // FUTEX_WAIT_BITSET takes an absolute timeout; FUTEX_WAIT would take a relative one (futex(2)).
-    int operation =
-        FUTEX_WAIT_BITSET_PRIVATE | (clock == HRT_CLOCK_WALL ? FUTEX_CLOCK_REALTIME : 0);
+    int operation = sleep_operation(clock);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
     for (;;) {

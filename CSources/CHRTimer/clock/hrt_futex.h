@@ -10,6 +10,9 @@
 // (true), the word is woken, or for no reason (false). futex(2), FUTEX_WAIT_BITSET.
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
 
+// 0, or the negative errno with which the kernel refuses sleeps on that clock.
+int hrt_futex_probe(hrt_clock clock);
+
 // Sleeps while the word is `expected`, until it is woken, or for no reason.
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected);
 

@@ -14,7 +14,7 @@
 // epoll_wait(2) are exclusive waiters.
 typedef struct hrt_bell hrt_bell;
 
-// 0, -ENOMEM, -EMFILE, -ENFILE.
+// 0, -ENOMEM, -EMFILE, -ENFILE, or what a filter of system calls refuses with (seccomp(2)).
 int hrt_bell_create(hrt_bell **out_bell);
 
 // No thread may wait.

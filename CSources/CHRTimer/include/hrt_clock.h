@@ -48,6 +48,11 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
     return hrt_ns_from_timespec(used);
 }
 
+// How far apart the readings of the clock are, if it ticks so seldom that no wait can be exact: 1
+// ms in containers on some hosts. 0 where it is read as finely as anybody can tell. Looked at once.
+// Any thread. clock_getres(2)
+int64_t hrt_clock_tick_ns(hrt_clock clock);
+
 // Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the
 // kernel's wake latency and the thread's timer slack. Returns at once for a past deadline;
 // HRT_NEVER sleeps for ever. clock_nanosleep(2) with TIMER_ABSTIME.

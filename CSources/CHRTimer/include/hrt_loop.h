@@ -30,7 +30,8 @@ typedef struct {
     uint32_t events;  // HRT_READABLE | HRT_WRITABLE
 } hrt_ready;
 
-// 0, -ENOMEM, -EMFILE, -ENFILE. Takes four descriptors, all close-on-exec and non-blocking: the
+// 0, -ENOMEM, -EMFILE, -ENFILE, or what a filter of system calls refuses with, -EPERM for one
+// (seccomp(2)). Takes four descriptors, all close-on-exec and non-blocking: the
 // timerfd, libevent's epoll set, and the signal pipe that libevent 2.1 makes in each base
 // (evsig_init_ in signal.c) although none of ours ever uses it.
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);

@@ -38,7 +38,8 @@ typedef enum {
 
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
-// 0, -ENOMEM; for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and
+// 0, -ENOMEM, or the errno with which a filter refuses a system call that the way needs
+// (seccomp(2)); for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and
 // HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE; for HRT_WAIT_NANOSLEEP -EBUSY if the program has a
 // handler of its own for the signal, -ENOTSUP under Thread Sanitizer, which keeps signals back.
 int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);

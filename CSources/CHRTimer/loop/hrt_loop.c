@@ -8,14 +8,17 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "../clock/hrt_futex.h"
 #include "../clock/hrt_precise.h"
+#include "../clock/hrt_tick.h"
 #include "../hrt_status.h"
 #include "../include/hrt_thread.h"
+#include "../wait/hrt_probe.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
@@ -89,16 +92,27 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     tell_host(loop);
 }
 
-// libevent 2.1 ends the process, with exit(3), where it cannot have the two descriptors of its
-// signal pipe: see before it tries. Another thread may still take the last ones in between.
-static bool has_room_for_base(int fd) {
-    int probes[3];  // epoll set and pipe
-    int count = 0;
-    while (count < 3 && (probes[count] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0) count++;
+// Any of the three that libevent tries (evutil_make_internal_pipe_ in evutil.c).
+static bool make_pipe(int ends[2]) {
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 || pipe(ends) == 0) return true;
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0;
+}
+
+// libevent 2.1 ends the process, with exit(3), where it cannot have its signal pipe: see before it
+// tries, with a descriptor in the place of the epoll set. Another thread may still take the last
+// ones in between.
+static bool can_have_base(int fd) {
+    int set = fcntl(fd, F_DUPFD_CLOEXEC, 0), ends[2];
+    if (set < 0) return false;
+    bool has_pipe = make_pipe(ends);
     int error = errno;
-    for (int index = 0; index < count; index++) close(probes[index]);
+    if (has_pipe) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    close(set);
     errno = error;
-    return count == 3;
+    return has_pipe;
 }
 
 static struct event_base *make_base(void) {
@@ -129,7 +143,8 @@ static struct event *add_event(hrt_loop *loop, int fd, short events, event_callb
 static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     loop->timer_fd = timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK);
     if (loop->timer_fd < 0) return -1;
-    if (host_base == NULL && !has_room_for_base(loop->timer_fd)) return -1;
+    if (hrt_probe_timer(loop->timer_fd) != 0) return -1;
+    if (host_base == NULL && !can_have_base(loop->timer_fd)) return -1;
     errno = ENOMEM;  // for the failures of libevent that set none
     loop->owns_base = host_base == NULL;
     loop->base = loop->owns_base ? make_base() : host_base;
@@ -274,6 +289,7 @@ static int wait_for_timer(hrt_loop *loop) {
 }
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
+    deadline_ns = hrt_tick_reading(loop->clock, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_word;
     if (is_alone && (deadline_ns == HRT_NEVER || hrt_clock_now_ns(loop->clock) < deadline_ns)) {
         int found = wait_on_word(loop, deadline_ns);
@@ -317,7 +333,7 @@ int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin, int64
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
     // Always, so that whatever made the descriptor readable is over, also what came after the last
     // look at it.
-    arm(loop, deadline_ns);
+    arm(loop, hrt_tick_reading(loop->clock, deadline_ns));
     if (hrt_loop_is_woken(loop)) make_readable(loop->timer_fd);
 }
 

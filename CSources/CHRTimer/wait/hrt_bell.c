@@ -6,7 +6,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "../clock/hrt_tick.h"
 #include "../hrt_status.h"
+#include "hrt_probe.h"
 
 struct hrt_bell {
     int epoll_fd;
@@ -27,7 +29,8 @@ static int open_descriptors(hrt_bell *bell) {
     bell->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (bell->epoll_fd < 0) return -1;
     if (add_timer(bell, HRT_CLOCK_MONOTONIC, &bell->monotonic_fd) != 0) return -1;
-    return add_timer(bell, HRT_CLOCK_BOOT, &bell->boot_fd);
+    if (add_timer(bell, HRT_CLOCK_BOOT, &bell->boot_fd) != 0) return -1;
+    return hrt_probe(bell->epoll_fd, bell->boot_fd);
 }
 
 int hrt_bell_create(hrt_bell **out_bell) {
@@ -51,6 +54,7 @@ void hrt_bell_destroy(hrt_bell *bell) {
 }
 
 void hrt_bell_set(hrt_bell *bell, hrt_clock clock, int64_t instant_ns) {
+    instant_ns = hrt_tick_reading(clock, instant_ns);
     struct itimerspec spec = {0};  // all zero disarms
     if (instant_ns != HRT_NEVER) {
         spec.it_value = hrt_timespec_from_ns(instant_ns);

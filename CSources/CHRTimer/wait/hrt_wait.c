@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../clock/hrt_futex.h"
+#include "../clock/hrt_tick.h"
 #include "hrt_wait_parts.h"
 
 static int open_kind(hrt_wait *wait) {
     switch (wait->kind) {
-        case HRT_WAIT_FUTEX: return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : 0;
+        case HRT_WAIT_FUTEX:
+            return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : hrt_futex_probe(wait->clock);
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
         case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_open(wait);
         case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
@@ -45,7 +48,7 @@ static int libevent_until(hrt_wait *wait, int64_t deadline_ns) {
     }
 }
 
-int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
+static int until(hrt_wait *wait, int64_t deadline_ns) {
     switch (wait->kind) {
         case HRT_WAIT_FUTEX: return hrt_wait_futex_until(wait, deadline_ns);
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
@@ -56,8 +59,19 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     __builtin_unreachable();
 }
 
+int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
+    for (;;) {
+        int64_t reading_ns = hrt_tick_reading(wait->clock, deadline_ns);
+        int outcome = until(wait, reading_ns);
+        if (outcome == HRT_WAIT_WOKEN || hrt_clock_tick_ns(wait->clock) == 0) return outcome;
+        // Ticks may be uneven.
+        if (hrt_clock_now_ns(wait->clock) >= deadline_ns) return outcome;
+    }
+}
+
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
-    return wait->kind == HRT_WAIT_TIMERFD && hrt_wait_timerfd_wake_at(wait, deadline_ns);
+    return wait->kind == HRT_WAIT_TIMERFD &&
+           hrt_wait_timerfd_wake_at(wait, hrt_tick_reading(wait->clock, deadline_ns));
 }
 
 void hrt_wait_wake(hrt_wait *wait) {

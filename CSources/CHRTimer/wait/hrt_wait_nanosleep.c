@@ -26,6 +26,14 @@ static void make_it_past(int signal) {
 #endif
 #endif
 
+// What a wait and a wake are made of: a sleep that is over, and a signal that is none.
+static int probe(hrt_wait *wait) {
+    struct timespec past = {0};
+    int error = clock_nanosleep((clockid_t)wait->clock, TIMER_ABSTIME, &past, NULL);
+    if (error != 0 && error != EINTR) return -error;
+    return syscall(SYS_tgkill, getpid(), gettid(), 0) == 0 ? 0 : -errno;
+}
+
 int hrt_wait_nanosleep_open(hrt_wait *wait) {
 #ifdef SIGNALS_ARE_KEPT_BACK
     // Thread Sanitizer calls handlers not when the signal comes but at the next function it
@@ -33,14 +41,15 @@ int hrt_wait_nanosleep_open(hrt_wait *wait) {
     return -ENOTSUP;
 #endif
     atomic_store(&wait->nanosleep.sleeper, 0);
+    int status = probe(wait);
+    if (status != 0) return status;
     struct sigaction action;
-    if (sigaction(wake_signal(), NULL, &action) != 0) hrt_impossible("sigaction", errno);
+    if (sigaction(wake_signal(), NULL, &action) != 0) return -errno;
     if (action.sa_handler == make_it_past) return 0;
     if (action.sa_handler != SIG_DFL) return -EBUSY;
     action = (struct sigaction){.sa_handler = make_it_past};
     sigemptyset(&action.sa_mask);
-    if (sigaction(wake_signal(), &action, NULL) != 0) hrt_impossible("sigaction", errno);
-    return 0;
+    return sigaction(wake_signal(), &action, NULL) == 0 ? 0 : -errno;
 }
 
 // Once for each thread that waits.

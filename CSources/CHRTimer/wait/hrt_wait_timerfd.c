@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../hrt_status.h"
+#include "hrt_probe.h"
 #include "hrt_wait_parts.h"
 
 // Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither
@@ -26,7 +27,8 @@ static int open_descriptors(hrt_wait *wait) {
     if (wait->timerfd.later_fd < 0) return -1;
     if (watch(wait, wait->timerfd.timer_fd) != 0) return -1;
     if (watch(wait, wait->timerfd.later_fd) != 0) return -1;
-    return watch(wait, wait->timerfd.wake_fd);
+    if (watch(wait, wait->timerfd.wake_fd) != 0) return -1;
+    return hrt_probe(wait->timerfd.epoll_fd, wait->timerfd.timer_fd);
 }
 
 int hrt_wait_timerfd_open(hrt_wait *wait) {

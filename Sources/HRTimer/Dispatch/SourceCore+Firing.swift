@@ -9,7 +9,7 @@ extension SourceCore: StagedHandler {
         // What was never active is not armed.
         guard let timer = state.timer, state.isActive else { return false }
         var deadline_ns = Int64.max
-        if !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+        if !state.isCancelled, !state.isInFlight, state.suspensions == 0, !state.isIdle {
             deadline_ns = state.ticks.deadline_ns
             let isOpen =
                 defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
@@ -69,7 +69,7 @@ extension SourceCore: StagedHandler {
     }
 
     /// What the clock of the deadlines reads.
-    private func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
+    func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
 
     /// Whether a call of the event handler may be made now.
     private func isDue(_ state: borrowing State) -> Bool {
@@ -95,9 +95,9 @@ extension SourceCore: StagedHandler {
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
-            // Nobody is told of these ticks.
-            if Self.takeTicks(now_ns, &state) != nil { state.repetition.end(&state.ticks, now_ns: now_ns) }
-            _ = settle(&state, &engine)
+            beIdle(now_ns, &state)
+            // Scheduled anew for a later deadline.
+            if !state.isIdle { _ = settle(&state, &engine) }
             return nil
         }
         if let submit = state.submit {
@@ -242,6 +242,19 @@ extension SourceCore: StagedHandler {
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
+    /// A deadline has come, and nobody is to be told of it, or of those that follow: they wake nobody.
+    private func beIdle(_ now_ns: Int64, _ state: inout State) {
+        guard state.ticks.deadline_ns <= now_ns else { return }
+        Self.forgetTicks(now_ns, &state)
+        state.isIdle = true
+    }
+
+    /// Of the nominal deadlines up to now nobody is told, whatever the policy.
+    static func forgetTicks(_ now_ns: Int64, _ state: inout State) {
+        if state.ticks.deadline_ns > now_ns { return }
+        _ = state.repetition.with(.merge).begin(&state.ticks, now_ns: now_ns)
+    }
+
     /// The engine's thread is not there any more, or this is its last deed.
     package func engineHasEnded() {
         var left = Left()
@@ -260,6 +273,9 @@ extension SourceCore: StagedHandler {
     func hasRung(_ alarm: SourceAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
+            if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+                beIdle(now_ns(state), &state)
+            }
             if state.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns

@@ -16,6 +16,7 @@ extension SourceCore {
             if state.isCancelled || state.hasEnded { return }
             state.ticks = TickCount(deadline_ns: deadline_ns)
             state.isSetAnew = true
+            state.isIdle = false
             state.repetition = repetition.with(state.repetition.policy)
             state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }

@@ -78,6 +78,8 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
         /// of the submitted one by then.
         var engineSubmits = false
+        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
+        var isIdle = false
         /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
         var isSetAnew = false
         /// Nil for the engine's own.
@@ -252,17 +254,32 @@ package final class SourceCore: @unchecked Sendable {
 
     /// One of an actor is called on that, and the ticks are counted there.
     package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
-        // Freed after the lock, as the handler is.
+        // What is replaced is freed after the lock: its captures may call back.
+        var handler = handler
         var former: (Callback?, (any Actor)?)
-        setHandler(handler) { state, handler in
+        let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
+            register(&state, &engine)
+            if state.isCancelled || state.hasEnded { return (false, nil) }
             swap(&state.event, &handler)
-            if actor == nil, state.extras == nil || state.actor == nil { return }
-            let extras = state.makeExtras()
-            former = (extras.pointee.owned.submit, extras.pointee.owned.actor)
+            if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
+            guard state.isIdle, state.event != nil else { return (false, nil) }
+            Self.forgetTicks(now_ns(state), &state)
+            state.isIdle = false
+            return settleOrSubmit(&state, &engine)
+        }
+        withExtendedLifetime(former) {}
+        if mustWake { core.wake() }
+        submit?.run()
+    }
+
+    /// Gives what that replaces, to be freed without the lock.
+    private func setActor(_ actor: (any Actor)?, _ state: inout State) -> (Callback?, (any Actor)?) {
+        let extras = state.makeExtras()
+        defer {
             extras.pointee.owned.actor = actor
             setDelivery(&state, extras)
         }
-        withExtendedLifetime(former) {}
+        return (extras.pointee.owned.submit, extras.pointee.owned.actor)
     }
 
     package func setRegistrationHandler(_ handler: (@Sendable () -> Void)?) {
@@ -312,6 +329,7 @@ package final class SourceCore: @unchecked Sendable {
     package var nextDeadline_ns: Int64? {
         withLock { state, _ in
             guard state.alarm == nil, state.isActive, !state.isCancelled, !state.hasEnded else { return nil }
+            if state.isIdle { Self.forgetTicks(now_ns(state), &state) }
             return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
         }
     }

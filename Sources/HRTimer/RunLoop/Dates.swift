@@ -15,14 +15,13 @@ extension Date: TimePoint {
 extension TimePoint {
     /// What a timer that fires at this point has to know of it.
     func origin(_ instant: MonotonicInstant) -> (kind: LoopTimer.Origin, date: LoopTimer.FireDate?) {
-        let isPast = instant < .now
         // The type first: a cast takes longer.
         guard Self.self == Date.self, let date = self as? Date, let wall_ns = date.wall_ns else {
-            return (.instant(isPast: isPast), nil)
+            return (.instant(PassedOn { _ in instant.nanoseconds }), nil)
         }
         let fireDate = LoopTimer.FireDate()
         fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: instant.nanoseconds)
-        return (.date(wall_ns: wall_ns, isPast: isPast), fireDate)
+        return (.date(wall_ns: wall_ns, PassedOn { $0.instant_ns(wall_ns: wall_ns) }), fireDate)
     }
 }
 
@@ -43,11 +42,12 @@ extension LoopTimer {
         set {
             guard let wall_ns = newValue.wall_ns else { return }
             let seconds = newValue.timeIntervalSinceReferenceDate
+            let passed = PassedOn { $0.instant_ns(wall_ns: wall_ns) }
             update { state, loopTime in
                 let time = loopTime ?? .current
                 let deadline_ns = time.instant_ns(wall_ns: wall_ns)
                 let now_ns = time.now_ns
-                let origin = Origin.date(wall_ns: wall_ns, isPast: deadline_ns < now_ns)
+                let origin = Origin.date(wall_ns: wall_ns, passed)
                 let first_ns = loopTime == nil ? deadline_ns : max(deadline_ns, now_ns)
                 guard state.move(to: first_ns, origin: origin) else { return }
                 let date = FireDate()

@@ -12,6 +12,8 @@ final class FollowedClock: @unchecked Sendable {
     private(set) var time: TimeBase
     /// False while the timer waits for an instant of the loop's own clock, which it was moved to.
     private(set) var isFollowing = true
+    /// On which clocks the deadline had passed when it was given.
+    private var passed: PassedOn
     private weak var timer: LoopTimer?
     private let alarm = Locked<Alarm?>(nil)
 
@@ -19,6 +21,7 @@ final class FollowedClock: @unchecked Sendable {
         self.clock = clock
         self.deadline_ns = deadline_ns
         time = TimeBase.current.on(clock)
+        passed = PassedOn { $0.monotonic_ns(deadline_ns, of: clock) }
     }
 
     func belong(to timer: LoopTimer) { self.timer = timer }
@@ -50,10 +53,11 @@ final class FollowedClock: @unchecked Sendable {
 extension FollowedClock {
     var now_ns: Int64 { time.now_ns }
 
-    /// The timer is in a loop: a past deadline counts as now.
+    /// The timer is in a loop: a deadline that had passed when it was given counts as now.
     func settle(_ loopTime: TimeBase) {
         time = loopTime.on(clock)
-        if isFollowing { follow(max(deadline_ns, now_ns)) }
+        if isFollowing { follow(passed.contains(loopTime) ? max(deadline_ns, now_ns) : deadline_ns) }
+        passed = .none
     }
 
     /// Rings at that instant of the clock.

@@ -30,11 +30,12 @@ extension LoopTimer {
     public var fireInstant: MonotonicInstant {
         get { MonotonicInstant(nanoseconds: withState { state, time in state.shownDeadline_ns(time) }) }
         set {
+            let passed = PassedOn { _ in newValue.nanoseconds }
             update { state, time in
                 if let time {
                     _ = state.move(to: max(newValue.nanoseconds, time.now_ns), origin: .settled)
                 } else {
-                    _ = state.move(to: newValue.nanoseconds, origin: .instant(isPast: newValue < .now))
+                    _ = state.move(to: newValue.nanoseconds, origin: .instant(passed))
                 }
             }
         }

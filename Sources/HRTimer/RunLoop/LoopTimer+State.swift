@@ -77,10 +77,10 @@ extension LoopTimer {
     enum Origin: Sendable {
         /// One interval after the timer was made by a clock, nil for the kernel's; a loop on another one counts it anew.
         case interval(ns: Int64, clock: ObjectIdentifier?)
-        /// An instant that had passed, or not, when it was given.
-        case instant(isPast: Bool)
+        /// An instant that had passed on those clocks when it was given.
+        case instant(PassedOn)
         /// The same for an instant of the wall clock.
-        case date(wall_ns: Int64, isPast: Bool)
+        case date(wall_ns: Int64, PassedOn)
         /// An instant of another clock, which the timer follows.
         case followed
         /// The loop's own clock was asked already.
@@ -103,10 +103,12 @@ extension LoopTimer.State {
         switch (origin, time.virtual) {
         case (.interval(let interval_ns, let clock), let virtual) where clock != virtual.map { ObjectIdentifier($0) }:
             deadline_ns = time.now_ns.addingSaturating(interval_ns)
-        case (.date(let wall_ns, _), .some):
-            deadline_ns = max(time.instant_ns(wall_ns: wall_ns), time.now_ns)
+        case (.date(let wall_ns, let passed), .some):
+            deadline_ns = time.instant_ns(wall_ns: wall_ns)
+            if passed.contains(time) { deadline_ns = max(deadline_ns, time.now_ns) }
             date?.settle(to: deadline_ns, wall_ns: wall_ns)
-        case (.instant(isPast: true), nil), (.date(_, isPast: true), nil), (.instant, .some):
+        case (.instant(let passed), _) where passed.contains(time),
+            (.date(_, let passed), nil) where passed.contains(time):
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
         }

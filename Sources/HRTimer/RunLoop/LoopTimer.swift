@@ -97,7 +97,8 @@ public final class LoopTimer: @unchecked Sendable {
     /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
     /// Not in a loop yet.
     ///
-    /// A past point counts as now; a `Date` is converted now, see `fireDate`. NaN, in either, makes an invalid timer.
+    /// A point that has passed when it is given counts as when the timer is added to a loop; one that passes between the two
+    /// keeps its grid, and the first call comes at once. A `Date` is converted now, see `fireDate`. NaN, in either, makes an invalid timer.
     public convenience init(
         fireAt point: some TimePoint,
         interval: some TimeSpan = Duration.zero,

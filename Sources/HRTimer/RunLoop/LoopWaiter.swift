@@ -38,7 +38,7 @@ final class LoopWaiter: @unchecked Sendable {
         self.loop = loop
         isHosted = false
         failure = status == 0 ? nil : TimerError(operation: "make an event loop", errorNumber: -status)
-        // A futex needs no descriptor: this cannot fail.
+        // A futex needs no descriptor: this cannot fail, but where not even a lock can wait.
         futex = status == 0 ? nil : try? Waiter(.futex)
     }
 
@@ -80,7 +80,8 @@ final class LoopWaiter: @unchecked Sendable {
     func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
         let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
         self.margin = margin
-        hrt_margin_set_budget(margin.c, spinBudget)
+        margin.setBudget(spinBudget)
+        margin.noteUse()
         looks &+= 1
         guard let loop else { return (waitOnFutex(until: deadline_ns, margin, prepare), nil) }
         let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)

@@ -32,6 +32,7 @@ public final class TimerLoop: Sendable {
         self.owner = Locked(owner)
         if case .main = owner { isMain = true } else { isMain = false }
         core = LoopCore(time: time, waiter: waiter)
+        if let virtual = time.virtual { LoopTimes.add(virtual) }
     }
 
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.

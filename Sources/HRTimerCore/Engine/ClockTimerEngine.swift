@@ -153,8 +153,8 @@ public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
 /// An engine on the time of day, which follows steps of the clock.
 public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
 
-private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.init(name: "hrtimer-boot", time: $0)) }
-private let sharedWall = SharedEngine { try WallTimerEngine(.init(name: "hrtimer-wall", time: $0)) }
+private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.shared(.init(name: "hrtimer-boot", time: $0))) }
+private let sharedWall = SharedEngine { try WallTimerEngine(.shared(.init(name: "hrtimer-wall", time: $0))) }
 
 extension ClockTimerEngine<BootTimeInstant> {
     /// The engine for whoever needs no own; see `TimerEngine.shared`.

@@ -307,6 +307,7 @@ extension EngineCore {
         guard wake.isPrecise else {
             return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
         }
+        margin.noteUse()
         learnWhatOthersSpun()
         if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
         if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
@@ -334,6 +335,7 @@ extension EngineCore {
             case .call:
                 let spun_ns = make(&call)
                 now_ns = time.now_ns
+                if configuration.isShared { lookAtTimeTaken(now_ns, call) }
                 state = self.state.lock()
                 if !state.pointee.end(&call, now_ns, spun_ns: spun_ns) { continue }
                 self.state.unlock()
@@ -342,6 +344,15 @@ extension EngineCore {
             now_ns = time.now_ns
             state = self.state.lock()
         }
+    }
+
+    /// In debug builds: one user's slow handler is everybody's delay.
+    @inline(never)
+    private func lookAtTimeTaken(_ now_ns: Int64, _ call: borrowing EngineState.Call) {
+        guard SilentMistake.isLookedFor, time.virtual == nil else { return }
+        // A call that was made ahead spun up to its deadline first.
+        let taken_ns = now_ns.subtractingSaturating(max(call.begun_ns, call.deadline_ns))
+        SilentMistake.reportIfSlow(taken_ns, onSharedEngine: name)
     }
 
     /// Makes the call, at its deadline if that has not come yet, unless it is broken off. Gives how long it spun.
@@ -379,7 +390,7 @@ extension TimerFire {
     fileprivate init(_ call: borrowing EngineState.Call, firedAt_ns: Int64) {
         self.init(
             token: call.token,
-            deadline_ns: call.due.deadline_ns,
+            deadline_ns: call.deadline_ns,
             firedAt_ns: firedAt_ns,
             missedTicks: call.missedTicks
         )

@@ -7,6 +7,8 @@ extension EngineState {
     /// lock held. What it holds at the end is let go after the lock.
     struct Call: ~Copyable {
         fileprivate(set) var due = hrt_due()
+        /// What it is called for: that of `due`, or an earlier one if the timer was armed for the past.
+        fileprivate(set) var deadline_ns = Int64.max
         fileprivate(set) var token = TimerToken.stale
         /// Out of the timer's record while it is called, so that nobody counts references for it.
         var action: EngineCore.Action?
@@ -110,6 +112,8 @@ extension EngineState {
     /// Makes up the call. False if the policy leaves this tick out, or if there is nothing to call.
     private mutating func begin(_ due: hrt_due, _ now_ns: Int64, _ call: inout Call) -> Bool {
         call.due = due
+        let isOwned = timers[due.token.slot].isOwned
+        call.deadline_ns = isOwned ? due.deadline_ns : timers[due.token.slot].deadline_ns
         call.token = schedule.token(due)
         call.begun_ns = now_ns
         let call_ns = max(now_ns, due.deadline_ns)
@@ -124,8 +128,8 @@ extension EngineState {
             swap(&call.action, &timers[due.token.slot].action)
             return false
         }
-        call.lateFrom_ns = max(due.deadline_ns, timers[due.token.slot].lateFrom_ns)
-        running = (call.token, pthread_self(), due.deadline_ns)
+        call.lateFrom_ns = max(call.deadline_ns, timers[due.token.slot].lateFrom_ns)
+        running = (call.token, pthread_self())
         statistics.fires += 1
         isAhead = due.deadline_ns > now_ns
         if isAhead {
@@ -138,7 +142,7 @@ extension EngineState {
     private mutating func beginPlain(_ call_ns: Int64, _ call: inout Call) -> Bool {
         let slot = call.token.slot
         let before = timers[slot].untold
-        call.ticks = TickCount(deadline_ns: call.due.deadline_ns, untold: before)
+        call.ticks = TickCount(deadline_ns: call.deadline_ns, untold: before)
         let told = timers[slot].repetition.begin(&call.ticks, now_ns: call_ns)
         if let told {
             call.missedTicks = told
@@ -148,13 +152,13 @@ extension EngineState {
         statistics.missedTicks += UInt64(clamping: call.ticks.untold - before)
         timers[slot].untold = call.ticks.untold
         schedule.endCall(call.token)
-        schedule.arm(call.token, call.ticks.deadline_ns)
+        setDeadline(call.token, call.ticks.deadline_ns)
         return false
     }
 
     private mutating func begin(_ owner: any StagedHandler, _ call_ns: Int64, _ call: inout Call) -> Bool {
         if let later_ns = owner.laterDeadline() {
-            schedule.armPlain(call.token, later_ns)
+            setDeadline(call.token, later_ns)
             return false
         }
         // Nil before: what was called last was let go when it ended.
@@ -209,7 +213,7 @@ extension EngineState {
         timers[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
         statistics.missedTicks += UInt64(clamping: call.ticks.untold)
         keep(&call, untold: call.ticks.untold)
-        schedule.arm(call.token, call.ticks.deadline_ns)
+        setDeadline(call.token, call.ticks.deadline_ns)
     }
 
     /// The timer goes on.

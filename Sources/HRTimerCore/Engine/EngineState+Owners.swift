@@ -16,7 +16,7 @@ extension EngineState {
             schedule.disarm(token)
             return isCalledOff
         }
-        schedule.arm(token, deadline_ns)
+        setDeadline(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
     }
 

@@ -20,6 +20,9 @@ package struct EngineState: ~Copyable, Sendable {
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
         var lateFrom_ns = Int64.min
+        /// What it is armed or called for; its place in the schedule may be later, see `setDeadline`. Nothing for owned timers,
+        /// whose owners know.
+        var deadline_ns = Int64.max
     }
 
     package var schedule: TimerSchedule
@@ -27,7 +30,7 @@ package struct EngineState: ~Copyable, Sendable {
     /// What the clock read when the thread looked last.
     var looked_ns = Int64.min
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
-    var running: (token: TimerToken, thread: pthread_t, deadline_ns: Int64)?
+    var running: (token: TimerToken, thread: pthread_t)?
     /// What the owner of the running timer had counted before its call was made up, to be put back if that is called off.
     package var ticksBeforeCall = TickCount(deadline_ns: .max)
     /// Decides who has a call that waits for its deadline.
@@ -66,7 +69,8 @@ package struct EngineState: ~Copyable, Sendable {
 extension EngineState {
     @inline(__always)
     mutating func add(_ action: consuming EngineCore.Action, _ request: EngineCore.Request) -> TimerToken {
-        let token = schedule.add(deadline_ns: request.deadline_ns, asked(request))
+        let isPast = request.deadline_ns <= looked_ns
+        let token = schedule.add(deadline_ns: isPast ? .max : request.deadline_ns, asked(request))
         timers.makeRoom(for: token.slot)
         // Field by field: a record moved as a whole takes as long as the arming.
         timers[token.slot].action = consume action
@@ -75,7 +79,22 @@ extension EngineState {
         timers[token.slot].untold = 0
         timers[token.slot].isOwned = request.isOwned
         timers[token.slot].isInUse = true
+        timers[token.slot].deadline_ns = request.deadline_ns
+        if isPast { schedule.arm(token, request.deadline_ns, place_ns: looked_ns) }
         return token
+    }
+
+    /// Arms a timer. One for an instant that the thread has passed already takes its place among those that are due as if it
+    /// were for the instant that the thread looked last: a tick of a burst that is behind, for one. So whoever was due before
+    /// comes before, and waits for one such call of each timer at most, however far that is behind.
+    @inline(__always)
+    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64) {
+        timers[token.slot].deadline_ns = deadline_ns
+        if deadline_ns > looked_ns {
+            schedule.arm(token, deadline_ns)
+        } else {
+            schedule.arm(token, deadline_ns, place_ns: looked_ns)
+        }
     }
 
     /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
@@ -114,7 +133,7 @@ extension EngineState {
             timers[token.slot].asked_ns = tolerance_ns
             askForTolerance(token)
         }
-        schedule.arm(token, deadline_ns)
+        setDeadline(token, deadline_ns)
         timers[token.slot].untold = 0
         return true
     }
@@ -125,7 +144,7 @@ extension EngineState {
         timers[token.slot].repetition = Repetition(every: interval, policy: timers[token.slot].repetition.policy)
         // What the former interval allowed may be longer than this one.
         askForTolerance(token)
-        schedule.arm(token, deadline_ns)
+        setDeadline(token, deadline_ns)
         timers[token.slot].untold = 0
         return true
     }
@@ -140,9 +159,7 @@ extension EngineState {
     /// for. Nil if the token is stale; `Int64.max` for one that waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, schedule.isLive(token) else { return nil }
-        if schedule.isArmed(token) { return schedule.deadline_ns(of: token) }
-        if let running, running.token == token, schedule.isUntouchedSinceCall(token) { return running.deadline_ns }
-        return schedule.takenDeadline_ns(of: token)
+        return timers[token.slot].deadline_ns
     }
 
     /// True if the timer's call waited for its deadline: it is called off, and the thread must be woken to see that.
@@ -209,7 +226,7 @@ extension EngineState {
             return isCalledOff
         }
         if schedule.precision == .coalesced { schedule.ask(.init(tolerance_ns: tolerance_ns), for: token) }
-        schedule.arm(token, deadline_ns)
+        setDeadline(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isCalledOff
     }
 

@@ -1,4 +1,5 @@
 package import CHRTimer
+import Synchronization
 
 /// How long before a deadline a precise wait has itself woken: `hrt_margin`.
 ///
@@ -16,9 +17,35 @@ package final class SpinMargin: @unchecked Sendable {
 
     package let c: UnsafeMutablePointer<hrt_margin>
 
+    /// Where the clock ticks seldom there is nothing to be had by spinning, and a tick is all of what it would take.
+    private static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
+    private static let hasTold = Atomic(false)
+
     package init(budget: Double, coverage: Double = defaultCoverage, now_ns: Int64) {
         c = .allocate(capacity: 1)
-        hrt_margin_init(c, coverage, budget, now_ns)
+        hrt_margin_init(c, coverage, Self.clockIsCoarse ? 0 : budget, now_ns)
+    }
+
+    package func setBudget(_ budget: Double) {
+        hrt_margin_set_budget(c, Self.clockIsCoarse ? 0 : budget)
+    }
+
+    /// A precise wait is about to begin. Without a lock.
+    @inline(__always)
+    package func noteUse() {
+        if Self.clockIsCoarse { Self.tellThatClockIsCoarse() }
+    }
+
+    @inline(never)
+    private static func tellThatClockIsCoarse() {
+        if hasTold.exchange(true, ordering: .relaxed) { return }
+        SilentMistake.report(
+            SilentMistake(
+                .coarseClock,
+                ".precise counts as .normal: the clock ticks every "
+                    + "\(Duration.nanoseconds(hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC))), clock_getres(2)"
+            )
+        )
     }
 
     /// How late the last wake was, the first time it is asked for.

@@ -50,6 +50,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         public var time: TimeBase
         /// Set by the type of the engine.
         package var clock = TimerClock.monotonic
+        /// Whoever wants it has it: `shared`.
+        package var isShared = false
         /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would tell.
         package var defersMoves: Bool?
 
@@ -107,6 +109,9 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// `withManualTime` one of that time's own, which ends with it.
     ///
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
+    ///
+    /// It is everybody's: a handler that takes long delays all timers and sleeps of the process that have no engine of their own,
+    /// which debug builds tell (`SilentMistake`); a timer that cannot keep up delays each by one of its calls.
     ///
     /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
     /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.
@@ -257,9 +262,18 @@ extension TimerEngine {
 }
 
 private let sharedPrecise = SharedEngine {
-    try TimerEngine(.init(name: "hrtimer-precise", precision: .precise, time: $0))
+    try TimerEngine(.shared(.init(name: "hrtimer-precise", precision: .precise, time: $0)))
 }
 private let sharedMonotonic = SharedEngine {
     // What a test waits for comes at its deadline, whatever the tolerance.
-    try TimerEngine(.init(precision: $0.virtual == nil ? .coalesced : .normal, time: $0))
+    try TimerEngine(.shared(.init(precision: $0.virtual == nil ? .coalesced : .normal, time: $0)))
+}
+
+extension TimerEngine.Configuration {
+    /// The same for an engine that is everybody's.
+    static func shared(_ configuration: Self) -> Self {
+        var configuration = configuration
+        configuration.isShared = true
+        return configuration
+    }
 }

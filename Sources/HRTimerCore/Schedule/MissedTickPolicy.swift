@@ -28,6 +28,10 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// with the count of what passed. The rule of `NSTimer`, and the default of `LoopTimer`.
     case mergeToGrid
     /// One call for each deadline, the missed ones one after another without waiting. The rule of `AsyncTimerSequence`.
+    ///
+    /// One that cannot keep up leaves the others their turn: a timer whose deadline comes waits for the handler that runs then,
+    /// and for one call of each burst that is behind, however far. In a loop it waits for the pass that goes on, and for one
+    /// call of each in its own.
     case burst
     /// A call that would be late by an interval or more is left out; its count is added to the next call's.
     case skip

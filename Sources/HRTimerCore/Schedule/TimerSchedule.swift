@@ -154,19 +154,6 @@ extension TimerSchedule {
     package func deadline_ns(of token: TimerToken) -> Int64 {
         token.owner == id ? hrt_queue_deadline_ns(queue, token.c) : .max
     }
-
-    /// The same for one that was taken to be called in this turn, or put off to the next. O(what was taken).
-    package func takenDeadline_ns(of token: TimerToken) -> Int64 {
-        guard isLive(token), slots[token.slot].phase == .taken else { return .max }
-        let batch = turn.batch[turn.first..<turn.count]
-        let due =
-            batch.first { isToken($0, token) && isTaken($0) } ?? turn.putOff.first { isToken($0, token) && isTaken($0) }
-        return due?.deadline_ns ?? .max
-    }
-
-    private func isToken(_ due: hrt_due, _ token: TimerToken) -> Bool {
-        due.token.slot == token.slot && due.token.generation == token.generation
-    }
 }
 
 // Deadlines. The token must be live: its owner has looked, or alone removes it.
@@ -195,6 +182,16 @@ extension TimerSchedule {
         } else {
             armAsAsked(token.slot, deadline_ns)
         }
+    }
+
+    /// The same for a deadline that has passed: among others the timer stands as if it were for `place_ns`, which is not
+    /// earlier, and the end of its window stays.
+    @inline(never)
+    package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
+        let slot = slots[token.slot]
+        if slot.isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
+        let left_ns = deadline_ns.addingSaturating(max(0, slot.tolerance_ns)).subtractingSaturating(place_ns)
+        hrt_queue_arm_slot_tolerant(queue, token.slot, place_ns, max(0, left_ns))
     }
 
     /// The same for a timer that asks for nothing, which the caller knows.

@@ -51,6 +51,12 @@ int ctest_in_child(void (*_Nonnull body)(void *_Nullable context, int fd), void 
 // Writes a line. In the child.
 void ctest_say(int fd, const char *_Nonnull word);
 
+// From now on and for good the kernel refuses a system call to the calling thread and to its
+// children with this errno, as the filters of containers do (seccomp(2)): the one of that name, and
+// those that libraries take in its place. 0 or a negative errno; -EINVAL for a name that it does
+// not know.
+int ctest_refuse(const char *_Nonnull name, int32_t error);
+
 // Has malloc give back what it keeps for later. malloc_trim(3)
 void ctest_give_memory_back(void);
 

@@ -85,6 +85,47 @@ import Testing
         #expect(calls.all == [1, 7, 1])
     }
 
+    @Test(
+        "Without an event handler one deadline is waited for, and no more; set later, it is called at the next of the grid",
+        arguments: MissedTickPolicy.allCases
+    )
+    func handlerSetLater(_ policy: MissedTickPolicy) {
+        source.setEventHandler(nil)
+        source.missedTickPolicy = policy
+        let first = time.now.advanced(by: .milliseconds(1))
+        source.schedule(deadline: first, repeating: .milliseconds(1))
+        source.activate()
+        #expect(source.nextDeadline == first)
+        time.advance(by: .microseconds(10_500))
+        #expect(engine.statistics.wakeups == 1 && time.nextDeadline == .distantFuture)
+        #expect(source.nextDeadline == first.advanced(by: .milliseconds(10)))
+        source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
+        time.advance(by: .microseconds(500))
+        #expect(calls.all == [1])
+        source.setEventHandler(nil)
+        time.advance(by: .milliseconds(5))
+        #expect(calls.all == [1])
+        source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
+        time.advance(by: .milliseconds(1))
+        #expect(calls.all == [1, 1])
+    }
+
+    @Test("A single deadline that passed without an event handler is not made up for; one that has not is kept")
+    func onceWithoutHandler() {
+        source.setEventHandler(nil)
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)))
+        source.activate()
+        time.advance(by: .seconds(2))
+        source.setEventHandler { [calls] in calls.append(1) }
+        time.advance(by: .seconds(2))
+        #expect(calls.count == 0 && source.nextDeadline == nil)
+        source.setEventHandler(nil)
+        source.schedule(deadline: time.now.advanced(by: .seconds(1)))
+        source.setEventHandler { [calls] in calls.append(2) }
+        time.advance(by: .seconds(2))
+        #expect(calls.all == [2])
+    }
+
     @Test("A registration handler set after activation is not called")
     func lateRegistration() {
         every(.seconds(1))

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -44,6 +45,99 @@ import Testing
         loop.run(until: at(3))
         #expect(calls.all == [1, 2, 3])
         #expect(timer.isValid)
+    }
+
+    /// When it was called, in tenths of a second, for a timer of 100 ms that was added 50 ms after its first deadline.
+    private func addedLate(_ timer: (MonotonicInstant) -> LoopTimer) -> [Double] {
+        let start = time.now
+        let timer = timer(start.advanced(by: .milliseconds(100)))
+        time.advance(by: .milliseconds(150))
+        loop.add(timer, forMode: .default)
+        loop.run(until: start.advanced(by: .milliseconds(400)))
+        timer.invalidate()
+        return calls.all
+    }
+
+    @Test("Added when its first deadline has passed, a timer is called at once and then on its grid, as on real time")
+    func addedLate() {
+        let calls = addedLate { first in
+            LoopTimer(fireAt: first, interval: .milliseconds(100), repeats: true) { [self] _ in
+                self.calls.append(seconds())
+            }
+        }
+        #expect(calls == [0.15, 0.2, 0.3, 0.4])
+    }
+
+    @Test("So it is for a deadline that was set before, for a date, and for an instant of another clock")
+    func addedLateOtherwise() {
+        let set = LoopTimerTests()
+        let bySetting = set.addedLate { first in
+            let timer = LoopTimer(fireAt: .distantFuture, interval: .milliseconds(100), repeats: true) { _ in
+                set.calls.append(set.seconds())
+            }
+            timer.fireInstant = first
+            return timer
+        }
+        #expect(bySetting == [0.15, 0.2, 0.3, 0.4])
+        let dated = LoopTimerTests()
+        let byDate = dated.addedLate { first in
+            let wall_ns = dated.time.wallNow.nanoseconds + 100_000_000
+            let date = Date(timeIntervalSince1970: Double(wall_ns / 1_000_000) / 1000)
+            return LoopTimer(fireAt: date, interval: 0.1, repeats: true) { _ in
+                dated.calls.append((dated.seconds() * 1000).rounded() / 1000)
+            }
+        }
+        // A date is exact to 0.1 µs: the last one may be just beyond the end.
+        #expect(byDate.prefix(3) == [0.15, 0.2, 0.3])
+    }
+
+    @Test("In virtual time that moves by itself, too, on every clock")
+    func addedLateInVirtualTime() async throws {
+        for isWall in [false, true] {
+            let calls = Recorder<Int>()
+            try await withManualTime { time in
+                let start = time.now
+                let block: LoopTimer.Block = { _ in calls.append(Int(start.duration(to: .now) / .milliseconds(1))) }
+                let timer =
+                    isWall
+                    ? LoopTimer(
+                        fireAt: WallInstant.now.advanced(by: .milliseconds(100)),
+                        interval: .milliseconds(100),
+                        repeats: true,
+                        block: block
+                    )
+                    : LoopTimer(
+                        fireAt: start.advanced(by: .milliseconds(100)),
+                        interval: .milliseconds(100),
+                        repeats: true,
+                        block: block
+                    )
+                await time.advance(by: .milliseconds(150))
+                let loop = TimerLoop()
+                loop.add(timer, forMode: .default)
+                Self.run(loop, until: start.advanced(by: .milliseconds(400)))
+                timer.invalidate()
+            }
+            #expect(calls.all == [150, 200, 300, 400])
+        }
+    }
+
+    private static func run(_ loop: TimerLoop, until limit: MonotonicInstant) { loop.run(until: limit) }
+
+    @Test(
+        "An instant that had passed when it was given counts as when the timer is added, before or after time goes on"
+    )
+    func pastWhenGiven() {
+        let start = time.now
+        let timer = LoopTimer(
+            fireAt: start.advanced(by: .milliseconds(-30)),
+            interval: .milliseconds(100),
+            repeats: true
+        ) { [self] _ in calls.append(seconds()) }
+        time.advance(by: .milliseconds(150))
+        loop.add(timer, forMode: .default)
+        loop.run(until: start.advanced(by: .milliseconds(400)))
+        #expect(calls.all == [0.15, 0.25, 0.35])
     }
 
     @Test("A timer that does not repeat fires once, is valid inside its handler and invalid after it")

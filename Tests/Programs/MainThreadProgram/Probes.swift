@@ -20,6 +20,7 @@ import Synchronization
     case "starved": starved()
     case "posts": posts()
     case "perform": performOnMain()
+    case "coarse-clock": coarseClock(Array(CommandLine.arguments.dropFirst(2)))
     default:
         print("no such probe")
         exit(2)

@@ -1,0 +1,66 @@
+import CHRTimer
+import Foundation
+import HRTimerCore
+import TestSupport
+import TestTraits
+import Testing
+
+/// On clocks that tick once a millisecond, as in some containers: in a program of its own, whose readings of the clocks go
+/// through a library of ours, Tests/CoarseClock. The kernel's own timers stay as they are.
+@Suite(.serialized, .ownThread, .disabled(if: isSanitized), .timeLimit(.minutes(15))) struct CoarseClockTests {
+    /// Built once. Nil where there is no compiler.
+    private static let library: String? = {
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../CoarseClock/coarse_clock.c"
+        )
+        let library = FileManager.default.temporaryDirectory.appending(path: "coarse_clock.\(getpid()).so").path
+        for compiler in ["clang", "cc", "gcc"] {
+            let status = Shell.run("\(compiler) -O2 -shared -fPIC '\(source.path)' -o '\(library)' -ldl 2> /dev/null")
+            if status == 0 { return library }
+        }
+        return nil
+    }()
+
+    private struct Outcome {
+        let calls, wakeups, cpu_us, early, warnings: Int
+        let spun_us: Double
+    }
+
+    private func run(_ face: String, _ precision: String, phase_ns: Int) throws -> Outcome {
+        let library = try #require(Self.library)
+        let said = try Program.run(
+            "MainThreadProgram",
+            "coarse-clock",
+            face,
+            precision,
+            environment: ["LD_PRELOAD": library, "COARSE_CLOCK_PHASE_NS": "\(phase_ns)"]
+        )
+        let words = said.split(separator: " ")
+        try #require(words.count == 6, "\(said)")
+        return Outcome(
+            calls: try #require(Int(words[0])),
+            wakeups: try #require(Int(words[1])),
+            cpu_us: try #require(Int(words[3])),
+            early: try #require(Int(words[4])),
+            warnings: try #require(Int(words[5])),
+            spun_us: try #require(Double(words[2]))
+        )
+    }
+
+    @Test(
+        "A timer of 1 ms takes a wake-up or two a tick, spins nothing and is never early; .precise says once that it is none",
+        arguments: ["futex", "timerfd", "nanosleep", "libevent", "loop", "loop-with-source"],
+        TimerPrecision.allCases
+    )
+    func wakeups(_ face: String, _ precision: TimerPrecision) throws {
+        for phase_ns in [0, 300_000] {
+            let outcome = try run(face, "\(precision)", phase_ns: phase_ns)
+            // 300 ms; on a loaded machine ticks are missed.
+            #expect(outcome.calls > 20 && outcome.early == 0)
+            #expect(outcome.wakeups <= 2 * 300 + 50, "\(face) \(precision) \(phase_ns): \(outcome)")
+            #expect(outcome.spun_us == 0)
+            #expect(outcome.cpu_us < 150_000, "\(face) \(precision) \(phase_ns): \(outcome)")
+            #expect(outcome.warnings == (precision == .precise && SilentMistake.isLookedFor ? 1 : 0))
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import CHRTimer
+import CTestSupport
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Under filters like those of containers, which let the kernel refuse single system calls, seccomp(2): what cannot be had is
+/// thrown when it is made. In children of fork(2), each with a filter of its own.
+@Suite(.serialized) struct RefusedSystemCallTests {
+    /// What each way to wait needs of the kernel.
+    private static let needs: [WayToWait: [String]] = [
+        .futex: ["futex"],
+        .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
+        .nanosleep: ["clock_nanosleep", "rt_sigaction", "tgkill"],
+        .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "pipe2"],
+    ]
+    private static let errors = [EPERM, ENOSYS]
+
+    private static func refused(_ name: String, _ error: Int32, _ body: @escaping (@escaping Say) -> Void) -> [String] {
+        inChild { say in
+            let status = ctest_refuse(name, error)
+            if status != 0 { return say("no filter: \(status)") }
+            body(say)
+        }
+    }
+
+    private static func make(_ way: WayToWait, _ say: @escaping Say) {
+        do {
+            let engine = try TimerEngine(.init(wayToWait: way))
+            say("made")
+            engine.shutdown()
+        } catch {
+            say("\(error)")
+        }
+    }
+
+    private static func text(_ error: Int32) -> String { String(cString: strerror(error)) }
+
+    @Test("An engine that the kernel refuses its way to wait is not made, and the error says which, and why")
+    func engines() async {
+        await #expect(processExitsWith: .success) {
+            for way in WayToWait.available where Self.needs[way] != nil {
+                // Once in the parent: see ForkTests.
+                Self.make(way) { #expect($0 == "made") }
+                for name in Self.needs[way]! {
+                    for error in Self.errors {
+                        let words = Self.refused(name, error) { say in Self.make(way, say) }
+                        #expect(
+                            words == ["cannot make a way to wait (\(way)): \(Self.text(error))"],
+                            "\(way) without \(name)"
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "What one way needs and another does not, does not keep the other from being made",
+        .disabled(if: isSanitized)
+    )
+    func others() async {
+        await #expect(processExitsWith: .success) {
+            // No thread may be started in such a child under Thread Sanitizer.
+            for way in WayToWait.available where way != .spin {
+                for name in Set(Self.needs.values.joined()).subtracting(Self.needs[way]! + ["futex", "rt_sigaction"]) {
+                    let words = Self.refused(name, EPERM) { say in Self.make(way, say) }
+                    #expect(words == ["made"], "\(way) without \(name)")
+                }
+            }
+        }
+    }
+
+    private static func useLoop(_ say: @escaping Say) {
+        let loop = TimerLoop()
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        loop.add(LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in say("fired") }, forMode: .default)
+        run(loop)
+        do {
+            try loop.add(LoopSource(descriptor: ends[0]) { _, _ in }, forMode: .default)
+            say("added")
+        } catch {
+            say("\(error)")
+        }
+    }
+
+    private static func run(_ loop: TimerLoop) { loop.run() }
+
+    @Test("A loop whose descriptors the kernel refuses goes on firing timers, and throws when a source is added")
+    func loops() async {
+        await #expect(processExitsWith: .success) {
+            let said = Recorder<String>()
+            Self.useLoop(said.append)
+            #expect(said.all == ["fired", "added"])
+            for name in ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "poll"] {
+                for error in Self.errors {
+                    let words = Self.refused(name, error) { say in Self.useLoop(say) }
+                    #expect(words == ["fired", "cannot make an event loop: \(Self.text(error))"], "without \(name)")
+                }
+            }
+        }
+    }
+
+    @Test("A bell that the kernel refuses is not made, and the status says why")
+    func bells() async {
+        await #expect(processExitsWith: .success) {
+            for name in ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"] {
+                let words = Self.refused(name, EPERM) { say in
+                    var bell: OpaquePointer?
+                    say("\(hrt_bell_create(&bell))")
+                }
+                #expect(words == ["-1"], "without \(name)")
+            }
+        }
+    }
+}

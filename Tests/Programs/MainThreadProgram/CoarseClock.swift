@@ -1,0 +1,74 @@
+import CHRTimer
+import Foundation
+import HRTimer
+import Synchronization
+
+/// What a timer of 1 ms does in 300 ms of a clock that may tick but once a millisecond: "calls wake-ups spun_us cpu_us early
+/// warnings". The arguments say of what, and how precise.
+@MainActor func coarseClock(_ arguments: [String]) {
+    guard arguments.count == 2, let precision = TimerPrecision.allCases.first(where: { "\($0)" == arguments[1] }) else {
+        print("coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source) precision")
+        exit(2)
+    }
+    let warnings = Atomic<Int>(0)
+    SilentMistake.handler = { if $0.kind == .coarseClock { warnings.wrappingAdd(1, ordering: .relaxed) } }
+    let counts = Counts()
+    let cpu_ns = hrt_clock_process_cpu_ns()
+    do {
+        let (wakeups, spun) =
+            if let way = WayToWait.allCases.first(where: { "\($0)" == arguments[0] }) {
+                try onEngine(way, precision, counts)
+            } else {
+                try onLoop(withSource: arguments[0] == "loop-with-source", precision, counts)
+            }
+        let cpu_us = (hrt_clock_process_cpu_ns() - cpu_ns) / 1000
+        print(counts.calls, wakeups, spun / .microseconds(1), cpu_us, counts.early, warnings.load(ordering: .relaxed))
+    } catch {
+        print(error)
+    }
+}
+
+private final class Counts: Sendable {
+    private let called = Atomic<Int>(0)
+    private let calledEarly = Atomic<Int>(0)
+
+    var calls: Int { called.load(ordering: .relaxed) }
+    var early: Int { calledEarly.load(ordering: .relaxed) }
+
+    func call(_ deadline: MonotonicInstant) {
+        called.wrappingAdd(1, ordering: .relaxed)
+        if MonotonicInstant.now < deadline { calledEarly.wrappingAdd(1, ordering: .relaxed) }
+    }
+}
+
+private let runFor = Duration.milliseconds(300)
+/// Not where a millisecond begins.
+private var first: MonotonicInstant { .now.advanced(by: .microseconds(1370)) }
+
+private func onEngine(
+    _ way: WayToWait,
+    _ precision: TimerPrecision,
+    _ counts: Counts
+) throws -> (wakeups: UInt64, spun: Duration) {
+    let engine = try TimerEngine(.init(wayToWait: way, precision: precision))
+    engine.schedule(at: first, every: .milliseconds(1)) { counts.call($0.deadline) }
+    Thread.sleep(forTimeInterval: runFor / .seconds(1))
+    engine.shutdown()
+    return (engine.statistics.wakeups, engine.statistics.spinTime)
+}
+
+private func onLoop(
+    withSource: Bool,
+    _ precision: TimerPrecision,
+    _ counts: Counts
+) throws -> (wakeups: UInt64, spun: Duration) {
+    let loop = TimerLoop()
+    loop.precision = precision
+    var ends: [Int32] = [0, 0]
+    pipe(&ends)
+    if withSource { try loop.add(LoopSource(descriptor: ends[0]) { _, _ in }, forMode: .default) }
+    let timer = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) { counts.call($0.fireInstant) }
+    loop.add(timer, forMode: .default)
+    loop.run(for: runFor)
+    return (loop.statistics.wakeups, loop.statistics.spinTime)
+}
