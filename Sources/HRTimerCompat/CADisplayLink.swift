@@ -25,11 +25,12 @@ public final class CADisplayLink: Sendable {
     ) {
         // Weak, for the link is part of this; it lives while it is called, since the loop holds it.
         let known = Locked(Known())
-        let isOver: @Sendable () -> Bool = { known.withLock { $0.link }.map { !$0.link.isValid } ?? true }
-        let call = onItsActor(merges: true, unless: isOver, action(target))
-        link = DisplayLink(source: source) { _ in
+        let method = action(target)
+        let call = withoutActor(method)
+        let handler: DisplayLink.Handler = { _ in
             if let link = known.withLock({ $0.link }) { call(link) }
         }
+        link = DisplayLink(source: source, handler: handler, on: method.isolation)
         known.withLock { $0.link = self }
     }
 

@@ -224,6 +224,33 @@ import Testing
         await worker.end()
     }
 
+    @Test(
+        "A link's handler on the main actor reads the refresh of its own call, and counts those that passed as dropped"
+    )
+    @MainActor func link() async throws {
+        let worker = try TimerLoop.thread()
+        var stamps: [MonotonicInstant] = []
+        var dropped: [Int] = []
+        let link = DisplayLink(framesPerSecond: 500) { @MainActor link in
+            stamps.append(link.timestamp)
+            dropped.append(link.droppedFrames)
+        }
+        link.add(to: worker.loop, forMode: .default)
+        // The actor is busy for tens of refreshes, twice.
+        usleep(60_000)
+        try await until { stamps.count >= 5 }
+        usleep(60_000)
+        try await until { stamps.count >= 10 }
+        link.invalidate()
+        #expect(zip(stamps, stamps.dropFirst()).allSatisfy { $0 < $1 })
+        for (call, next) in zip(stamps.indices, stamps.indices.dropFirst()) {
+            let passed = Int(((stamps[next] - stamps[call]) / .milliseconds(2)).rounded())
+            #expect(dropped[next] - dropped[call] == passed - 1)
+        }
+        #expect(dropped.last! >= 20)
+        await worker.end()
+    }
+
     @Test("A registry's task on the main actor runs there, and ends after one call if it does not repeat")
     func registry() async throws {
         let tally = await MainActor.run { Tally() }

@@ -118,8 +118,16 @@ package func onItsActor<Value: Sendable>(
     unless isOff: @escaping @Sendable () -> Bool = { false },
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @Sendable (Value) -> Void {
-    let plain = unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
+    let plain = withoutActor(function)
     guard let actor = function.isolation else { return plain }
     let calls = ActorCalls(merges: merges)
     return { value in calls.call(on: actor, unless: isOff) { plain(value) } }
+}
+
+/// See the other of this name.
+package func withoutActor<Value: Sendable>(
+    _ function: @escaping @isolated(any) @Sendable (Value) -> Void
+) -> @Sendable (Value) -> Void {
+    // Unsafe: of the same layout.
+    unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
 }

@@ -5,10 +5,35 @@ extension DisplayLink {
     func fire(_ now_ns: Int64) {
         // Without a closure, which would give the handler wrapped.
         let link = state.lock()
+        if let delivery = link.pointee.delivery {
+            state.unlock()
+            return submit(by: delivery)
+        }
         let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
         state.unlock()
         handler?(self)
         endCall(isCalled: handler != nil)
+    }
+
+    /// The display is looked after here, on the loop's thread; all else is done where the handler runs. Until then the timer is not
+    /// set: a busy actor costs no wake-ups.
+    private func submit(by delivery: LinkState.Delivery) {
+        let source = state.withLock { $0.source }
+        source?.follow(after: self)
+        delivery.calls.call(on: delivery.actor, unless: { !self.isInLoop }) { self.callOnActor() }
+        source?.tend(after: self)
+    }
+
+    /// For the latest refresh by now, if there is one that was not called for.
+    private func callOnActor() {
+        let link = state.lock()
+        let now_ns = link.pointee.time.now_ns
+        let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
+        state.unlock()
+        handler?(self)
+        rearm(keepsDue: false) { state, now_ns in
+            if handler != nil { state.endCall(now_ns) }
+        }
     }
 
     /// Sets the next refresh, after a call that may have been made up.

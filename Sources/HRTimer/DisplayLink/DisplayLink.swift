@@ -19,7 +19,8 @@ public final class DisplayLink: Sendable {
     /// What a link calls.
     public typealias Handler = @Sendable (DisplayLink) -> Void
     /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's
-    /// thread is the actor's, elsewhere by a task, refreshes that come meanwhile counting as one.
+    /// thread is the actor's, elsewhere by a task. What a call tells is worked out when the actor gets to it: it is for the latest
+    /// refresh by then, and those that passed meanwhile are dropped ones.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// A method of a target, not applied yet; one of an actor is called on that.
     public typealias Action<Target> = @Sendable (Target) -> Block
@@ -33,14 +34,24 @@ public final class DisplayLink: Sendable {
 
     /// A link to a display of that rate.
     public init(frameRate: FrameRate, handler: @escaping Block) {
-        state = Locked(LinkState(handler: Self.handler(handler), rate: frameRate))
+        state = Locked(LinkState(handler: Self.plain(handler), on: handler.isolation, rate: frameRate))
     }
 
     /// A link to the display of `source`: unless another one is given, the one that was found when this was first asked for.
     ///
     /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
-    public init(source: VsyncSource? = nil, handler: @escaping Block) {
-        state = Locked(LinkState(handler: Self.handler(handler), source: source))
+    public convenience init(source: VsyncSource? = nil, handler: @escaping Block) {
+        self.init(source: source, handler: Self.plain(handler), on: handler.isolation)
+    }
+
+    /// For a handler that is called on `actor`, if there is one, whatever its type says.
+    package init(
+        source: VsyncSource? = nil,
+        rate: FrameRate? = nil,
+        handler: @escaping Handler,
+        on actor: (any Actor)?
+    ) {
+        state = Locked(LinkState(handler: handler, on: actor, rate: rate, source: source))
     }
 
     deinit {
@@ -53,7 +64,8 @@ public final class DisplayLink: Sendable {
         target: Target,
         action: @escaping Action<Target>
     ) {
-        self.init(framesPerSecond: framesPerSecond, handler: Self.calling(target, action))
+        let rate = FrameRate(framesPerSecond)
+        self.init(rate: rate, handler: Self.calling(target, action), on: action(target).isolation)
     }
 
     /// The same on the display of `source`, or if it is nil on the one that was found.
@@ -62,7 +74,7 @@ public final class DisplayLink: Sendable {
         target: Target,
         action: @escaping Action<Target>
     ) {
-        self.init(source: source, handler: Self.calling(target, action))
+        self.init(source: source, handler: Self.calling(target, action), on: action(target).isolation)
     }
 
     /// A link that calls `action` on `target` without holding it; it invalidates itself when the target is gone.
@@ -71,7 +83,8 @@ public final class DisplayLink: Sendable {
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) {
-        self.init(framesPerSecond: framesPerSecond, handler: Self.calling(weakly: target, action))
+        let rate = FrameRate(framesPerSecond)
+        self.init(rate: rate, handler: Self.calling(weakly: target, action), on: action(target).isolation)
     }
 
     /// The same on the display of `source`, or if it is nil on the one that was found.
@@ -80,47 +93,23 @@ public final class DisplayLink: Sendable {
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) {
-        self.init(source: source, handler: Self.calling(weakly: target, action))
+        self.init(source: source, handler: Self.calling(weakly: target, action), on: action(target).isolation)
     }
 
     private static func calling<Target: AnyObject & Sendable>(
         _ target: Target,
         _ action: @escaping Action<Target>
     ) -> Handler {
-        let calls = ActorCalls(merges: true)
-        return { link in link.call(action, target, calls) }
+        { link in plain(action(target))(link) }
     }
 
     private static func calling<Target: AnyObject & Sendable>(
         weakly target: Target,
         _ action: @escaping Action<Target>
     ) -> Handler {
-        let calls = ActorCalls(merges: true)
-        return { [weak target] link in
-            guard let target else {
-                link.invalidate()
-                return
-            }
-            link.call(action, target, calls)
+        { [weak target] link in
+            if let target { plain(action(target))(link) } else { link.invalidate() }
         }
-    }
-
-    private func call<Target: AnyObject & Sendable>(
-        _ action: @escaping Action<Target>,
-        _ target: Target,
-        _ calls: ActorCalls
-    ) {
-        let method = action(target)
-        guard let actor = method.isolation else { return Self.plain(method)(self) }
-        calls.call(on: actor, unless: { !self.isValid }) { Self.plain(method)(self) }
-    }
-
-    /// The block, called on its actor, if it has one.
-    private static func handler(_ block: @escaping Block) -> Handler {
-        let plain = plain(block)
-        guard let actor = block.isolation else { return plain }
-        let calls = ActorCalls(merges: true)
-        return { link in calls.call(on: actor, unless: { !link.isValid }) { plain(link) } }
     }
 
     /// See `LoopTimer`'s.

@@ -4,6 +4,8 @@ import HRTimerCore
 struct LinkState: Sendable {
     /// Nil once the link is invalid.
     var handler: DisplayLink.Handler?
+    /// Nil for a handler that is called on the loop's thread.
+    let delivery: Delivery?
     /// What a virtual display is to have; nil if a source was given, or is to be found.
     let rate: FrameRate?
     /// Nil until the link is first added to a loop, if none was given.
@@ -48,6 +50,12 @@ struct LinkState: Sendable {
     weak var loop: TimerLoop?
     var modes: Set<TimerLoop.Mode> = []
 
+    /// To the actor of the handler: calls that wait for it are one.
+    struct Delivery: Sendable {
+        let actor: any Actor
+        let calls = ActorCalls(merges: true)
+    }
+
     /// A call that is made before another refresh has come: divisions of 128 bits that it need not do then.
     private struct Ahead: Sendable {
         let number: Int64
@@ -61,8 +69,14 @@ struct LinkState: Sendable {
         let following_ns: Int64
     }
 
-    init(handler: @escaping DisplayLink.Handler, rate: FrameRate? = nil, source: VsyncSource? = nil) {
+    init(
+        handler: @escaping DisplayLink.Handler,
+        on actor: (any Actor)?,
+        rate: FrameRate? = nil,
+        source: VsyncSource? = nil
+    ) {
         self.handler = handler
+        delivery = actor.map { Delivery(actor: $0) }
         self.rate = rate
         self.source = source
     }
@@ -107,7 +121,8 @@ struct LinkState: Sendable {
     /// Makes the next call up, as if it came in time.
     mutating func prepareCall(_ call: LinkCall) {
         settle()
-        guard let handler, !isPaused, !isHeld, let ahead, self.call === call else { return }
+        // On an actor a call is worked out when that gets to it.
+        guard delivery == nil, let handler, !isPaused, !isHeld, let ahead, self.call === call else { return }
         var told = settled
         told.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
         call.makeUp(
