@@ -1,6 +1,7 @@
 // For LD_PRELOAD, ld.so(8): clocks that tick once a millisecond, as they do in containers on some
 // hosts. What the kernel's timers go by stays as fine as it is. COARSE_CLOCK_PHASE_NS says where in
-// a millisecond the tick is.
+// a millisecond the tick is; with COARSE_CLOCK_DRIFT_NS ticks are so much further apart than
+// clock_getres(2) tells; with COARSE_CLOCK_IS_FINE it tells so and the readings are as fine as ever.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,22 +14,24 @@ static int is_coarse(clockid_t clock) {
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME;
 }
 
-static int64_t phase_ns(void) {
-    const char *phase = getenv("COARSE_CLOCK_PHASE_NS");
-    return phase == NULL ? 0 : atoll(phase);
+static int64_t number(const char *name) {
+    const char *text = getenv(name);
+    return text == NULL ? 0 : atoll(text);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time) {
     static int (*real)(clockid_t, struct timespec *);
-    static int64_t phase;
+    static int64_t phase, tick, is_fine;
     if (real == NULL) {
-        phase = phase_ns();
+        phase = number("COARSE_CLOCK_PHASE_NS");
+        tick = TICK_NS + number("COARSE_CLOCK_DRIFT_NS");
+        is_fine = number("COARSE_CLOCK_IS_FINE");
         real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     }
     int status = real(clock, time);
-    if (status != 0 || !is_coarse(clock)) return status;
+    if (status != 0 || is_fine || !is_coarse(clock)) return status;
     int64_t now_ns = time->tv_sec * NS_PER_S + time->tv_nsec - phase;
-    now_ns = now_ns / TICK_NS * TICK_NS + phase;
+    now_ns = now_ns / tick * tick + phase;
     *time = (struct timespec){.tv_sec = now_ns / NS_PER_S, .tv_nsec = now_ns % NS_PER_S};
     return 0;
 }

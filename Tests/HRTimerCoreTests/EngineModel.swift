@@ -33,7 +33,7 @@ final class EngineModel: EngineWorld {
     private struct Engine {
         let precision: TimerPrecision
         var isRunning = false
-        /// When it looked at the clock last.
+        /// When it looked at the clock last; `.min` while it sleeps.
         var looked_ns = Int64.min
     }
 
@@ -128,6 +128,7 @@ final class EngineModel: EngineWorld {
             fire(timer, engine)
             engines[engine].looked_ns = now_ns
         }
+        engines[engine].looked_ns = .min
     }
 
     private func earliest(_ engine: Int, _ limit_ns: Int64) -> Int? {

@@ -78,13 +78,13 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
         /// of the submitted one by then.
         var engineSubmits = false
-        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
-        var isIdle = false
         /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
         var isSetAnew = false
         /// Nil for the engine's own.
         var precision: TimerPrecision?
         var repetition = Repetition.once
+        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
+        var isIdle = false
         /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
         var timer: TimerToken?
     }

@@ -10,10 +10,16 @@ package struct EngineState: ~Copyable, Sendable {
     struct Timer: Sendable {
         /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
-        var repetition = Repetition.once
-        /// Stays after its last fire: its owner arms it again, by `setOwned`. Here, where a cache line has room for it.
+        /// Stays after its last fire: its owner arms it again, by `setOwned`. Here and with the policy apart from the interval,
+        /// so that the record is one cache line.
         var isOwned = false
         var isInUse = false
+        private var policy = MissedTickPolicy.merge
+        private var interval_ns: Int64 = 0
+        var repetition: Repetition {
+            get { Repetition(interval_ns: interval_ns, policy: policy) }
+            set { (interval_ns, policy) = (newValue.interval_ns, newValue.policy) }
+        }
         /// What was asked for, of which the interval may allow but a part.
         var asked_ns: Int64 = 0
         /// Ticks that no call has told yet.
@@ -39,6 +45,7 @@ package struct EngineState: ~Copyable, Sendable {
     var isAhead = false
     /// Threads that wait for the running handler to return.
     var whileRunning = WaitList()
+    /// From a look at what is due until there is nothing more.
     var isTurning = false
     /// The schedule has nothing more to give back.
     var isTrimmingTimers = false
@@ -69,7 +76,7 @@ package struct EngineState: ~Copyable, Sendable {
 extension EngineState {
     @inline(__always)
     mutating func add(_ action: consuming EngineCore.Action, _ request: EngineCore.Request) -> TimerToken {
-        let isPast = request.deadline_ns <= looked_ns
+        let isPast = isTurning && request.deadline_ns <= looked_ns
         let token = schedule.add(deadline_ns: isPast ? .max : request.deadline_ns, asked(request))
         timers.makeRoom(for: token.slot)
         // Field by field: a record moved as a whole takes as long as the arming.
@@ -84,16 +91,16 @@ extension EngineState {
         return token
     }
 
-    /// Arms a timer. One for an instant that the thread has passed already takes its place among those that are due as if it
+    /// Arms a timer. While calls are made, one for an instant that the thread has passed already takes its place among those that are due as if it
     /// were for the instant that the thread looked last: a tick of a burst that is behind, for one. So whoever was due before
     /// comes before, and waits for one such call of each timer at most, however far that is behind.
     @inline(__always)
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64) {
         timers[token.slot].deadline_ns = deadline_ns
-        if deadline_ns > looked_ns {
-            schedule.arm(token, deadline_ns)
-        } else {
+        if isTurning, deadline_ns <= looked_ns {
             schedule.arm(token, deadline_ns, place_ns: looked_ns)
+        } else {
+            schedule.arm(token, deadline_ns)
         }
     }
 

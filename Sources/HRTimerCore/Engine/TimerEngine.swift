@@ -210,8 +210,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     }
 
     /// When the timer is called next; inside its handler, unless that has set another, the deadline that it is called for. Nil
-    /// if the token is stale; `distantFuture` for a timer that waits for nothing. O(1); up to 64 timers that are due at once
-    /// are looked through.
+    /// if the token is stale; `distantFuture` for a timer that waits for nothing. O(1).
     public func deadline(of token: TimerToken) -> MonotonicInstant? {
         core.deadline_ns(of: token).map(MonotonicInstant.init(nanoseconds:))
     }

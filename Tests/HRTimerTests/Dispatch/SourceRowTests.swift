@@ -126,6 +126,18 @@ import Testing
         #expect(calls.all == [2])
     }
 
+    @Test("Nor does a deadline on another clock come again and again without an event handler")
+    func wallWithoutHandler() {
+        source.setEventHandler(nil)
+        source.schedule(deadline: time.wallNow.advanced(by: .seconds(1)), repeating: .seconds(1))
+        source.activate()
+        time.advance(by: .milliseconds(3500))
+        #expect(time.nextDeadline == .distantFuture)
+        source.setEventHandler { [calls, weak source] in calls.append(source?.data ?? 0) }
+        time.advance(by: .milliseconds(1500))
+        #expect(calls.all == [1, 1])
+    }
+
     @Test("A registration handler set after activation is not called")
     func lateRegistration() {
         every(.seconds(1))

@@ -17,6 +17,8 @@ final class LoopModel {
         /// The next deadline if the handler that runs returns before that.
         var following: Int64 = 0
         var wasAdded = false
+        /// Whether the deadline had passed when it was given.
+        var wasPast = true
     }
 
     struct Call {
@@ -55,7 +57,7 @@ final class LoopModel {
         timers[name]?.modes.formUnion(mode == "common" ? commonModes.union(["common"]) : [mode])
         guard timer.modes.isEmpty else { return }
         // What had passed when it was given counts as now; later its deadline waits, wherever it is.
-        if !timer.wasAdded { timers[name]!.deadline = max(timer.deadline, now) }
+        if !timer.wasAdded, timer.wasPast { timers[name]!.deadline = max(timer.deadline, now) }
         if !timer.wasAdded { timers[name]!.told = timers[name]!.deadline - timer.interval }
         timers[name]!.wasAdded = true
         arm(name)
@@ -79,6 +81,7 @@ final class LoopModel {
         timers[name]!.told = timers[name]!.deadline - timer.interval
         timers[name]!.isMoved = timer.isFiring
         if timer.modes.isEmpty { timers[name]!.wasAdded = false }
+        timers[name]!.wasPast = deadline < now
         arm(name)
     }
 

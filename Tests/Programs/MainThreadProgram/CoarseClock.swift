@@ -1,4 +1,5 @@
 import CHRTimer
+import Dispatch
 import Foundation
 import HRTimer
 import Synchronization
@@ -7,7 +8,7 @@ import Synchronization
 /// warnings". The arguments say of what, and how precise.
 @MainActor func coarseClock(_ arguments: [String]) {
     guard arguments.count == 2, let precision = TimerPrecision.allCases.first(where: { "\($0)" == arguments[1] }) else {
-        print("coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source) precision")
+        print("coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source, served-loop) precision")
         exit(2)
     }
     let warnings = Atomic<Int>(0)
@@ -19,7 +20,7 @@ import Synchronization
             if let way = WayToWait.allCases.first(where: { "\($0)" == arguments[0] }) {
                 try onEngine(way, precision, counts)
             } else {
-                try onLoop(withSource: arguments[0] == "loop-with-source", precision, counts)
+                try onLoop(arguments[0], precision, counts)
             }
         let cpu_us = (hrt_clock_process_cpu_ns() - cpu_ns) / 1000
         print(counts.calls, wakeups, spun / .microseconds(1), cpu_us, counts.early, warnings.load(ordering: .relaxed))
@@ -58,7 +59,7 @@ private func onEngine(
 }
 
 private func onLoop(
-    withSource: Bool,
+    _ face: String,
     _ precision: TimerPrecision,
     _ counts: Counts
 ) throws -> (wakeups: UInt64, spun: Duration) {
@@ -66,9 +67,14 @@ private func onLoop(
     loop.precision = precision
     var ends: [Int32] = [0, 0]
     pipe(&ends)
-    if withSource { try loop.add(LoopSource(descriptor: ends[0]) { _, _ in }, forMode: .default) }
+    if face == "loop-with-source" { try loop.add(LoopSource(descriptor: ends[0]) { _, _ in }, forMode: .default) }
     let timer = LoopTimer(fireAt: first, interval: .milliseconds(1), repeats: true) { counts.call($0.fireInstant) }
     loop.add(timer, forMode: .default)
-    loop.run(for: runFor)
+    if face == "served-loop" {
+        try loop.serve(on: DispatchQueue(label: "served"))
+        Thread.sleep(forTimeInterval: runFor / .seconds(1))
+    } else {
+        loop.run(for: runFor)
+    }
     return (loop.statistics.wakeups, loop.statistics.spinTime)
 }
