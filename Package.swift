@@ -52,11 +52,13 @@ let package = Package(
         ),
         // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
+        // Cancels a part of a task, with the means of Swift's runtime.
+        .target(name: "CTaskScope", path: "CSources/CTaskScope"),
         .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
         .target(
             name: "HRTimer",
             dependencies: [
-                "HRTimerCore", "CHRTimer", "CVsync",
+                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -139,10 +141,16 @@ let package = Package(
             path: "Tests/Programs/AsyncMainProgram",
             swiftSettings: strict
         ),
+        .target(
+            name: "DeadlineModel",
+            dependencies: ["HRTimer", "Seeded"],
+            path: "Tests/Programs/DeadlineModel",
+            swiftSettings: strict
+        ),
         // Cancelled sleeps by the million, optimized: `make sleep-races`.
         .executableTarget(
             name: "SleepRaces",
-            dependencies: ["HRTimer"],
+            dependencies: ["HRTimer", "DeadlineModel"],
             path: "Tests/Programs/SleepRaces",
             swiftSettings: strict
         ),
@@ -181,7 +189,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerTests",
-            dependencies: ["HRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits"],
+            dependencies: [
+                "HRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits", "DeadlineModel",
+            ],
             swiftSettings: strict
         ),
         // Display servers in processes of their own.

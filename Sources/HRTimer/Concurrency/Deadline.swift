@@ -1,5 +1,5 @@
-#if compiler(>=6.2)
-import HRTimerCore
+// Swift 6.5 has all of it in its standard library.
+#if compiler(>=6.2) && !compiler(>=6.5)
 
 /// Runs an operation that is cancelled at a deadline: `withDeadline` of SE-0526, which the standard library has from Swift 6.5
 /// on, for Swift 6.2 and newer, and without a task that sleeps.
@@ -8,19 +8,40 @@ import HRTimerCore
 ///     let page = try await withDeadline(deadline, clock: .monotonic) { try await fetch() }
 ///
 /// * What the operation returns or throws is returned or thrown, before the deadline or after it. At the deadline it is
-///   cancelled: `Task.isCancelled` holds inside of it, its cancellation handlers run, on the thread of the clock's engine, and
-///   its child tasks are cancelled. It is waited for however long it takes. The calling task is not cancelled.
+///   cancelled, whatever it does then, suspended, computing or blocking: `Task.isCancelled` holds inside of it, its cancellation
+///   handlers run, on a thread that is there for them alone, and its child tasks are cancelled. It is waited for however long
+///   it takes. The calling task is not cancelled.
 /// * A deadline that has passed cancels before the operation begins, which runs nevertheless.
 /// * Nested deadlines on clocks of one id are one: the earliest counts, and a later one inside of it costs nothing. On clocks
 ///   of different ids each counts by itself.
-/// * The operation runs where the caller does, in a child task that starts at once on the caller's thread. It need be neither
-///   Sendable nor escaping. One that does not suspend arms no timer.
-/// * With a clock of this package, with `ContinuousClock` and with `SuspendingClock` no further task is made, and after the
-///   operation nothing is left: neither a timer nor a task. With any other clock a second child task sleeps on it.
+/// * The operation runs where the caller does, and begins at once on the caller's thread. It need be neither Sendable nor
+///   escaping. It may add tasks to a group of the caller's: those are cancelled if they are added after the deadline, and not
+///   at the deadline.
+/// * With a clock of this package, with `ContinuousClock` and with `SuspendingClock` no task sleeps, and after the operation
+///   nothing is left: neither a timer nor a task. With any other clock a child task sleeps on it.
 /// * An engine that is shut down, or a loop that ends, cancels the operations whose deadlines it keeps.
 ///
 /// What is cancelled throws `CancellationError`, as a rule; for an error that tells of the time use `withTimeout`. Cancelling
 /// the calling task cancels the operation as ever.
+///
+/// ## Beside SE-0526
+///
+/// | SE-0526, as it was merged for Swift 6.5 | here |
+/// | --- | --- |
+/// | both spellings, `clock` with its default, typed errors, results that cannot be copied | the same |
+/// | `Clock & Identifiable`, `SystemClockID`, nested deadlines of one id are one | the same |
+/// | `hasActiveDeadline`, `activeDeadline(for:)`, also in child tasks, and not in `Task {}` | the same |
+/// | inside of an expired scope alone: `isCancelled`, handlers, children, those added to an outer group from then on | the same |
+/// | the operation runs in the calling task | in the body of a task group; otherwise in a child task of the same name |
+/// | a task that is cancelled inside of the operation stays cancelled | the same, if that is before the deadline |
+/// | a cancellation of the calling task after the deadline, while the operation goes on | the same; but in the body of a task group the task forgets it, unless it comes from a deadline's operation around |
+/// | a deadline that comes while one inside of it has expired runs the handlers in between at once | the same; in the body of a task group when the inner operation returns |
+/// | handlers run in a task of the pool | on a thread for them alone |
+/// | `CancellationError.reason`, and verbs that cancel for a reason | not there: the error has no room for one. `withTimeout` throws `TimedOut` |
+///
+/// The body of a task group is special since what is added to the group has the calling task for its parent. There a part of
+/// that task is cancelled, by what is known of Swift's runtime up to 6.4, which is checked each time; if it were otherwise, a
+/// deadline would cancel the calling task for good.
 ///
 /// - Parameters:
 ///   - expiration: when to cancel. `distantFuture` means never.
@@ -30,7 +51,7 @@ import HRTimerCore
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     _ expiration: C.Instant,
     tolerance: C.Instant.Duration? = nil,
-    clock: C,
+    clock: C = ContinuousClock(),
     operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return {
     guard let scope = DeadlineScope.make(expiration, tolerance, clock) else { return try await operation() }
@@ -41,110 +62,20 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Err
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     in timeout: C.Instant.Duration,
     tolerance: C.Instant.Duration? = nil,
-    clock: C,
-    operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async throws(Failure) -> Return {
-    try await withDeadline(clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, operation: operation)
-}
-
-/// The same on the standard library's `ContinuousClock`, Linux's `CLOCK_BOOTTIME`: the clock of deadlines where none is named.
-public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
-    _ expiration: ContinuousClock.Instant,
-    tolerance: Duration? = nil,
-    clock: ContinuousClock = ContinuousClock(),
-    operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async throws(Failure) -> Return {
-    try await withDeadline(expiration, tolerance: tolerance, clock: SystemClock(clock), operation: operation)
-}
-
-/// The same on `ContinuousClock` once `timeout` has passed, counted from now.
-public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
-    in timeout: Duration,
-    tolerance: Duration? = nil,
-    clock: ContinuousClock = ContinuousClock(),
-    operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async throws(Failure) -> Return {
-    try await withDeadline(clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, operation: operation)
-}
-
-/// The same on the standard library's `SuspendingClock`, Linux's `CLOCK_MONOTONIC`.
-public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
-    _ expiration: SuspendingClock.Instant,
-    tolerance: Duration? = nil,
-    clock: SuspendingClock,
-    operation: nonisolated(nonsending) () async throws(Failure) -> Return
-) async throws(Failure) -> Return {
-    try await withDeadline(expiration, tolerance: tolerance, clock: SystemClock(clock), operation: operation)
-}
-
-/// The same on `SuspendingClock` once `timeout` has passed, counted from now.
-public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error>(
-    in timeout: Duration,
-    tolerance: Duration? = nil,
-    clock: SuspendingClock,
+    clock: C = ContinuousClock(),
     operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return {
     try await withDeadline(clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, operation: operation)
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Whether the calling task is inside of a `withDeadline` or `withTimeout` of this package, on whichever clock.
-    ///
-    /// Also in a task made there by `Task {}`, as long as the operation goes on that made it, though nobody cancels it.
-    public static var hasActiveDeadline: Bool { DeadlineScope.isAnyActive }
+    /// Whether a `withDeadline` or `withTimeout` of this package cancels the calling task, on whichever clock: one that it is
+    /// inside of, or a task whose child it is. Not in a task made by `Task {}`, which nobody cancels.
+    public static var hasActiveDeadline: Bool { DeadlineScope.current != nil }
 
-    /// The earliest deadline on that clock among those that the calling task is inside of; nil if there is none. Deadlines on
-    /// clocks of other ids do not count.
-    public static func activeDeadline<C: Clock & Identifiable>(for clock: C) -> C.Instant? {
-        DeadlineScope.nearest(clock)?.deadline
-    }
-
-    /// The same for the standard library's clock.
-    public static func activeDeadline(for clock: ContinuousClock) -> ContinuousClock.Instant? {
-        activeDeadline(for: SystemClock(clock))
-    }
-
-    /// The same for the standard library's clock.
-    public static func activeDeadline(for clock: SuspendingClock) -> SuspendingClock.Instant? {
-        activeDeadline(for: SystemClock(clock))
-    }
-}
-
-/// One of the standard library's clocks, which are `Identifiable` from Swift 6.5 on.
-private struct SystemClock<Base: Clock>: Clock, Identifiable where Base.Duration == Swift.Duration {
-    typealias Instant = Base.Instant
-
-    private let base: Base
-
-    init(_ base: Base) {
-        self.base = base
-    }
-
-    /// All of one type are the same clock.
-    var id: ObjectIdentifier { ObjectIdentifier(Base.self) }
-    var now: Instant { base.now }
-    var minimumResolution: Base.Duration { base.minimumResolution }
-
-    func sleep(until deadline: Instant, tolerance: Base.Duration?) async throws {
-        try await base.sleep(until: deadline, tolerance: tolerance)
-    }
-}
-
-extension SystemClock: EngineTimedClock {
-    var host: TimerHost {
-        // As Task.sleep has it: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
-        Base.self == ContinuousClock.self ? .engine(BootTimeTimerEngine.shared.core) : MonotonicClock().host
-    }
-
-    /// The instants of both are opaque. The base is read first: what time passes between makes the deadline later, not earlier.
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
-        guard let deadline = deadline as? Instant else { return nil }
-        let rest = base.now.duration(to: deadline)
-        let now_ns = host.time.now_ns
-        return Sleeper.Wish(
-            until: now_ns.addingSaturating(rest.nanosecondsRoundedUp),
-            tolerance: tolerance as? Swift.Duration
-        )
+    /// The earliest deadline on that clock among those; nil if there is none. Deadlines on clocks of other ids do not count.
+    public static func activeDeadline<C: Clock & Identifiable>(for clock: C = ContinuousClock()) -> C.Instant? {
+        DeadlineScope.nearest(clock)
     }
 }
 #endif

@@ -1,52 +1,114 @@
 #if compiler(>=6.2)
+import CTaskScope
 import HRTimerCore
 import Synchronization
 
-/// The operation of one `withDeadline`, in a child task of its own, which a timer cancels: once, and never after the operation
-/// has returned.
+/// The operation of one `withDeadline`, which a timer cancels: once, and never after the operation has returned.
+///
+/// It has a child task of its own; in the body of a task group, where the operation may have captured the group, it stays in its
+/// caller's task. See `run(isolation:_:)`.
 class DeadlineScope: HostAlarm, @unchecked Sendable {
-    // Sendable: `task` is written before the phase says running, and `waiting` before it says awaited.
+    // Sendable: what changes is written before the phase says running, and `waiting` before it says awaited.
 
     private enum Phase {
-        /// The child has not begun.
+        /// The operation has not begun.
         static let created = 0
         /// The deadline came before it did.
         static let expiredBefore = 1
         static let running = 2
         /// A thread is cancelling it.
         static let cancelling = 3
-        /// The child would end, and waits until that thread has let go of it.
+        /// The operation has returned, and waits until that thread has let go of its task.
         static let awaited = 4
         static let cancelled = 5
-        /// Nobody touches the child from now on.
+        /// Nobody touches the task from now on.
         static let ended = 6
     }
 
     private let phase = Atomic(Phase.created)
     private let expired = Atomic(false)
-    /// Good while the child lives, which it does up to `ended`.
+    /// The one that the operation runs in. Good up to `ended`.
     private var task: UnsafeCurrentTask?
+    /// The one that waits for that, if it is another one.
+    private var caller: UnsafeCurrentTask?
+    /// Its part of the task, if that is the caller's.
+    private var part: UnsafeMutablePointer<cts_scope>?
     private var waiting: UnsafeContinuation<Void, Never>?
-    /// The scope that the task was in which made this one, and whether it was that scope's own task.
+    /// Somebody else cancelled the operation's task, as a whole, before the deadline came.
+    private let wasCancelledBefore = Atomic(false)
+    /// Its deadline comes in virtual time: nobody waits for handlers there, and all is in order.
+    private var isVirtual = false
+    /// Where the task has its `innermost` of this scope, which its child tasks see there too.
+    private var home: UnsafeRawPointer?
+    /// The scope around, if it cancels the task which made this one.
     let outer: DeadlineScope?
-    private let isWithinOuter: Bool
 
     fileprivate init(within outer: DeadlineScope?) {
         self.outer = outer
-        isWithinOuter = outer?.isOfCurrentTask ?? false
         super.init()
     }
 
-    /// The child, first of all.
-    final func begin() {
+    private func advance(from: Int, to: Int) -> Bool {
+        phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    /// Who keeps the deadline; nil if `sleepUntilDeadline` has to.
+    func keepTime() -> KeptTime? { nil }
+
+    func sleepUntilDeadline() async throws {}
+
+    override final func ring() { expireElsewhere() }
+
+    /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
+    override final func hostHasEnded() { expireElsewhere() }
+
+    /// Whether the operation has returned.
+    final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
+    /// Whether the deadline came before that.
+    final var hasExpired: Bool { expired.load(ordering: .acquiring) }
+}
+
+// The deadline comes.
+extension DeadlineScope {
+    /// Neither engines and loops nor Swift's pool run what a user's handler does.
+    fileprivate final func expireElsewhere() {
+        if hasEnded { return }
+        if isVirtual { expire() } else { CancellationThreads.shared.expire(self) }
+    }
+
+    /// Runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
+    final func expire() {
+        if advance(from: Phase.created, to: Phase.expiredBefore) { return expired.store(true, ordering: .releasing) }
+        guard advance(from: Phase.running, to: Phase.cancelling) else { return }
+        expired.store(true, ordering: .sequentiallyConsistent)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        cancel()
+        if advance(from: Phase.cancelling, to: Phase.cancelled) { return }
+        let operation = waiting
+        phase.store(Phase.cancelled, ordering: .releasing)
+        operation?.resume()
+    }
+
+    private func cancel() {
+        if let part { cts_cancel(part) } else { task?.cancel() }
+    }
+}
+
+// What the operation's task does, before and after it.
+extension DeadlineScope {
+    /// `part` if the task is the caller's.
+    private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
         task = withUnsafeCurrentTask { $0 }
+        self.part = part
+        if let part { cts_enter(part) }
         if advance(from: Phase.created, to: Phase.running) { return }
-        task?.cancel()
+        // Whoever has found that may not have said so yet.
+        expired.store(true, ordering: .releasing)
+        cancel()
         phase.store(Phase.cancelled, ordering: .releasing)
     }
 
-    /// The child, when the operation has returned.
-    final func end(isolation: isolated (any Actor)? = #isolation) async {
+    private final func end(isolation: isolated (any Actor)? = #isolation) async {
         while true {
             if advance(from: Phase.running, to: Phase.ended) || advance(from: Phase.cancelled, to: Phase.ended) {
                 return
@@ -58,122 +120,163 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
         }
     }
 
-    /// The deadline has come: runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
-    final func expire() {
-        if advance(from: Phase.created, to: Phase.expiredBefore) { return expired.store(true, ordering: .releasing) }
-        guard advance(from: Phase.running, to: Phase.cancelling) else { return }
-        expired.store(true, ordering: .releasing)
-        task?.cancel()
-        if advance(from: Phase.cancelling, to: Phase.cancelled) { return }
-        let child = waiting
-        phase.store(Phase.cancelled, ordering: .releasing)
-        child?.resume()
+    /// Whether the operation cancelled its task, which is not the caller's: the caller is to be cancelled, too.
+    private var hasCancelledItself: Bool {
+        wasCancelledBefore.load(ordering: .acquiring) && caller?.isCancelled == false
     }
 
-    private func advance(from: Int, to: Int) -> Bool {
-        phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
+    /// While a scope had cancelled the calling task, others around it may have been to do so, in vain.
+    private func cancelForOthers() {
+        var outermost: DeadlineScope?
+        var isAll = false
+        var next = outer
+        while let scope = next {
+            if scope.task == task, scope.hasExpired { outermost = scope }
+            let isParentCancelled = scope.task != task && scope.task?.isCancelled ?? false
+            if isParentCancelled || scope.caller?.isCancelled ?? false { isAll = true }
+            next = scope.outer
+        }
+        if isAll { task?.cancel() } else { outermost?.cancel() }
     }
 
-    override final func ring() { expire() }
+    fileprivate typealias Work = nonisolated(nonsending) () async -> Void
 
-    /// Who keeps the deadline; nil if `sleepUntilDeadline` has to.
-    func keepTime() -> KeptTime? { nil }
+    /// The operation's task. All that is begun there sees the scope as its innermost one.
+    private final func perform(_ work: Work, isolation: isolated (any Actor)?) async {
+        await Self.$innermost.withValue(self) {
+            // Captured, the closure is isolated as this function is.
+            _ = isolation
+            home = Self.place
+            await work()
+        }
+        await end()
+    }
 
-    func sleepUntilDeadline() async throws {}
+    /// Runs the operation, and waits for its end. A child task of its own is what is cancelled at the deadline. Not so in the
+    /// body of a task group: what the operation adds to that group has the present task for its parent, which has to outlive it.
+    /// There it is a part of the task that is cancelled.
+    fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
+        guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
+        isVirtual = time.host.time.virtual != nil
+        let isInGroup = cts_is_in_group()
+        // Before the operation begins: it may compute, or block, and nobody else would do it then.
+        let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
+        if isInGroup {
+            await runInPart(isolation: isolation, work)
+        } else {
+            await runInChild(isolation: isolation, work)
+        }
+        if let alarm { time.host.disarm(alarm) }
+    }
 
-    /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
-    override final func hostHasEnded() { expire() }
+    private final func runInPart(isolation: isolated (any Actor)?, _ work: Work) async {
+        let part = UnsafeMutablePointer<cts_scope>.allocate(capacity: 1)
+        defer { part.deallocate() }
+        begin(part)
+        await perform(work, isolation: isolation)
+        if cts_leave(part) { cancelForOthers() }
+    }
 
-    /// Whether the operation has returned.
-    final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
-    /// Whether the deadline came before that.
-    final var hasExpired: Bool { expired.load(ordering: .acquiring) }
+    /// On a clock that no host keeps.
+    private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
+        isVirtual = CurrentTime.virtual != nil
+        let isInGroup = cts_is_in_group()
+        // Of no actor: the operation may block its own. A closure in the group's body crashes the compiler (Swift 6.3).
+        let sleep: @Sendable () async -> Void = { [self] in
+            try? await sleepUntilDeadline()
+            if !Task.isCancelled { expireElsewhere() }
+        }
+        await withTaskGroup(of: Void.self, isolation: isolation) { group in
+            if !hasExpired { group.addImmediateTask(operation: sleep) }
+            if isInGroup {
+                await runInPart(isolation: isolation, work)
+            } else {
+                await runInChild(isolation: isolation, work)
+            }
+            group.cancelAll()
+        }
+    }
 
+    /// What the child runs.
+    private struct Sent: @unchecked Sendable {
+        // Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
+        let work: Work
+    }
+
+    private final func runInChild(isolation: isolated (any Actor)?, _ work: Work) async {
+        caller = withUnsafeCurrentTask { $0 }
+        // The child has ended before this returns.
+        await withoutActuallyEscaping(work) { work in
+            _ = isolation
+            await runInChild(isolation: isolation, Sent(work: work))
+        }
+    }
+
+    private func runInChild(isolation: isolated (any Actor)?, _ sent: Sent) async {
+        var hasCancelledItself = false
+        await withTaskGroup(of: Bool.self, isolation: isolation) { group in
+            group.addImmediateTask(name: Task.name) {
+                // Captured, the child is isolated as its parent is.
+                _ = isolation
+                self.begin()
+                await withTaskCancellationHandler {
+                    await self.perform(sent.work, isolation: isolation)
+                } onCancel: {
+                    if !self.hasExpired { self.wasCancelledBefore.store(true, ordering: .releasing) }
+                }
+                return self.hasCancelledItself
+            }
+            hasCancelledItself = await group.next() ?? false
+        }
+        if hasCancelledItself { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+}
+
+// Whose deadlines the calling code has.
+extension DeadlineScope {
     /// The scope that the calling task is in, or was when it was made.
     @TaskLocal static var innermost: DeadlineScope?
 
-    /// Whether the calling task runs the operation itself. A task made by `Task {}` has its maker's task-local values too, but
-    /// nobody cancels it.
-    private var isOfCurrentTask: Bool {
-        let phase = phase.load(ordering: .acquiring)
-        guard phase >= Phase.running, phase < Phase.ended else { return false }
-        return withUnsafeCurrentTask { $0 == task }
+    /// Where the calling task sees that.
+    private static var place: UnsafeRawPointer? {
+        cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
     }
 
-    /// The earliest deadline on that clock of all scopes around, and whether it cancels the calling task for certain.
-    static func nearest<C: Clock & Identifiable>(_ clock: C) -> (deadline: C.Instant, cancelsCaller: Bool)? {
-        guard let innermost else { return nil }
-        var nearest: (deadline: C.Instant, cancelsCaller: Bool)?
-        var isWithin = innermost.isOfCurrentTask
-        var next: DeadlineScope? = innermost
+    /// The innermost scope that cancels the calling task. A task made by `Task {}` has a copy of its maker's task-local values,
+    /// but nobody cancels it.
+    static var current: DeadlineScope? {
+        guard let scope = innermost, scope.home == place, !scope.hasEnded else { return nil }
+        return scope
+    }
+
+    /// The earliest deadline on that clock of all scopes around.
+    static func nearest<C: Clock & Identifiable>(_ clock: C) -> C.Instant? {
+        var nearest: C.Instant?
+        var next = current
         while let scope = next {
-            if !scope.hasEnded, let same = scope as? ClockDeadlineScope<C>, same.clock.id == clock.id,
-                nearest.map({ same.deadline < $0.deadline }) ?? true
+            if let same = scope as? ClockDeadlineScope<C>, same.clock.id == clock.id,
+                nearest.map({ same.deadline < $0 }) ?? true
             {
-                nearest = (same.deadline, isWithin)
+                nearest = same.deadline
             }
-            isWithin = isWithin && scope.isWithinOuter
             next = scope.outer
         }
         return nearest
     }
 
-    /// Whether any scope is around that has not ended.
-    static var isAnyActive: Bool {
-        var next = innermost
-        while let scope = next {
-            if !scope.hasEnded { return true }
-            next = scope.outer
-        }
-        return false
-    }
-}
-
-/// A scope with its deadline.
-final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @unchecked Sendable {
-    // Sendable: what it has of its own is constant.
-
-    let clock: C
-    let deadline: C.Instant
-    private let tolerance: C.Instant.Duration?
-
-    init(_ clock: C, _ deadline: C.Instant, _ tolerance: C.Instant.Duration?) {
-        self.clock = clock
-        self.deadline = deadline
-        self.tolerance = tolerance
-        super.init(within: DeadlineScope.innermost)
-    }
-
-    override func keepTime() -> KeptTime? {
-        // By far the most frequent, and cheap to tell.
-        if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
-            return KeptTime(clock.host, clock.wish(deadline, tolerance as? Duration))
-        }
-        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
-        return KeptTime(clock.host, wish)
-    }
-
-    override func sleepUntilDeadline() async throws {
-        try await clock.sleep(until: deadline, tolerance: tolerance)
-    }
-}
-
-extension DeadlineScope {
     /// For an operation with that deadline; nil if one around it is earlier, and cancels it too.
     static func make<C: Clock & Identifiable>(
         _ deadline: C.Instant,
         _ tolerance: C.Instant.Duration?,
         _ clock: C
     ) -> DeadlineScope? {
-        if innermost != nil, let nearest = nearest(clock), nearest.cancelsCaller, nearest.deadline <= deadline {
-            return nil
-        }
+        if let nearest = nearest(clock), nearest <= deadline { return nil }
         let scope = ClockDeadlineScope(clock, deadline, tolerance)
         if clock.now >= deadline { scope.expire() }
         return scope
     }
 
-    /// Runs the operation in a child task, which is cancelled at the deadline, and waits for its end.
+    /// Runs the operation, which is cancelled at the deadline, and waits for its end.
     ///
     /// Not generic over the clock too: code that is generic over several types is not specialised for one of them.
     nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
@@ -195,83 +298,32 @@ extension DeadlineScope {
     }
 }
 
-/// Knows nothing of the types of clocks and results.
-extension DeadlineScope {
-    fileprivate typealias Work = nonisolated(nonsending) () async -> Void
+/// A scope with its deadline.
+final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @unchecked Sendable {
+    // Sendable: what it has of its own is constant.
 
-    /// What the child runs.
-    private struct Sent: @unchecked Sendable {
-        // Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
-        let work: Work
+    let clock: C
+    let deadline: C.Instant
+    private let tolerance: C.Instant.Duration?
+
+    init(_ clock: C, _ deadline: C.Instant, _ tolerance: C.Instant.Duration?) {
+        self.clock = clock
+        self.deadline = deadline
+        self.tolerance = tolerance
+        super.init(within: DeadlineScope.current)
     }
 
-    fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
-        // The child has ended before this returns.
-        await withoutActuallyEscaping(work) { work in
-            _ = isolation
-            await run(Sent(work: work), isolation: isolation)
+    override func keepTime() -> KeptTime? {
+        // By far the most frequent, and cheap to tell.
+        if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
+            return KeptTime(clock.host, clock.wish(deadline, tolerance as? Duration))
         }
+        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
+        return KeptTime(clock.host, wish)
     }
 
-    /// The child starts on the calling thread, where its parent belongs too: an operation that does not suspend has returned
-    /// before anybody thinks of a timer.
-    private func run(_ sent: Sent, isolation: isolated (any Actor)?) async {
-        await withTaskGroup(of: Void.self, isolation: isolation) { group in
-            group.addImmediateTask {
-                // Captured, the child is isolated as its parent is.
-                _ = isolation
-                await self.perform(sent, isolation: isolation)
-            }
-            if hasEnded || hasExpired {
-                await group.next()
-            } else if let time = keepTime() {
-                let alarm = time.request.map { arm($0, on: time.host) }
-                await group.next()
-                if let alarm { time.host.disarm(alarm) }
-            } else {
-                group.addTask { [self] in
-                    try? await sleepUntilDeadline()
-                    if !Task.isCancelled { expire() }
-                }
-                while !hasEnded { await group.next() }
-                group.cancelAll()
-            }
-        }
-    }
-
-    private func perform(_ sent: Sent, isolation: isolated (any Actor)?) async {
-        begin()
-        await Self.$innermost.withValue(self) {
-            // As above.
-            _ = isolation
-            await sent.work()
-        }
-        await end()
-    }
-}
-
-/// Who keeps a deadline: a timer of ours takes the place of a sleep.
-struct KeptTime {
-    let host: TimerHost
-    /// Nil for a deadline that never comes.
-    let request: HostAlarm.Request?
-
-    init(_ host: TimerHost, _ wish: Sleeper.Wish) {
-        self.host = host
-        request = wish.deadline_ns == .max ? nil : wish.request(from: host.time.now_ns)
-    }
-}
-
-/// A clock whose sleeps our hosts fire, or could.
-protocol EngineTimedClock {
-    var host: TimerHost { get }
-    /// Nil if the instant is not the clock's.
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish?
-}
-
-extension EngineClock: EngineTimedClock {
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
-        (deadline as? Instant).map { Sleeper.Wish(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
+    override func sleepUntilDeadline() async throws {
+        try await clock.sleep(until: deadline, tolerance: tolerance)
     }
 }
 #endif

@@ -16,8 +16,7 @@ public struct TimedOut: Error, CustomStringConvertible {
 ///
 ///     let page = try await withTimeout(.seconds(5)) { try await fetch() }
 ///
-/// As `withDeadline`, whose rules hold: structured, waits for the operation, leaves nothing behind, and arms no timer for what
-/// does not suspend. Throws `TimedOut` if the operation threw after its time had passed, with what it threw; anything else that
+/// As `withDeadline`, whose rules hold: structured, waits for the operation, and leaves nothing behind. Throws `TimedOut` if the operation threw after its time had passed, with what it threw; anything else that
 /// it throws comes as it is. An operation that returns although its time has passed has its result returned.
 ///
 /// Inside of a deadline of the same clock that is earlier, it is that one that cancels: the operation's own error comes then.

@@ -1,9 +1,9 @@
 import CHRTimer
 import Synchronization
 
-/// An engine for whoever needs no own: made at first use, and never let go. In a child of fork(2), where its thread is not, a
+/// An engine, or another object with threads, for whoever needs no own: made at first use, and never let go. In a child of fork(2), where its thread is not, a
 /// new one takes its place.
-final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
+package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     /// The engine's address, of a reference that is never released; 0 before there is one.
     private let address = Atomic<UInt>(0)
     /// The process that it was made in.
@@ -11,12 +11,12 @@ final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     private let making = Locked(())
     private let make: @Sendable (TimeBase) throws -> Engine
 
-    init(_ make: @escaping @Sendable (TimeBase) throws -> Engine) {
+    package init(_ make: @escaping @Sendable (TimeBase) throws -> Engine) {
         self.make = make
     }
 
     /// In virtual time that time's own.
-    var engine: Engine {
+    package var engine: Engine {
         if let virtual = CurrentTime.virtual, let own = own(in: virtual) { return own }
         return present ?? made()
     }

@@ -125,32 +125,24 @@ struct DeadlineTests {
         return Int(tokens[1].generation - tokens[0].generation)
     }
 
-    @Test("of what does not suspend arm no timer")
-    func unsuspended() async throws {
-        let unsuspended = await Task.detached {
-            await timersMade {
-                for _ in 0..<10 { _ = await withDeadline(in: .seconds(1), clock: clock) { 1 } }
-                _ = try? await withTimeout(.seconds(1), clock: clock) { throw Refusal() }
-            }
-        }.value
-        #expect(unsuspended == 0)
-        let suspended = await timersMade {
-            await withDeadline(in: .seconds(1), clock: clock) { await timersAre(1) }
-        }
-        #expect(suspended == 1)
-    }
-
-    @Test("of what does not suspend arm no timer for an actor, the main actor included")
-    func unsuspendedOnActors() async throws {
+    @Test("are armed before the operation begins, once, and leave no timer, also on actors, the main actor included")
+    func armed() async throws {
         let counter = Counter()
-        #expect(await timersMade { await counter.count(10, clock) } == 0)
-        #expect(await counter.value == 10)
-        let onMain = await timersMade {
+        let made = await timersMade {
+            await withDeadline(in: .seconds(1), clock: clock) { #expect(engine.liveTimers == 1) }
+            #expect(engine.liveTimers == 0)
+            await counter.count(10, clock)
+            #expect(engine.liveTimers == 0)
             await Task { @MainActor in
-                await withDeadline(in: .seconds(1), clock: clock) { MainActor.assertIsolated() }
+                await withDeadline(in: .seconds(1), clock: clock) {
+                    MainActor.assertIsolated()
+                    #expect(engine.liveTimers == 1)
+                }
             }.value
         }
-        #expect(onMain == 0)
+        #expect(made == 12)
+        #expect(await counter.value == 10)
+        #expect(engine.liveTimers == 0)
     }
 
     private actor Counter {
@@ -263,15 +255,24 @@ struct DeadlineTests {
         await task.value
     }
 
-    @Test("in child tasks cancel each what it is for")
+    @Test(
+        "in child tasks that are later cost nothing, and cancel with the parent's; earlier ones cancel the child alone"
+    )
     func children() async {
-        async let moved: Void = move(by: .seconds(3), timers: 2)
+        async let moved: Void = move(by: .seconds(3))
         await withDeadline(in: .seconds(3), clock: clock) {
             async let child: Void = withDeadline(in: .seconds(5), clock: clock) { try? await untilCancelled() }
             await child
         }
         await moved
         #expect(engine.liveTimers == 0)
+        async let movedAgain: Void = move(by: .seconds(2), timers: 2)
+        await withDeadline(in: .seconds(3), clock: clock) {
+            async let child: Void = withDeadline(in: .seconds(2), clock: clock) { try? await untilCancelled() }
+            await child
+            #expect(!Task.isCancelled)
+        }
+        await movedAgain
     }
 
     @Test("leave the operation to be cancelled with the calling task")
@@ -340,6 +341,28 @@ struct DeadlineTests {
         func sleep(until deadline: MonotonicInstant, tolerance: Duration?) async throws {
             try await base.sleep(until: deadline, tolerance: tolerance)
         }
+    }
+
+    /// As a package would have it that is to take the standard library's clocks alone.
+    private nonisolated(nonsending) func isNearer<C: Clock & Identifiable>(
+        _ limit: C.Instant,
+        on clock: C
+    ) async -> Bool where C.ID == SystemClockID {
+        await withDeadline(limit, clock: clock) {
+            #expect(clock.id == (C.self == ContinuousClock.self ? .continuous : .suspending))
+            return Task.activeDeadline(for: clock) == limit
+        }
+    }
+
+    @Test("are for code that is generic over identified clocks, the standard library's among them")
+    func generic() async {
+        await withDeadline(in: .seconds(3600)) {
+            #expect(Task.activeDeadline()! > .now)
+            #expect(await isNearer(.now + .seconds(60), on: ContinuousClock()))
+            #expect(await !isNearer(.now + .seconds(7200), on: ContinuousClock()))
+            #expect(await isNearer(.now + .seconds(7200), on: SuspendingClock()))
+        }
+        #expect(Task.activeDeadline() == nil)
     }
 
     @Test("on the standard library's clocks are spelled as in SE-0526")

@@ -1,3 +1,4 @@
+import DeadlineModel
 import Glibc
 import HRTimer
 
@@ -33,6 +34,7 @@ struct Program {
             for try await share in group { ended += share }
             print("\(ended) rounds")
         }
+        try await runDeadlines(rounds / 10, clocks)
         // An executor's call of its jobs is among an engine's timers until it begins, maybe for no job any more.
         let patience = ContinuousClock.now.advanced(by: .seconds(10))
         let engines = [TimerEngine.shared, precise, lets]
@@ -43,6 +45,30 @@ struct Program {
             }
             try await Task.sleep(for: .milliseconds(1))
         }
+    }
+
+    /// A tenth as many operations with deadlines, at random: takes the first seed as its second argument.
+    private static func runDeadlines(_ rounds: Int, _ clocks: [MonotonicClock]) async throws {
+        #if compiler(>=6.2)
+        let first = CommandLine.arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
+        print("deadlines from seed \(first) on")
+        let workers = 4
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<workers {
+                group.addTask {
+                    let model = DeadlineModel(clocks[worker % 2], isExact: false) { duration in
+                        let end = MonotonicInstant.now + duration
+                        while MonotonicInstant.now < end {}
+                    }
+                    for round in 0..<rounds / workers {
+                        try await model.run(seed: first + UInt64(round * workers + worker))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        print("\(rounds) operations with deadlines")
+        #endif
     }
 
     private static func race(_ round: Int, on clock: MonotonicClock, _ executor: TimerExecutor) async throws {

@@ -1,0 +1,131 @@
+#include "include/CTaskScope.h"
+
+#include <stdint.h>
+
+#define SWIFT_CALL __attribute__((swiftcall))
+#define SWIFT_CONTEXT __attribute__((swift_context))
+
+typedef SWIFT_CALL void (*handler)(SWIFT_CONTEXT void *argument);
+
+// Of libswift_Concurrency; all but the first two are what the standard library itself calls.
+SWIFT_CALL bool swift_task_hasTaskGroupStatusRecord(void);
+SWIFT_CALL void *swift_task_localValueGet(const void *key);
+SWIFT_CALL void *swift_task_getCurrent(void);
+SWIFT_CALL bool swift_task_isCancelled(void *task);
+SWIFT_CALL void swift_task_cancel(void *task);
+SWIFT_CALL void *swift_task_addCancellationHandler(handler run, void *argument);
+SWIFT_CALL void swift_task_removeCancellationHandler(void *record);
+
+// CancellationNotificationStatusRecord of swift/ABI/TaskStatus.h. Read and written with the task's
+// lock held, by its owner also before anybody else knows it.
+typedef struct record {
+    size_t flags;
+    struct record *next;
+    handler run;
+    void *argument;
+} record;
+
+_Static_assert(sizeof(record) == sizeof(((cts_scope *)NULL)->end), "the header has no room");
+
+// An AsyncTask begins with 16 bytes of heap object and a job of 48 or more; 14 words of its own are
+// behind that (swift/ABI/Task.h, NumWords_AsyncTask). Nothing is read that no task has.
+enum { FIRST_WORD = 8, LAST_WORD = 20 };
+static const unsigned IS_CANCELLED = 0x100;  // ActiveTaskStatus::IsCancelled
+
+// Which scope the calling thread cancels.
+static _Thread_local cts_scope *cancelling;
+
+// The walk is over.
+static SWIFT_CALL void run_end(SWIFT_CONTEXT void *argument) {
+    cts_scope *scope = argument;
+    ((record *)scope->inner)->next = scope->outer;
+}
+
+// The walk has been at all that is inside.
+static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
+    cts_scope *scope = argument;
+    if (cancelling != scope) return;
+    __atomic_store_n(&scope->did_cancel, true, __ATOMIC_RELEASE);
+    if (scope->status == NULL) return;
+    record *inner = scope->inner;
+    record *end = (record *)&scope->end;
+    *end = (record){.flags = inner->flags, .next = NULL, .run = run_end, .argument = scope};
+    inner->next = end;
+}
+
+// The walk goes on: it is not the scope that cancels.
+static SWIFT_CALL void run_outer(SWIFT_CONTEXT void *argument) {
+    (void)argument;
+}
+
+// Which words of the task hold that record's address: a bit for each.
+static uint32_t words_with(const void *task, const void *record) {
+    const uintptr_t *words = task;
+    uint32_t found = 0;
+    for (int word = FIRST_WORD; word <= LAST_WORD; word++) {
+        uintptr_t held = __atomic_load_n(&words[word], __ATOMIC_ACQUIRE);
+        if (held == (uintptr_t)record) found |= 1u << word;
+    }
+    return found;
+}
+
+// Where the task has its status: the word before the only one that had the outer record when that
+// was the innermost, and has the inner one now. By chance another word may have either.
+static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
+    const record *inner = scope->inner;
+    const record *outer = scope->outer;
+    if (inner->next != outer || inner->flags != outer->flags) return NULL;
+    if (inner->run != run_inner || inner->argument != scope) return NULL;
+    uint32_t found = words_with(scope->task, inner) & had_outer;
+    if (found == 0 || (found & (found - 1)) != 0) return NULL;
+    uintptr_t *innermost = (uintptr_t *)scope->task + __builtin_ctz(found);
+    unsigned *status = (unsigned *)(innermost - 1);
+    // Two words that are exchanged as one are aligned as one.
+    if ((uintptr_t)status % 16 != 0) return NULL;
+    bool is_cancelled = (__atomic_load_n(status, __ATOMIC_ACQUIRE) & IS_CANCELLED) != 0;
+    return is_cancelled == swift_task_isCancelled(scope->task) ? status : NULL;
+}
+
+bool cts_is_in_group(void) { return swift_task_hasTaskGroupStatusRecord(); }
+
+void cts_enter(cts_scope *scope) {
+    *scope = (cts_scope){.task = swift_task_getCurrent()};
+    if (scope->task == NULL) return;
+    // Each is NULL, and its handler has run, if the task is cancelled.
+    scope->outer = swift_task_addCancellationHandler(run_outer, scope);
+    if (scope->outer == NULL) return;
+    uint32_t had_outer = words_with(scope->task, scope->outer);
+    scope->inner = swift_task_addCancellationHandler(run_inner, scope);
+    if (scope->inner == NULL) {
+        // Cancelled in between, when the first one was in the list.
+        swift_task_removeCancellationHandler(scope->outer);
+        scope->outer = NULL;
+        return;
+    }
+    scope->status = find_status(scope, had_outer);
+}
+
+void cts_cancel(cts_scope *scope) {
+    if (scope->task == NULL) return;
+    cts_scope *before = cancelling;
+    cancelling = scope;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    swift_task_cancel(scope->task);
+    cancelling = before;
+}
+
+bool cts_leave(cts_scope *scope) {
+    bool is_taken_back = false;
+    if (scope->status != NULL && __atomic_load_n(&scope->did_cancel, __ATOMIC_ACQUIRE)) {
+        unsigned before = __atomic_fetch_and(scope->status, ~IS_CANCELLED, __ATOMIC_SEQ_CST);
+        // Whoever cancels from here on succeeds; who tried before has said so before.
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        is_taken_back = (before & IS_CANCELLED) != 0 && !swift_task_isCancelled(scope->task);
+    }
+    // Each takes the innermost handler of the task away.
+    if (scope->inner != NULL) swift_task_removeCancellationHandler(scope->inner);
+    if (scope->outer != NULL) swift_task_removeCancellationHandler(scope->outer);
+    return is_taken_back;
+}
+
+const void *cts_local_value(const void *key) { return swift_task_localValueGet(key); }

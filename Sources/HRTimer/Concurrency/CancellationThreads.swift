@@ -1,0 +1,127 @@
+import CHRTimer
+import Glibc
+import HRTimerCore
+
+/// Runs the cancellation handlers of operations whose deadlines have come: code of users, which may block. One thread takes
+/// them, in the order of their deadlines, started on demand; if one of them blocks for a millisecond while others wait, another
+/// thread goes on with those. A thread that has nothing to do for a second ends.
+final class CancellationThreads: @unchecked Sendable {
+    // Sendable: all that changes is read and written with `mutex` held.
+
+    /// The process's; another one in a child of fork(2), where the threads are not.
+    static var shared: CancellationThreads { sharedThreads.engine }
+
+    // On the heap, since neither may move.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let wakes = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    /// Those that have come, and are not begun, from `first` on.
+    private var scopes: [DeadlineScope?] = []
+    private var first = 0
+    /// The thread that takes them, by its number; nil if none does.
+    private var runner: Int?
+    /// How many threads are there that wait, or are about to.
+    private var waiters = 0
+    private var threadsStarted = 0
+    /// How many scopes were taken.
+    private var taken = 0
+
+    private static let patience_ns = 1_000_000
+    private static let idle_ns = 1_000_000_000
+
+    fileprivate init() {
+        mutex.initialize(to: pthread_mutex_t())
+        wakes.initialize(to: pthread_cond_t())
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(wakes, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(wakes)
+        pthread_mutex_destroy(mutex)
+        wakes.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Has the scope's operation cancelled on one of the threads; on the calling one if there is none, and no room for one. Any
+    /// thread.
+    func expire(_ scope: DeadlineScope) {
+        pthread_mutex_lock(mutex)
+        scopes.append(scope)
+        var hasThread = true
+        if waiters > 0 { pthread_cond_signal(wakes) } else { hasThread = startWaiter() || runner != nil }
+        if !hasThread { scopes.removeLast() }
+        pthread_mutex_unlock(mutex)
+        if !hasThread { scope.expire() }
+    }
+
+    private var isEmpty: Bool { first == scopes.count }
+
+    private func startWaiter() -> Bool {
+        threadsStarted += 1
+        let number = threadsStarted
+        do throws(TimerError) {
+            let thread = try startThread { [self] in run(number) }
+            pthread_detach(thread)
+            waiters += 1
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func run(_ number: Int) {
+        "hrtimer-cancel".withCString { hrt_thread_set_name($0) }
+        pthread_mutex_lock(mutex)
+        while waitForTurn() {
+            waiters -= 1
+            runner = number
+            while runner == number, !isEmpty { runFirst() }
+            if runner == number { runner = nil }
+            // Another one waits already.
+            waiters += 1
+            if waiters > 1 { break }
+        }
+        waiters -= 1
+        pthread_mutex_unlock(mutex)
+    }
+
+    private func runFirst() {
+        let scope = scopes[first].take()
+        first += 1
+        if isEmpty { (scopes, first) = ([], 0) }
+        taken += 1
+        // Somebody has to see whether this one blocks.
+        if !isEmpty, waiters == 0 { _ = startWaiter() }
+        pthread_mutex_unlock(mutex)
+        scope?.expire()
+        pthread_mutex_lock(mutex)
+    }
+
+    /// False if there was nothing to do for long.
+    private func waitForTurn() -> Bool {
+        while isEmpty || runner != nil {
+            let (wasEmpty, before) = (isEmpty, taken)
+            let isTimeUp = wait(wasEmpty ? Self.idle_ns : Self.patience_ns)
+            guard isTimeUp else { continue }
+            if wasEmpty, isEmpty { return false }
+            if !wasEmpty, !isEmpty, taken == before { return true }
+        }
+        return true
+    }
+
+    /// True if so much time has passed.
+    private func wait(_ duration_ns: Int) -> Bool {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        let nanoseconds = end.tv_nsec + duration_ns
+        end.tv_sec += nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        return pthread_cond_timedwait(wakes, mutex, &end) == ETIMEDOUT
+    }
+}
+
+private let sharedThreads = SharedEngine { _ in CancellationThreads() }

@@ -1,0 +1,68 @@
+#if compiler(>=6.2)
+import HRTimerCore
+
+/// Who keeps a deadline: a timer of ours takes the place of a sleep.
+struct KeptTime {
+    let host: TimerHost
+    /// Nil for a deadline that never comes.
+    let request: HostAlarm.Request?
+
+    /// A host whose thread is the calling one fires nothing while an operation computes or blocks there: then it is another one.
+    init(_ host: TimerHost, _ wish: Sleeper.Wish) {
+        self.host = host.time.virtual == nil && host.isOnItsThread ? Self.engine(for: host.time.clock) : host
+        request = wish.deadline_ns == .max ? nil : wish.request(from: host.time.now_ns)
+    }
+
+    /// One whose thread never runs anything but timers for deadlines.
+    private static func engine(for clock: TimerClock) -> TimerHost {
+        switch clock {
+        case .monotonic: .engine(monotonic.engine.core)
+        case .bootTime: .engine(bootTime.engine.core)
+        case .wall: .engine(wall.engine.core)
+        }
+    }
+}
+
+private let name = "hrtimer-deadline"
+private let monotonic = SharedEngine { try TimerEngine(.init(name: name, time: $0)) }
+private let bootTime = SharedEngine { try BootTimeTimerEngine(.init(name: name, time: $0)) }
+private let wall = SharedEngine { try WallTimerEngine(.init(name: name, time: $0)) }
+
+/// A clock whose sleeps our hosts fire, or could.
+protocol EngineTimedClock {
+    var host: TimerHost { get }
+    /// Nil if the instant is not the clock's.
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish?
+}
+
+extension EngineClock: EngineTimedClock {
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+        (deadline as? Instant).map { Sleeper.Wish(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
+    }
+}
+
+// As Task.sleep has them: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
+
+extension ContinuousClock: EngineTimedClock {
+    var host: TimerHost { .engine(BootTimeTimerEngine.shared.core) }
+
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+        (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }
+    }
+}
+
+extension SuspendingClock: EngineTimedClock {
+    var host: TimerHost { MonotonicClock().host }
+
+    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+        (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }
+    }
+}
+
+extension Sleeper.Wish {
+    /// For instants that are opaque. `rest` was read before: what time passes between makes the deadline later, not earlier.
+    fileprivate init(rest: Duration, _ time: TimeBase, _ tolerance: Duration?) {
+        self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)
+    }
+}
+#endif

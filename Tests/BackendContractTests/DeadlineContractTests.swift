@@ -1,0 +1,148 @@
+#if compiler(>=6.2)
+import Glibc
+import HRTimer
+import Synchronization
+import TestTraits
+import Testing
+
+/// Deadlines of operations that compute and block, on the real clock: no upper bound but that what must come does come.
+@Suite("Deadlines on the real clock", .ownThread, .timeLimit(.minutes(15)))
+struct DeadlineContractTests {
+    /// Computes until that is so, for a minute at most.
+    private func comes(_ condition: () -> Bool) -> Bool {
+        let end = MonotonicInstant.now + .seconds(60)
+        while !condition() {
+            if MonotonicInstant.now > end { return false }
+            usleep(100)
+        }
+        return true
+    }
+
+    /// Any thread.
+    private final class Count: Sendable {
+        private let count = Atomic(0)
+        var value: Int { count.load(ordering: .acquiring) }
+        func add() { count.add(1, ordering: .acquiringAndReleasing) }
+    }
+
+    private actor Worker {
+        func compute(_ comes: (() -> Bool) -> Bool) async -> (wasCancelled: Bool, deadline: MonotonicInstant) {
+            let deadline = MonotonicInstant.now + .milliseconds(2)
+            return await withDeadline(deadline, clock: MonotonicClock()) { (comes { Task.isCancelled }, deadline) }
+        }
+    }
+
+    @Test("An operation that computes or blocks and never suspends learns of its deadline, not before it")
+    func computes() async throws {
+        let (wasCancelled, deadline) = await Worker().compute(comes)
+        #expect(wasCancelled)
+        #expect(MonotonicInstant.now >= deadline)
+        await #expect(throws: TimedOut.self) {
+            try await withTimeout(.milliseconds(2)) {
+                #expect(comes { Task.isCancelled })
+                try Task.checkCancellation()
+            }
+        }
+        #expect(await withDeadline(in: .milliseconds(2)) { comes { Task.isCancelled } })
+        #expect(await withDeadline(in: .milliseconds(2), clock: SuspendingClock()) { comes { Task.isCancelled } })
+    }
+
+    @Test("An operation that blocks the thread of the very engine which its clock has learns of its deadline")
+    func ownEngine() async throws {
+        let executor = try TimerExecutor()
+        let wasCancelled = await Task(executorPreference: executor) {
+            #expect(executor.isCurrent)
+            return await withDeadline(in: .milliseconds(2), clock: MonotonicClock()) { comes { Task.isCancelled } }
+        }.value
+        #expect(wasCancelled)
+    }
+
+    @Test("A cancellation handler that blocks keeps neither the engine waiting nor other operations' handlers")
+    func blockingHandlers() async throws {
+        let engine = try TimerEngine(.init(name: "contract"))
+        let clock = MonotonicClock(engine: engine)
+        let isBlocked = Count()
+        let fired = Count()
+        let others = Count()
+        let sawTimer = Count()
+        let sawOthers = Count()
+        // Apart from the test's thread: while its handler runs, Swift's runtime keeps the task from going on, and its thread.
+        let blocked = Task.detached {
+            await withDeadline(in: .milliseconds(1), clock: clock) {
+                await withTaskCancellationHandler {
+                    await untilCancelled()
+                } onCancel: {
+                    isBlocked.add()
+                    if comes({ fired.value == 1 }) { sawTimer.add() }
+                    if comes({ others.value == 20 }) { sawOthers.add() }
+                }
+            }
+        }
+        while isBlocked.value == 0 { await Task.yield() }
+        engine.schedule(after: .milliseconds(1)) { _ in fired.add() }
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    await withDeadline(in: .milliseconds(1), clock: clock) {
+                        await withTaskCancellationHandler {
+                            await untilCancelled()
+                        } onCancel: {
+                            others.add()
+                        }
+                    }
+                }
+            }
+        }
+        await blocked.value
+        #expect(sawTimer.value == 1)
+        #expect(sawOthers.value == 1)
+        #expect(engine.liveTimers == 0)
+        await engine.shutdown()
+    }
+
+    private func untilCancelled() async {
+        let stream = AsyncStream<Never> { _ in }
+        for await _ in stream {}
+    }
+
+    private final class Name: Sendable { let text = Mutex("") }
+
+    @Test("Handlers run on threads of their own, which end when they have nothing to do")
+    func threads() async throws {
+        let name = Name()
+        await withDeadline(in: .milliseconds(1), clock: MonotonicClock()) {
+            await withTaskCancellationHandler {
+                await untilCancelled()
+            } onCancel: {
+                name.text.withLock { $0 = threadName("thread-self") }
+            }
+        }
+        #expect(name.text.withLock { $0 } == "hrtimer-cancel")
+        // Other tests have deadlines, too: for an instant there is none.
+        #expect(comes { threadsNamed("hrtimer-cancel") == 0 })
+    }
+
+    private func threadsNamed(_ name: String) -> Int {
+        guard let folder = opendir("/proc/self/task") else { return -1 }
+        defer { closedir(folder) }
+        var count = 0
+        while let entry = readdir(folder) {
+            let thread = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if threadName("self/task/\(thread)") == name { count += 1 }
+        }
+        return count
+    }
+
+    private func threadName(_ thread: String) -> String {
+        guard let file = fopen("/proc/\(thread)/comm", "r") else { return "" }
+        defer { fclose(file) }
+        var name = ""
+        while case let character = fgetc(file), character > 0, character != 10 {
+            name.unicodeScalars.append(Unicode.Scalar(UInt8(character)))
+        }
+        return name
+    }
+}
+#endif
