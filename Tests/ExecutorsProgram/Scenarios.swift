@@ -22,6 +22,7 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "no-time": noTime,
     "no-time-here": noTimeHere,
     "medium": medium,
+    "shares-wakes": sharesWakes,
 ]
 
 /// Sleeps of many lengths on both clocks, alone and side by side: none is short, and the best of them is not long either.
@@ -409,6 +410,29 @@ private func switches(ofThreads name: String) -> Int {
         }
     }.value
     expect(setThere.soFar == 1, "sleeps for no time on an engine's thread let nobody else run there")
+}
+
+/// Where sleeps coalesce, those that may be late end together, in the wake-up of the first that may not be later.
+@MainActor private func sharesWakes() async throws {
+    let start = ContinuousClock.now + .milliseconds(20)
+    let last = start + .milliseconds(40)
+    let ends = try await withThrowingTaskGroup(of: ContinuousClock.Instant.self) { group in
+        for number in 0..<40 {
+            group.addTask {
+                let deadline = start + .milliseconds(number)
+                try await Task.sleep(until: deadline, tolerance: .milliseconds(100), clock: .continuous)
+                let now = ContinuousClock.now
+                expect(now >= deadline, "early")
+                return now
+            }
+        }
+        var ends: [ContinuousClock.Instant] = []
+        for try await end in group { ends.append(end) }
+        return ends
+    }
+    // A task that began late, on a machine that stands still, makes no difference.
+    let together = ends.count { $0 >= last }
+    expect(together >= 36, "\(together) of 40 sleeps shared a wake-up")
 }
 
 /// As an async main has it: what it waits for is not raised.

@@ -20,6 +20,11 @@ struct ExecutorsTests {
         try expectDone(scenario, precision)
     }
 
+    @Test("coalesced sleeps whose tolerances overlap end together")
+    func coalescing() throws {
+        try expectDone("shares-wakes", "coalesced")
+    }
+
     // Ten thousand under a sanitizer.
     @Test("a hundred thousand sleeps at once all end", arguments: ["normal", "precise"])
     func many(precision: String) throws {
