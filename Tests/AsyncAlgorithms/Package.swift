@@ -30,7 +30,7 @@ let package = Package(
         .target(
             name: "AsyncSequenceValidation",
             dependencies: ["_CAsyncSequenceValidationSupport", "AsyncAlgorithms"],
-            path: "checkout/Sources/AsyncSequenceValidation",
+            path: "validation",
             swiftSettings: availability
         ),
         .target(
@@ -45,8 +45,18 @@ let package = Package(
                 "AsyncAlgorithms", "AsyncSequenceValidation", "AsyncAlgorithms_XCTest",
                 .product(name: "HRTimerExecutorsAtLaunch", package: "swift-hrtimer"),
             ],
-            path: "checkout/Tests/AsyncAlgorithmsTests",
+            path: "as-is",
             swiftSettings: availability
+        ),
+        // Ours: theirs have nothing on the main actor.
+        .testTarget(
+            name: "OnMainActor",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "HRTimerExecutors", package: "swift-hrtimer"),
+                .product(name: "HRTimerExecutorsAtLaunch", package: "swift-hrtimer"),
+            ],
+            path: "main-actor"
         ),
         .testTarget(
             name: "OnVirtualTime",

@@ -38,7 +38,7 @@ final class Expectation: Sendable {
     let description: String
     private let count = Mutex(0)
 
-    init(_ description: String) { self.description = description }
+    init(description: String) { self.description = description }
 
     var isFulfilled: Bool { count.withLock { $0 > 0 } }
 
@@ -52,7 +52,7 @@ final class Expectation: Sendable {
 }
 
 extension XCTestCase {
-    func expectation(description: String) -> Expectation { Expectation(description) }
+    func expectation(description: String) -> Expectation { Expectation(description: description) }
 
     func fulfillment(
         of expectations: [Expectation],

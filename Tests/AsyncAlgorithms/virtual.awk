@@ -3,6 +3,7 @@ BEGIN { test = "^  (public )?func test[A-Za-z0-9_]*\\(\\)( async)?( throws)? \\{
 {
     gsub(/Task\.sleep\(/, "VirtualTask.sleep(")
     gsub(/ContinuousClock\(\)/, "MonotonicClock()")
+    gsub(/XCTestExpectation\(/, "Expectation(")
     gsub(/clock: \.continuous/, "clock: .monotonic")
 }
 $0 ~ test {
