@@ -18,7 +18,7 @@ vkms:
 
 .PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    agree compare-finds-slower exports async-let-fault protocols
+    agree compare-finds-slower exports async-let-fault protocols async-algorithms
 
 build:
 	$(SWIFT) build
@@ -130,6 +130,12 @@ async-let-fault:
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
 ecosystem:
 	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest $(TESTS)
+
+# The tests of swift-async-algorithms, checked out under the build folder: as they are, under HRTimerExecutors; their clocks
+# replaced, on virtual time, by the seeds SEEDS.
+SEEDS ?= 1 50
+async-algorithms:
+	SWIFT="$(SWIFT)" Tests/AsyncAlgorithms/run $(SEEDS)
 
 # Sets the system's wall clock 3 s ahead for some ms at a time, and back. Needs CAP_SYS_TIME.
 clock-steps:

@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
         // On an experimental interface of the compiler's: nothing else of the library depends on it.
         .library(name: "HRTimerExecutors", targets: ["HRTimerExecutors"]),
+        .library(name: "HRTimerExecutorsAtLaunch", targets: ["HRTimerExecutorsAtLaunch"]),
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
@@ -73,6 +74,8 @@ let package = Package(
         .target(name: "HRTimerTesting", dependencies: ["HRTimer", "CEnqueueHook"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
+        // For tests and for programs with an async main, which have no place for the call.
+        .target(name: "HRTimerExecutorsAtLaunch", dependencies: ["HRTimerExecutors"], swiftSettings: strict),
 
         // A client of Wayland compositors, for the bench and for tests.
         .target(
@@ -207,9 +210,15 @@ let package = Package(
             path: "Tests/ExecutorsProgram",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "AtLaunchProgram",
+            dependencies: ["HRTimerExecutorsAtLaunch", "HRTimerExecutors", "HRTimer"],
+            path: "Tests/Programs/AtLaunchProgram",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "HRTimerExecutorsTests",
-            dependencies: ["ExecutorsProgram", "TestSupport", "TestTraits"],
+            dependencies: ["AtLaunchProgram", "ExecutorsProgram", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(

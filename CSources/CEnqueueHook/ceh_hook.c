@@ -37,6 +37,15 @@ bool ceh_install(ceh_taker taker) {
     return true;
 }
 
+void ceh_keep(void) {
+    if (&swift_task_enqueueGlobal_hook == NULL || atomic_load(&present_taker) == NULL) return;
+    hook_function none = NULL;
+    if (__atomic_load_n(&swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED) != NULL) return;
+    atomic_store(&former_hook, NULL);
+    __atomic_compare_exchange_n(
+        &swift_task_enqueueGlobal_hook, &none, hook, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 void ceh_remove(void) {
     atomic_store(&present_taker, NULL);
     if (&swift_task_enqueueGlobal_hook == NULL || swift_task_enqueueGlobal_hook != hook) return;

@@ -37,6 +37,7 @@ enum Executors: ExecutorFactory {
         _createExecutors(factory: Self.self)
         // A job of the main actor may come at any time, from a task that only sleeps now.
         TimerLoop.main.isKeptAlive = true
+        MainQueue.findHost()
     }
 
     static var isMainThread: Bool { hrt_thread_id() == getpid() }

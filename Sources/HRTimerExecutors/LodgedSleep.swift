@@ -24,7 +24,13 @@ final class LodgedSleep: Sendable {
         if isOver.withLock({ !$0 }) { Executors.sleeps.add(job, deadline, tolerance_ns: tolerance_ns) }
     }
 
-    func arm() {
+    /// On the sleeping task's thread. A deadline that is past is over only after what waits there: tasks that sleep for no time
+    /// in a loop let others run.
+    func begin() {
+        if remaining_ns != nil { arm() } else { jobs.host.runSoon { [self] in end() } }
+    }
+
+    private func arm() {
         guard let wait_ns = remaining_ns else { return end() }
         let time = jobs.host.time
         var deadline_ns = time.now_ns.addingSaturating(wait_ns)

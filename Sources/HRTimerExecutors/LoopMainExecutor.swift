@@ -24,11 +24,15 @@ final class LoopMainExecutor: MainExecutor {
         TimerLoop.main.stop()
     }
 
-    /// Whatever runs on the main thread: handlers of its loop, blocks of the main queue.
-    func isIsolatingCurrentContext() -> Bool? { Executors.isMainThread }
+    /// Whatever runs on the main thread: handlers of its loop, blocks of the main queue. Of that also on other threads, once
+    /// it has left the main one (`dispatchMain()`), and with it the loop.
+    func isIsolatingCurrentContext() -> Bool? { MainQueue.isHeld }
 
     func checkIsolated() {
-        precondition(Executors.isMainThread, "the main actor is on the main thread, and this is another")
+        precondition(
+            MainQueue.isHeld,
+            "the main actor is on the main thread, or on the main queue, and this is neither"
+        )
     }
 }
 #endif

@@ -43,7 +43,8 @@ final class Rehearsal: Sendable {
                 state.withLock { $0.sleeper = address }
             }
             while true {
-                try? await Task.sleep(until: .now, clock: .suspending)
+                // Until `run` ends it: the deadline only must not be past.
+                try? await Task.sleep(until: .now + .seconds(3600), clock: .suspending)
                 // Unsafe: `prepare` resumes it exactly once.
                 await withUnsafeContinuation { again in state.withLock { $0.again = again } }
             }

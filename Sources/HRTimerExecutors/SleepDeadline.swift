@@ -32,5 +32,13 @@ enum SleepDeadline: Sendable {
             }
         }
     }
+
+    var isPast: Bool {
+        switch self {
+        case .monotonic(let deadline_ns): deadline_ns <= TimeBase.kernel.now_ns
+        case .bootTime(let deadline_ns): deadline_ns <= TimeBase.kernel.on(.bootTime).now_ns
+        case .other(let remaining): remaining() == nil
+        }
+    }
 }
 #endif

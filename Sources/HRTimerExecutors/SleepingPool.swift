@@ -27,7 +27,10 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
         let deadline = SleepDeadline(instant, clock)
         // Called by the sleeping task, where that runs.
         if let jobs = JobQueue.current {
-            LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).arm()
+            LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).begin()
+        } else if deadline.isPast {
+            // After what is ready, as libdispatch has it, and no thread of ours wakes for it.
+            pool.enqueue(UnownedJob(job))
         } else {
             // Not where nobody would heed it: the cast takes a microsecond out of the cache.
             let tolerance_ns = sleeps.coalesces ? Self.nanoseconds(tolerance) : 0

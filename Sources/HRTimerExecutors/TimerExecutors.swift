@@ -36,6 +36,13 @@ public enum TimerExecutors {
     /// A cancelled sleep ends at once. What the standard library keeps of it, some 300 bytes, stays until its deadline, as
     /// it does without this module: its interface has no way yet to take a job back.
     ///
+    /// Where another loop serves the main queue, as Foundation's does under XCTest and in `RunLoop.main.run()`, or
+    /// `dispatchMain()`, that hosts `TimerLoop.main` by itself. A program that runs first the one loop and then the other says
+    /// `try TimerLoop.main.serve(on: .main)` in between.
+    ///
+    /// Tests, and programs with an `async` main, have no place that comes before the first task: they import
+    /// `HRTimerExecutorsAtLaunch` instead.
+    ///
     /// Ends the program if it is called inside of a task, or off the main thread: too late, or in the wrong place.
     @available(*, noasync)
     public static func install(
@@ -50,7 +57,7 @@ public enum TimerExecutors {
     public static var pendingSleeps: Int { Executors.pendingSleeps }
 
     /// `install(precision:spinBudget:)`, and then runs `body` on the main actor, and `TimerLoop.main` for as long as that
-    /// takes: for programs that had an `async` main. Throws what `body` throws.
+    /// takes: for programs that had an `async` main, with the same priority, `.medium`. Throws what `body` throws.
     @available(*, noasync)
     public static func run(
         precision: TimerPrecision = .normal,
@@ -59,7 +66,9 @@ public enum TimerExecutors {
     ) throws {
         install(precision: precision, spinBudget: spinBudget)
         let outcome = Locked<Result<Void, any Error>?>(nil)
-        Task { @MainActor in
+        // As an `async` main has it. A task that the main thread makes would have `.high` otherwise, and whatever it waits for
+        // would be raised to that.
+        Task(priority: .medium) { @MainActor in
             let result: Result<Void, any Error>
             do {
                 try await body()

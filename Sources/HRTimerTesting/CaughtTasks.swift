@@ -38,6 +38,9 @@ enum CaughtTasks {
         }
     }
 
+    /// Whoever else hooked itself in may have left nothing behind: then what is made from now on is caught again.
+    static func keepHook() { ceh_keep() }
+
     /// The number of the job's task, which belongs to the conductor from now on.
     static func add(_ job: UnownedJob, to conductor: Conductor) -> UInt64 {
         let task = ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))

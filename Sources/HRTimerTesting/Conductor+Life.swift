@@ -39,6 +39,14 @@ extension Conductor {
         endAll()
     }
 
+    /// Fails, and leaves its thread alone with what that is in the midst of: on another one. Jobs that are ready go on elsewhere,
+    /// and may let it go on, too.
+    func giveUp(_ time: ManualTime) {
+        fail(.blocked, time)
+        state.withLock(\.cancelBody)?()
+        endAll()
+    }
+
     /// Sleepers are told that their engine has ended.
     private func endOwned(_ time: ManualTime) {
         var owned = state.withLock { state in
@@ -59,14 +67,15 @@ extension Conductor {
     }
 
     private func endAll() {
-        let (jobs, requests) = state.change { state in
+        let (isFirst, jobs, requests) = state.change { state in
+            let isFirst = !state.isOver
             state.isOver = true
             state.changes += 1
             state.cancelBody = nil
-            defer { state.requests = [] }
-            return (state.ready.takeAll(), state.requests)
+            defer { (state.requests, state.continuing) = ([], []) }
+            return (isFirst, state.continuing + state.ready.takeAll(), state.requests)
         }
-        CaughtTasks.close(self)
+        if isFirst { CaughtTasks.close(self) }
         for request in requests { request.continuation.resume(returning: .max) }
         for job in jobs { job.runElsewhere(for: self) }
     }

@@ -24,6 +24,8 @@ extension Conductor {
     /// `.nothing` if it cannot come.
     func pump(_ time: ManualTime, _ pumping: Pumping) -> VirtualWait {
         var watch = Watch(patience_ns)
+        let outer = begin(nil, 0)
+        defer { resume(outer) }
         while true {
             if let waiter = pumping.waiter, waiter.isWoken { return .moved }
             switch state.change({ Self.nextStep(&$0, pumping) }) {
@@ -51,13 +53,13 @@ extension Conductor {
             if turn.isRunning, !turn.isSlow { return .wait(turn) }
             state.current = nil
         }
+        if let job = state.continuing.popLast() { return .job(job) }
         if pumping.isDone(state) { return .done }
         if let turn = state.turns.first(where: \.isWaiting) {
             grant(turn, nil, &state)
             return .granted
         }
         if let job = state.ready.next() {
-            state.runningTask = job.task
             state.sleeps[job.task] = nil
             return .job(job)
         }
@@ -74,19 +76,33 @@ extension Conductor {
 
     private func run(_ job: ReadyJob, _ time: ManualTime) {
         note(.task(job.task), time)
-        doing { job.run(by: self) }
-        state.withLock { $0.runningTask = nil }
+        CaughtTasks.keepHook()
+        doing(.task(job.task), job.id) { job.run(by: self) }
     }
 
-    private func doing(_ deed: () -> Void) {
+    private func doing(_ deed: TestTime.Event.What, _ id: UInt64 = 0, _ body: () -> Void) {
+        let outer = begin(deed, id)
+        state.withLock { $0.depth += 1 }
+        body()
+        state.withLock { $0.depth -= 1 }
+        resume(outer)
+    }
+
+    private typealias Deed = (what: TestTime.Event.What?, id: UInt64)
+
+    /// What it was in the midst of, to go on with.
+    private func begin(_ what: TestTime.Event.What?, _ id: UInt64) -> Deed {
         state.withLock { state in
             state.deeds += 1
-            state.depth += 1
+            defer { (state.deed, state.runningID) = (what, id) }
+            return (state.deed, state.runningID)
         }
-        deed()
+    }
+
+    private func resume(_ deed: Deed) {
         state.withLock { state in
             state.deeds += 1
-            state.depth -= 1
+            (state.deed, state.runningID) = (deed.what, deed.id)
         }
     }
 
@@ -109,7 +125,7 @@ extension Conductor {
         let now_ns = time.now_ns
         if let next = time.earliest(), next.deadline_ns <= now_ns {
             note(.engine(next.participant.name), time)
-            doing { time.run(next.participant) }
+            doing(.engine(next.participant.name)) { time.run(next.participant) }
             watch.noteStep()
             return nil
         }

@@ -5,9 +5,13 @@ extension Conductor {
     /// All that waits for something, one a line.
     func report(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
-            (requests: state.requests, sleeps: state.sleeps, turns: state.turns, holds: state.holds)
+            (
+                requests: state.requests, sleeps: state.sleeps, turns: state.turns, holds: state.holds,
+                deed: state.isOnItsThread ? nil : state.deed
+            )
         }
-        var lines = state.requests.map { "the test waits in \($0.description)" }
+        var lines = state.deed.map { ["\($0.description) has not come back"] } ?? []
+        lines += state.requests.map { "the test waits in \($0.description)" }
         lines += Self.describe(state.sleeps)
         lines += time.participants.filter { $0.liveTimers > 0 }.map(Self.describe)
         lines += state.turns.map { $0.description }

@@ -11,6 +11,8 @@ final class Conductor: Sendable {
     struct State {
         /// In the order in which they became ready.
         var ready = JobLine()
+        /// Jobs that come before all else, the last first: of tasks that only changed executors in the midst of a deed.
+        var continuing: [ReadyJob] = []
         /// All that have not ended, by number.
         var turns: [Turn] = []
         /// Who has the turn that the others wait for; nil if the conductor's thread has it.
@@ -21,8 +23,10 @@ final class Conductor: Sendable {
         /// Tasks in the order in which they were seen first.
         var tasks: [UInt64: Int] = [:]
         var firstTask: UInt64 = .max
-        /// The task whose job runs on the conductor's thread.
-        var runningTask: Int?
+        /// What the conductor's thread is in the midst of; nil while it decides what comes next.
+        var deed: TestTime.Event.What?
+        /// The runtime's number of the task whose job that is; 0 if it is none's.
+        var runningID: UInt64 = 0
         /// How many jobs and engines the conductor's thread is in, which may be nested, and how often that has changed.
         var depth = 0
         var deeds = 0
@@ -44,6 +48,19 @@ final class Conductor: Sendable {
 
         /// Time does not move any more.
         var isEnding: Bool { failure != nil || isOver }
+
+        var isOnItsThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+
+        var runningTask: Int? {
+            if case .task(let number) = deed { return number }
+            return nil
+        }
+
+        /// A task that enqueues itself has not been suspended: it changes executors, as it does around each function that
+        /// belongs to no actor. Code may hold a lock there that other tasks want on this very thread.
+        mutating func add(_ job: ReadyJob) {
+            if job.id == runningID, isOnItsThread { continuing.append(job) } else { ready.append(job) }
+        }
     }
 
     /// A task that sleeps on a clock of this time.
@@ -83,7 +100,7 @@ final class Conductor: Sendable {
 
     var firstTask: UInt64 { state.withLock(\.firstTask) }
 
-    var isOnItsThread: Bool { state.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
+    var isOnItsThread: Bool { state.withLock(\.isOnItsThread) }
 }
 
 // Any thread.
@@ -104,9 +121,9 @@ extension Conductor: TaskExecutor {
             if state.firstTask == .max { state.firstTask = id }
             let number = state.tasks[id] ?? state.tasks.count
             state.tasks[id] = number
-            let job = ReadyJob(job: job, isPreferring: isPreferring, task: number)
+            let job = ReadyJob(job: job, isPreferring: isPreferring, id: id, task: number)
             if state.isOver { return job }
-            state.ready.append(job)
+            state.add(job)
             return nil
         }
     }

@@ -7,6 +7,8 @@ struct ReadyJob {
     let job: UnownedJob
     /// Whether its task prefers the conductor; otherwise the runtime's own executor was asked for.
     let isPreferring: Bool
+    /// The runtime's number of its task.
+    let id: UInt64
     /// Of its task, in the order in which they were seen first.
     let task: Int
 

@@ -173,14 +173,7 @@ extension TestTime {
         public let what: What
 
         /// Both in one line.
-        public var description: String {
-            switch what {
-            case .task(let number): "\(instant): task \(number)"
-            case .engine(let name): "\(instant): engine \(name)"
-            case .turn(let name): "\(instant): \(name)"
-            case .moved: "\(instant): the clock moved"
-            }
-        }
+        public var description: String { "\(instant): \(what.description)" }
     }
 
     /// Everything that happened so far, in order; at most the first million events. The same test with the same seed has the
@@ -188,4 +181,15 @@ extension TestTime {
     public var trace: [Event] { conductor.state.withLock(\.trace) }
 
     static var longestTrace: Int { 1_000_000 }
+}
+
+extension TestTime.Event.What {
+    var description: String {
+        switch self {
+        case .task(let number): "task \(number)"
+        case .engine(let name): "engine \(name)"
+        case .turn(let name): name
+        case .moved: "the clock moved"
+        }
+    }
 }

@@ -10,6 +10,9 @@ public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
         case standstill
         /// There is always something more to do at one instant, so that time never moves.
         case busy
+        /// A task or a handler does not let go of the test's thread: it waits there for a lock or a semaphore, perhaps, that
+        /// another task of the test has, or computes.
+        case blocked
     }
 
     /// What went wrong.
@@ -27,6 +30,7 @@ public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
             case .leftovers: "the test has ended, and something is still pending"
             case .standstill: "virtual time stands still: something outside of it does not end"
             case .busy: "virtual time stands still: there is always something more to do at this instant"
+            case .blocked: "virtual time stands still: what runs on its thread blocks it, or computes without end"
             }
         let lines = pending.isEmpty ? ["nothing is armed, held, or sleeps on a clock of this time"] : pending
         return (["\(sentence), at \(instant)"] + lines).joined(separator: "\n  ")

@@ -15,7 +15,8 @@ public struct TestTimeOptions: Sendable {
     /// Whether tasks of the test run on the main actor too. It is then asked before the clock moves, which takes some 0.1 ms
     /// each time. A body that belongs to the main actor needs not say so.
     public var usesMainActor: Bool
-    /// How long, in real time, something outside of virtual time may take until the test fails.
+    /// How long, in real time, something outside of virtual time may take until the test fails, or a task or a handler that
+    /// blocks the test's thread, or computes on it.
     public var patience: Duration
     /// After how long a thread that has the turn is left alone with it.
     package var slowness = Duration.seconds(5)
@@ -88,6 +89,7 @@ private struct Body<Success: Sendable>: Sendable {
 private final class TestRun<Success: Sendable>: Sendable {
     private let time: TestTime
     private let outcome = Locked<Result<Success, any Error>?>(nil)
+    private let caller = Locked<CheckedContinuation<Void, any Error>?>(nil)
 
     init(_ time: TestTime) {
         self.time = time
@@ -121,17 +123,29 @@ private final class TestRun<Success: Sendable>: Sendable {
     /// On a thread of its own, until all is over.
     private func conduct(_ options: TestTimeOptions) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            caller.withLock { $0 = continuation }
             do throws(TimerError) {
-                let thread = try startThread { [time] in
+                let watchdog = try Watchdog(time.conductor) { [self] in
+                    time.conductor.giveUp(time.manual)
+                    resumeCaller()
+                }
+                let thread = try startThread { [self] in
                     time.conductor.run(time.manual, toleratesLeftovers: options.toleratesLeftovers)
-                    continuation.resume()
+                    watchdog.cancel()
+                    resumeCaller()
                 }
                 pthread_detach(thread)
             } catch {
                 time.conductor.abandon()
-                continuation.resume(throwing: error)
+                resumeCaller(throwing: error)
             }
         }
+    }
+
+    /// Once: the test's thread may come to its end after it was given up.
+    private func resumeCaller(throwing error: TimerError? = nil) {
+        let caller = caller.withLock { $0.take() }
+        if let error { caller?.resume(throwing: error) } else { caller?.resume() }
     }
 
     private func result() throws -> Success {

@@ -1,4 +1,6 @@
 import CHRTimer
+import Dispatch
+import Foundation
 import Glibc
 import HRTimer
 import HRTimerExecutors
@@ -26,6 +28,8 @@ struct Program {
             print("done")
         case "stays-alive": stayAlive(precision)
         case "throws": try throwFromBody(precision)
+        case "foundation-loop": underFoundationsLoop(precision)
+        case "dispatch-main": underDispatchMain(precision)
         default:
             guard let scenario = scenarios[name] else { return print("no scenario is called \(name)") }
             try TimerExecutors.run(precision: precision) { try await scenario() }
@@ -65,6 +69,49 @@ struct Program {
         while TimerExecutors.pendingSleeps == 0, .now < deadline { await Task.yield() }
         try await sleeper.value
         expect(ContinuousClock.now >= deadline, "early")
+    }
+
+    /// Under XCTest, and in programs of Foundation's, nobody runs `TimerLoop.main`.
+    private static func underFoundationsLoop(_ precision: TimerPrecision) {
+        TimerExecutors.install(precision: precision)
+        Task { @MainActor in await exitWhenAllHasCome() }
+        RunLoop.main.run(until: Date(timeIntervalSinceNow: 60))
+        print("nothing came in Foundation's loop")
+    }
+
+    /// The main queue leaves the main thread, and with it the main actor.
+    private static func underDispatchMain(_ precision: TimerPrecision) {
+        TimerExecutors.install(precision: precision)
+        Task { @MainActor in await exitWhenAllHasCome() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60) {
+            print("nothing came in dispatchMain()")
+            exit(1)
+        }
+        dispatchMain()
+    }
+
+    /// Jobs, timers of the loop, blocks of the main queue, sleeps of each clock: each as often as it should.
+    @MainActor private static func exitWhenAllHasCome() async {
+        for _ in 0..<20 {
+            let deadline = ContinuousClock.now + .milliseconds(1)
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            expect(ContinuousClock.now >= deadline, "early")
+            try? await MonotonicClock().sleep(for: .milliseconds(1))
+            await Task.detached { await MainActor.run { MainActor.assertIsolated() } }.value
+            await withCheckedContinuation { continuation in
+                DispatchQueue.main.async {
+                    MainActor.assumeIsolated { continuation.resume() }
+                }
+            }
+            await withCheckedContinuation { continuation in
+                let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { _ in
+                    MainActor.assumeIsolated { continuation.resume() }
+                }
+                TimerLoop.main.add(timer, forMode: .common)
+            }
+        }
+        print("done")
+        exit(0)
     }
 
     /// The main thread's loop has nothing to do until a sleep is over, and runs on; after `stop()` it does not.

@@ -1,5 +1,6 @@
 #if compiler(>=6.3)
 import Dispatch
+import Foundation
 import Glibc
 import HRTimer
 import HRTimerExecutors
@@ -18,6 +19,10 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "one-thread": oneThread,
     "blocks-everywhere": blocksEverywhere,
     "many-at-once": manyAtOnce,
+    "no-time": noTime,
+    "no-time-here": noTimeHere,
+    "medium": medium,
+    "shares-wakes": sharesWakes,
 ]
 
 /// Sleeps of many lengths on both clocks, alone and side by side: none is short, and the best of them is not long either.
@@ -347,6 +352,94 @@ private func block(at gate: DispatchSemaphore) { gate.wait() }
         }
     }
     try await waitUntilNothingIsLeft()
+}
+
+/// A sleep that is over before it begins wakes none of the threads that wait for sleeps, and switches no more often than the
+/// standard library's, whose deadline may be past by the time that it looks.
+@MainActor private func noTime() async throws {
+    try await Task.detached {
+        // The waiting thread is there, and would be woken.
+        try await Task.sleep(for: .milliseconds(1))
+        let rounds = 2000
+        let wokenBefore = switches(ofThreads: "hrtimer-sleep")
+        for _ in 0..<rounds { try await Task.sleep(for: .zero) }
+        for _ in 0..<rounds { try await Task.sleep(until: .now - .seconds(1), clock: .suspending) }
+        for _ in 0..<rounds { try await Task.sleep(until: .now - .seconds(1), clock: .continuous) }
+        let woken = switches(ofThreads: "hrtimer-sleep") - wokenBefore
+        expect(woken < rounds / 10, "\(3 * rounds) sleeps for no time woke waiting threads \(woken) times")
+    }.value
+}
+
+/// How often the threads of that name have slept.
+private func switches(ofThreads name: String) -> Int {
+    var sum = 0
+    for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [] {
+        guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8) else {
+            continue
+        }
+        let lines = status.split(separator: "\n")
+        guard lines.first.map({ $0.hasSuffix(name) }) ?? false else { continue }
+        let count = lines.first { $0.hasPrefix("voluntary_ctxt_switches:") }?.split(whereSeparator: \.isWhitespace).last
+        sum += count.flatMap { Int($0) } ?? 0
+    }
+    return sum
+}
+
+/// On a thread of ours a sleep for no time lets others run there, as everywhere: a task that waits so for another one of the
+/// same thread does not keep it from coming.
+@MainActor private func noTimeHere() async throws {
+    let set = Count()
+    Task { @MainActor in set.add() }
+    var rounds = 0
+    while rounds < 1000, set.soFar == 0 {
+        rounds += 1
+        try await Task.sleep(for: .zero)
+    }
+    expect(set.soFar == 1, "sleeps for no time on the main actor let nobody else run there")
+    let engine = try TimerEngine()
+    let executor = TimerExecutor(engine: engine)
+    let setThere = Count()
+    try await Task(executorPreference: executor) {
+        let its = here()
+        Task(executorPreference: executor) { setThere.add() }
+        var rounds = 0
+        while rounds < 1000, setThere.soFar == 0 {
+            rounds += 1
+            try await Task.sleep(for: .zero)
+            expect(here() == its, "a sleep for no time left the executor's thread")
+        }
+    }.value
+    expect(setThere.soFar == 1, "sleeps for no time on an engine's thread let nobody else run there")
+}
+
+/// Where sleeps coalesce, those that may be late end together, in the wake-up of the first that may not be later.
+@MainActor private func sharesWakes() async throws {
+    let start = ContinuousClock.now + .milliseconds(20)
+    let last = start + .milliseconds(40)
+    let ends = try await withThrowingTaskGroup(of: ContinuousClock.Instant.self) { group in
+        for number in 0..<40 {
+            group.addTask {
+                let deadline = start + .milliseconds(number)
+                try await Task.sleep(until: deadline, tolerance: .milliseconds(100), clock: .continuous)
+                let now = ContinuousClock.now
+                expect(now >= deadline, "early")
+                return now
+            }
+        }
+        var ends: [ContinuousClock.Instant] = []
+        for try await end in group { ends.append(end) }
+        return ends
+    }
+    // A task that began late, on a machine that stands still, makes no difference.
+    let together = ends.count { $0 >= last }
+    expect(together >= 36, "\(together) of 40 sleeps shared a wake-up")
+}
+
+/// As an async main has it: what it waits for is not raised.
+@MainActor private func medium() async throws {
+    expect(Task.currentPriority == .medium, "the body's priority is \(Task.currentPriority)")
+    let child = await Task.detached { Task.currentPriority }.value
+    expect(child == .medium, "a detached task's priority is \(child)")
 }
 
 /// The pool is libdispatch's: tasks run beside each other, and those that only yield keep no sleep from its end.

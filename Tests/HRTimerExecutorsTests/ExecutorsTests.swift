@@ -11,12 +11,18 @@ struct ExecutorsTests {
         "sleeps are never early, keep their order, end when cancelled, and leave nothing behind",
         arguments: [
             "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
-            "timer-executor", "yields", "one-thread", "blocks-everywhere", "many-at-once",
+            "timer-executor", "yields", "one-thread", "blocks-everywhere", "many-at-once", "no-time",
+            "no-time-here", "medium",
         ],
         ["normal", "precise", "coalesced"]
     )
     func behaves(scenario: String, precision: String) throws {
         try expectDone(scenario, precision)
+    }
+
+    @Test("coalesced sleeps whose tolerances overlap end together")
+    func coalescing() throws {
+        try expectDone("shares-wakes", "coalesced")
     }
 
     // Ten thousand under a sanitizer.
@@ -38,27 +44,58 @@ struct ExecutorsTests {
         }
     }
 
+    @Test(
+        "jobs, timers and sleeps of the main actor come in Foundation's loop, as under XCTest, and in dispatchMain()",
+        arguments: ["foundation-loop", "dispatch-main"],
+        ["normal", "precise"]
+    )
+    func otherLoops(scenario: String, precision: String) throws {
+        try expectDone(scenario, precision)
+    }
+
+    @Test(
+        "a program with an async main has our sleeps by linking HRTimerExecutorsAtLaunch, at the priority of all async mains"
+    )
+    func atLaunch() throws {
+        for precision in ["normal", "precise", "coalesced"] {
+            let (status, said) = try run("AtLaunchProgram", "", environment: "HRTIMER_EXECUTORS=\(precision)")
+            #expect(status == 0 && said == "ours medium\n", "\(precision): \(said)")
+        }
+        let (status, said) = try run("AtLaunchProgram", "")
+        #expect(status == 0 && said == "ours medium\n", "\(said)")
+        let (offStatus, offSaid) = try run("AtLaunchProgram", "", environment: "HRTIMER_EXECUTORS=off")
+        #expect(offStatus == 0 && offSaid == "the standard library's medium\n", "\(offSaid)")
+        let (badStatus, badSaid) = try run("AtLaunchProgram", "", environment: "HRTIMER_EXECUTORS=quick")
+        #expect(
+            badStatus != 0 && badSaid.contains("HRTIMER_EXECUTORS is normal, precise, coalesced or off, and not quick")
+        )
+    }
+
     @Test("install() on another thread ends the program with a sentence that says what to do")
     func elsewhere() throws {
-        let (status, said) = try run("installs-elsewhere", "normal")
+        let (status, said) = try run("ExecutorsProgram", "installs-elsewhere normal")
         #expect(status != 0)
         #expect(said.contains("on the main thread, first of all"))
     }
 
     @Test("install() inside of a task ends the program with a sentence that says what to do")
     func late() throws {
-        let (status, said) = try run("installs-late", "normal")
+        let (status, said) = try run("ExecutorsProgram", "installs-late normal")
         #expect(status != 0)
         #expect(said.contains("before the first task"))
     }
 
     private func expectDone(_ scenario: String, _ precision: String) throws {
-        let (status, said) = try run(scenario, precision)
+        let (status, said) = try run("ExecutorsProgram", "\(scenario) \(precision)")
         #expect(status == 0 && said == "done\n", "\(scenario) \(precision): \(said)")
     }
 
     /// The exit status, and what it printed.
-    private func run(_ scenario: String, _ precision: String) throws -> (Int32, String) {
+    private func run(
+        _ program: String,
+        _ arguments: String,
+        environment: String = ""
+    ) throws -> (Int32, String) {
         var name = Array("/tmp/executors.XXXXXX".utf8CString)
         let file = mkstemp(&name)
         try #require(file >= 0)
@@ -67,9 +104,9 @@ struct ExecutorsTests {
             close(file)
             unlink(path)
         }
-        let program = try #require(ownFolder) + "/ExecutorsProgram"
+        let program = try #require(ownFolder) + "/" + program
         // No backtrace of a program that is meant to trap; and whatever hangs is ended.
-        let script = "SWIFT_BACKTRACE=enable=no exec timeout 300 \(program) \(scenario) \(precision) >\(path) 2>&1"
+        let script = "SWIFT_BACKTRACE=enable=no \(environment) exec timeout 300 \(program) \(arguments) >\(path) 2>&1"
         let status = try #require(Shell.run(script))
         var said: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import HRTimer
 import HRTimerTesting
 import TestSupport
@@ -271,6 +272,119 @@ import Testing
         }
         #expect(failure?.reason == .standstill)
         #expect(failure?.pending.contains { $0.hasPrefix("held: a request, by HRTimerTestingTests/") } == true)
+    }
+
+    @Test("A task that blocks the test's thread fails it when patience ends, by name, and others are let go on")
+    func blocks() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let options = TestTimeOptions(patience: .milliseconds(20))
+        let failure = await #expect(throws: TestTimeFailure.self) {
+            try await withManualTime(options) { time in
+                let blocker = Task { block(at: gate) }
+                // Ready, and not run before patience ends: then elsewhere, as what has lost its virtual time.
+                let opener = Task { gate.signal() }
+                await blocker.value
+                await opener.value
+            }
+        }
+        #expect(failure?.reason == .blocked)
+        #expect(failure?.pending.first == "task 1 has not come back")
+        // It is as good for the next test.
+        try await withManualTime { _ in try await Task.sleep(for: .seconds(1), clock: .monotonic) }
+    }
+
+    @Test("A handler that blocks the test's thread fails it too, and what then comes of the body counts no more")
+    func handlerBlocks() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let failure = await #expect(throws: TestTimeFailure.self) {
+            try await withManualTime(TestTimeOptions(patience: .milliseconds(20))) { time in
+                let engine = try TimerEngine(.init(name: "stuck"))
+                engine.schedule(after: .seconds(1)) { _ in block(at: gate) }
+                await time.advance(by: .seconds(1))
+            }
+        }
+        #expect(failure?.reason == .blocked)
+        #expect(failure?.pending.first == "engine stuck has not come back")
+        gate.signal()
+    }
+
+    @Test("A task that computes for less than its patience, and one that lets a loop wait, do not fail")
+    func computes() async throws {
+        try await withManualTime(TestTimeOptions(patience: .milliseconds(400))) { time in
+            for _ in 0..<10 {
+                usleep(50_000)
+                await Task.yield()
+            }
+            // Many deeds inside of one, for longer than its patience.
+            for _ in 0..<10 { runLoop() }
+        }
+    }
+
+    private func runLoop() {
+        let loop = TimerLoop.current
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in usleep(50_000) }
+        loop.add(timer, forMode: .default)
+        loop.run(for: .seconds(2))
+    }
+
+    private func block(at gate: DispatchSemaphore) { gate.wait() }
+
+    @Test(
+        "Nothing comes between a call of a function of no actor and its continuation, in tasks of every kind, with any seed"
+    )
+    func continuations() async throws {
+        for seed in 0..<20 as Range<UInt64> {
+            try await withManualTime(TestTimeOptions(seed: seed, patience: .seconds(10))) { time in
+                let lock = HeldLock()
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<5 { group.addTask { await lock.hold(for: number) } }
+                }
+                let plain = (0..<20).map { number in Task { await lock.hold(for: number) } }
+                let detached = (0..<20).map { number in Task.detached { await lock.hold(for: number) } }
+                for task in plain + detached { await task.value }
+                #expect(lock.taken == (3 * 10 + 2 * 8) + 40 * 9)
+            }
+        }
+    }
+
+    /// As merge, zip and others of swift-async-algorithms have it: locked before the continuation, and unlocked in its closure.
+    private final class HeldLock: Sendable {
+        private let isHeld = Recorder<Bool>()
+        private let total = Recorder<Bool>()
+
+        var taken: Int { total.count }
+
+        func hold(for number: Int) async {
+            for _ in 0..<(number % 2 == 0 ? 10 : 8) {
+                // Two at once would block each other for ever, were it a real lock.
+                #expect(isHeld.all.last != true, "another task came in between")
+                isHeld.append(true)
+                await withUnsafeContinuation { continuation in
+                    isHeld.append(false)
+                    total.append(true)
+                    continuation.resume()
+                }
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test("Tasks are caught again after somebody else has hooked himself in, and left nothing behind")
+    func otherHook() async throws {
+        try await withManualTime { _ in
+            let here = ownThread()
+            forgetHook()
+            await Task.yield()
+            for _ in 0..<100 { #expect(await Task { ownThread() }.value == here) }
+        }
+    }
+
+    private func ownThread() -> pthread_t { pthread_self() }
+
+    /// What AsyncSequenceValidation does at the end of a diagram.
+    private func forgetHook() {
+        dlsym(nil, "swift_task_enqueueGlobal_hook").map { $0.assumingMemoryBound(to: UnsafeMutableRawPointer?.self) }!
+            .pointee = nil
     }
 
     @Test("Tasks that are ready again and again keep the clock from moving, and fail when patience ends")

@@ -15,6 +15,10 @@ typedef bool (*ceh_taker)(void *_Nonnull job);
 // taken. One thread at a time, as ceh_remove.
 bool ceh_install(ceh_taker _Nonnull taker);
 
+// Hooks itself in again if nothing is: swift-async-algorithms' diagrams, for one, hook themselves
+// in and leave nothing there at their end. Does nothing before ceh_install and after ceh_remove.
+void ceh_keep(void);
+
 // Puts back what was hooked before, unless somebody else has hooked itself in since.
 void ceh_remove(void);
 

@@ -30,8 +30,29 @@ package enum MainQueue {
         // Where libdispatch is of no use nothing can be posted either.
         guard hrt_main_queue_check() == 0 else { return }
         if isMainThread { return watchMainThread() }
-        DispatchQueue.main.async {
+        enqueue {
             if isMainThread { watchMainThread() } else { TimerLoop.main.followMainQueue() }
+        }
+    }
+
+    /// A closure that is given to `DispatchQueue.main.async` itself belongs to the main actor, and asks that actor's executor
+    /// whether it is where it should be: not all of them know the main queue once that has left the main thread.
+    private static func enqueue(_ block: @escaping @Sendable () -> Void) {
+        DispatchQueue.main.async(execute: block)
+    }
+
+    /// Has another loop host `TimerLoop.main` that serves the main queue in its place, as Foundation's does under XCTest: whoever
+    /// is the first to run what the queue holds. Nothing more where that is the loop itself, or its host.
+    package static func findHost() {
+        // Where libdispatch is of no use nothing can be posted, and nobody serves the queue.
+        guard hrt_main_queue_check() == 0 else { return }
+        enqueue {
+            guard !TimerLoop.main.isRunning else { return }
+            do throws(TimerError) {
+                try TimerLoop.main.serve(on: .main)
+            } catch {
+                fatalError("another loop serves the main queue, and cannot host TimerLoop.main: \(error)")
+            }
         }
     }
 
@@ -39,7 +60,7 @@ package enum MainQueue {
         var key = pthread_key_t()
         // Called by pthread_exit(3), which dispatchMain() calls on the main thread; not by exit(3).
         let error = pthread_key_create(&key) { _ in
-            DispatchQueue.main.async { TimerLoop.main.followMainQueue() }
+            enqueue { TimerLoop.main.followMainQueue() }
         }
         return error == 0 ? key : nil
     }()

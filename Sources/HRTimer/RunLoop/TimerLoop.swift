@@ -93,7 +93,7 @@ public final class TimerLoop: Sendable {
         @inline(__always) _read { yield core.state }
     }
 
-    private var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
+    var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
 
     /// What the loop's clock reads now.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }

@@ -1,0 +1,72 @@
+import Foundation
+import HRTimer
+import HRTimerTesting
+import Synchronization
+import XCTest
+
+// What the tests on virtual time have in place of real clocks. By these names the calls in the tests mean these.
+
+typealias MonotonicClock = HRTimer.MonotonicClock
+
+/// Safe: the body runs on one thread, and the caller waits for its end.
+private struct Body: @unchecked Sendable {
+    let run: () async throws -> Void
+}
+
+/// Runs a whole test in virtual time, by the seed of this run. What XCTest has no use for after a test may be left: several
+/// tests cancel a task and do not wait for it.
+func inVirtualTime(_ body: @escaping () async throws -> Void) async throws {
+    var options = TestTimeOptions(toleratesLeftovers: true, patience: .seconds(20))
+    options.seed = ProcessInfo.processInfo.environment["HRTIMER_SEED"].flatMap { UInt64($0) }
+    let body = Body(run: body)
+    try await withManualTime(options) { _ in try await body.run() }
+}
+
+/// `Task.sleep` names no clock that could be replaced.
+enum VirtualTask {
+    static func sleep(nanoseconds: UInt64) async throws {
+        try await Task.sleep(for: .nanoseconds(Int64(nanoseconds)), clock: .monotonic)
+    }
+
+    static func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration, clock: .monotonic)
+    }
+}
+
+/// XCTest's waits on a thread of its own, by the real clock.
+final class Expectation: Sendable {
+    let description: String
+    private let count = Mutex(0)
+
+    init(description: String) { self.description = description }
+
+    var isFulfilled: Bool { count.withLock { $0 > 0 } }
+
+    func fulfill() {
+        let times = count.withLock { count in
+            count += 1
+            return count
+        }
+        if times > 1 { XCTFail("fulfilled \(times) times: \(description)") }
+    }
+}
+
+extension XCTestCase {
+    func expectation(description: String) -> Expectation { Expectation(description: description) }
+
+    func fulfillment(
+        of expectations: [Expectation],
+        timeout: TimeInterval = 60,
+        enforceOrder: Bool = false,
+        file: StaticString = #filePath,
+        line: UInt = #line
+    ) async {
+        let deadline = MonotonicInstant.now.advanced(by: .seconds(timeout))
+        while let missing = expectations.first(where: { !$0.isFulfilled }) {
+            if MonotonicInstant.now >= deadline {
+                return XCTFail("not within \(timeout) s: \(missing.description)", file: file, line: line)
+            }
+            try? await Task.sleep(for: .milliseconds(1), clock: .monotonic)
+        }
+    }
+}
