@@ -32,8 +32,8 @@ struct vs_wayland {
     enum { IDLE, WANTED, SENT } state;
     vs_wl_proxy *frame;  // a wl_callback
     vs_feedback feedbacks[FEEDBACKS];
-    // In a row without a presentation; frame callbacks are believed from FEEDBACKS on.
-    int unanswered;
+    // Frame callbacks in a row without a presentation; they are believed from FEEDBACKS on.
+    int unpresented;
     unsigned frames;  // told by callbacks
     int has_presented;
     int is_shown;  // to be told
