@@ -28,6 +28,7 @@ struct vs_wayland {
     vs_wl_proxy *presentation;  // NULL if the compositor has none
     clockid_t clock;            // of its timestamps
     int commits, reads;
+    int has_read;  // since vs_wayland_others
     // WANTED: goes with the next commit.
     enum { IDLE, WANTED, SENT } state;
     vs_wl_proxy *frame;  // a wl_callback

@@ -19,14 +19,23 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     private let link: DisplayLink
 
     /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; that of links without one if it is nil.
+    ///
+    /// A handler of an actor, as every closure in code of a global actor is, is called on that: at once where the loop's thread
+    /// is the actor's, elsewhere by a task, which tells what is the latest by then.
     public init(
         source: VsyncSource? = nil,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping @Sendable (Value) -> Void
+        @_inheritActorContext handler: @escaping @isolated(any) @Sendable (Value) -> Void
     ) {
         let box = Box()
-        link = DisplayLink(source: source) { _ in box.held.withLock { $0 }?.tick(handler) }
+        let plain = withoutActor(handler)
+        let tell: @Sendable () -> Void = { box.held.withLock { $0 }?.tell(plain) }
+        let call = handler.isolation.map { actor in
+            let calls = ActorCalls(merges: true)
+            return { @Sendable in calls.call(on: actor, tell) }
+        }
+        link = DisplayLink(source: source) { _ in box.held.withLock { $0 }?.tick(call ?? tell) }
         link.isPaused = true
         box.held.withLock { $0 = self }
         link.add(to: loop, forMode: mode)
@@ -74,16 +83,21 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     /// No call is to come.
     var isIdle: Bool { link.isPaused }
 
-    private func tick(_ handler: (Value) -> Void) {
-        let (value, isFinishing) = state.withLock { state -> (Value?, Bool) in
+    private func tick(_ call: () -> Void) {
+        let (hasValue, isFinishing) = state.withLock { state in
             if state.latest == nil { state.isRunning = false }
-            return (state.latest.take(), state.isFinishing)
+            return (state.latest != nil, state.isFinishing)
         }
-        if let value { handler(value) }
+        if hasValue { return call() }
         if isFinishing { return invalidate() }
-        guard value == nil else { return }
         link.isPaused = true
         // An update may have come in between, and have resumed before this paused.
         if state.withLock({ $0.isRunning }) { link.isPaused = false }
+    }
+
+    private func tell(_ handler: (Value) -> Void) {
+        let (value, isFinishing) = state.withLock { ($0.latest.take(), $0.isFinishing) }
+        if let value { handler(value) }
+        if isFinishing { invalidate() }
     }
 }

@@ -148,12 +148,12 @@ struct VsyncCore: Sendable {
         if driver.commits == .source { sent_ns = now_ns }
     }
 
-    /// Takes all answers. Gives what must be let go without the lock if the driver is lost.
-    mutating func drain() -> (driver: any VsyncDriver, hosting: Hosting?)? {
+    /// Takes all answers, those that others have read alone if it does not read. Gives what must be let go without the lock if the driver is lost.
+    mutating func drain(reads: Bool = true) -> (driver: any VsyncDriver, hosting: Hosting?)? {
         let now_ns = now_ns
         var sample = vs_sample()
         while let driver {
-            let status = driver.take(&sample)
+            let status = reads ? driver.take(&sample) : driver.takeRead(&sample)
             if status < 0 {
                 lose(now_ns)
                 defer { hosting = nil }

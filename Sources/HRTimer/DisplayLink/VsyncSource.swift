@@ -225,8 +225,8 @@ extension VsyncSource {
     /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
     func tend() {
         guard kind != .virtual, !isInherited else { return }
-        // A surface's events may have been read by others.
-        if kind == .wayland { drain() }
+        // A surface's events may have been read by others. What nobody has read yet is left to those who watch for it.
+        if kind == .wayland { drain(reads: false) }
         let (mustOpen, links) = core.withLock { core -> (Bool, [DisplayLink]) in
             let now_ns = core.now_ns
             core.requestIfDue(now_ns)
@@ -269,13 +269,25 @@ extension VsyncSource {
         if !isCurrent { source.invalidate() }
     }
 
-    /// The descriptor is readable: takes all there is, and asks for the next.
-    private func drain() {
+    /// The descriptor is readable, or somebody else may have read: takes all there is, and asks for the next.
+    private func drain(reads: Bool = true) {
         if isInherited { return }
-        let (lost, links) = core.withLock { core in (core.drain(), core.linksToTell()) }
+        let (lost, links, others) = core.withLock { core in
+            (core.drain(reads: reads), core.linksToTell(), core.driver?.takeOthers())
+        }
+        if let others { tell(others) }
         // Before the driver is let go, which closes the descriptor.
         lost?.hosting?.source.invalidate()
         withExtendedLifetime(lost) {}
         tell(links)
+    }
+
+    /// Wakes the application's own sources of its connection, for what was read before they could.
+    private func tell(_ others: SharedReading) {
+        guard others.othersWait else { return TimerLoop.hasRead(others.descriptor, waits: nil) }
+        TimerLoop.hasRead(others.descriptor) { [weak self] in
+            // Somebody may have dispatched it by then.
+            self?.core.withLock { $0.driver?.takeOthers()?.othersWait } ?? false
+        }
     }
 }

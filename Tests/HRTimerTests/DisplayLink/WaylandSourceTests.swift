@@ -161,6 +161,7 @@ private final class FakeCompositor: @unchecked Sendable {
         library.pointee.create_queue = { _ in OpaquePointer(bitPattern: 8) }
         library.pointee.destroy_queue = { _ in }
         library.pointee.prepare_read = { _, _ in 0 }
+        library.pointee.prepare_read_own = { _ in 0 }
         library.pointee.cancel_read = { _ in }
         library.pointee.read_events = { _ in 0 }
         library.pointee.dispatch_pending = { _, _ in FakeCompositor.current.dispatch() }
