@@ -30,7 +30,6 @@ enum {
     MAP_NOTIFY = 19,
     KEY_PRESS_MASK = 1,
     STRUCTURE_NOTIFY_MASK = 1 << 17,
-    QUEUED_ALREADY = 0,
     REVERT_TO_PARENT = 2,
     SIDE = 64,
 };
@@ -49,7 +48,6 @@ typedef struct {
     int (*flush)(Display *);
     int (*sync)(Display *, int discard);
     int (*pending)(Display *);
-    int (*queued)(Display *, int mode);
     int (*next)(Display *, XEvent *);
     // Of libXtst: NULL without it.
     int (*has_test)(Display *, int *event_base, int *error_base, int *major, int *minor);
@@ -76,7 +74,6 @@ static const symbol core[] = {
     SYMBOL("XFlush", flush),
     SYMBOL("XSync", sync),
     SYMBOL("XPending", pending),
-    SYMBOL("XEventsQueued", queued),
     SYMBOL("XNextEvent", next),
     {NULL, 0},
 };
@@ -156,10 +153,6 @@ void x11_window_draw(x11_window *window) {
 
 void x11_window_sync(x11_window *window) {
     window->x->sync(window->display, 0);
-}
-
-int x11_window_queued(x11_window *window) {
-    return window->x->queued(window->display, QUEUED_ALREADY);
 }
 
 int x11_window_pending(x11_window *window) {

@@ -1,6 +1,6 @@
-// Keys beside frames on X11: the window's connection is watched by a source of its loop. A frame that calls Xlib for an answer,
-// as XSync does, also reads the events that have come meanwhile: they are in Xlib's memory then, and the descriptor says nothing
-// of them. So the frame signals the source. CX11Window is a few lines of Xlib.
+// Keys beside frames on X11: the window's connection is watched by a source of its loop. What a frame asks of Xlib, XSync and even
+// XFlush, also reads the events that have come meanwhile: they are in Xlib's memory then, and the descriptor says nothing of them.
+// So the frame signals the source. CX11Window is a few lines of Xlib.
 import CX11Window
 import Glibc
 import HRTimer
@@ -27,7 +27,7 @@ try TimerLoop.main.add(input, forMode: .common)
 let link = DisplayLink { link in
     x11_window_draw(window)
     x11_window_sync(window)
-    if x11_window_queued(window) > 0 { input.signal() }
+    if x11_window_pending(window) > 0 { input.signal() }
 }
 link.add(to: .main, forMode: .common)
 

@@ -86,9 +86,8 @@ func wl_display_get_fd(_ display: OpaquePointer) -> Int32 { 0 }
 @discardableResult func wl_display_dispatch(_ display: OpaquePointer) -> Int32 { 0 }
 
 // Xlib's, as a program that has it sees them.
-let QueuedAlready: Int32 = 0
-@discardableResult func XSync(_ display: OpaquePointer, _ discards: Int32) -> Int32 { 0 }
-func XEventsQueued(_ display: OpaquePointer, _ mode: Int32) -> Int32 { 0 }
+@discardableResult func XFlush(_ display: OpaquePointer) -> Int32 { 0 }
+func XPending(_ display: OpaquePointer) -> Int32 { 0 }
 let input = try! LoopSource(descriptor: 0) { _, _ in }
 
 // libevent's, as a program that has it sees them.

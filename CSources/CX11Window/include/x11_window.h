@@ -15,14 +15,11 @@ int x11_window_open(const char *_Nullable display, x11_window *_Nullable *_Nonnu
 // ConnectionNumber(3).
 int x11_window_descriptor(x11_window *_Nonnull window);
 
-// Draws a frame.
+// Draws a frame, by XFlush(3): libxcb may read events before it writes.
 void x11_window_draw(x11_window *_Nonnull window);
 
 // XSync(3): waits until the server has drawn, and reads all events that have come until then.
 void x11_window_sync(x11_window *_Nonnull window);
-
-// How many events were read and not taken: XEventsQueued(3), QueuedAlready. No system call.
-int x11_window_queued(x11_window *_Nonnull window);
 
 // Takes the next event, and waits for it if there is none: XNextEvent(3). The code of the key that
 // was pressed, 0 for every other event.

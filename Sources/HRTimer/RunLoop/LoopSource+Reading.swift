@@ -3,10 +3,12 @@ import HRTimerCore
 /// What somebody else has read of a descriptor: it is in memory, and the descriptor says nothing of it any more.
 extension LoopSource {
     /// Has the handler called in the loop's next pass in a mode of the source, as if the descriptor were readable, and wakes the
-    /// loop: for what a library has read into its own memory, as Xlib does in every call that waits for an answer.
+    /// loop: for what a library has read into its own memory. Xlib does so in every call that waits for an answer, as XSync, and
+    /// in such that write, as XFlush: libxcb reads what there is before it writes (`_xcb_conn_wait` in its xcb_conn.c). So at
+    /// the end of a frame:
     ///
-    ///     XSync(display, 0)
-    ///     if XEventsQueued(display, QueuedAlready) > 0 { input.signal() }
+    ///     XFlush(display)
+    ///     if XPending(display) > 0 { input.signal() }
     ///
     /// Signals count as one until the call, and a call for what was found counts for them. Kept until there is such a pass; lost
     /// if the source is in no loop. An application's own source of its Wayland connection needs none of this beside a
