@@ -52,6 +52,9 @@ documentation-code: build
 	    -Xcc -fmodule-map-file=$$build/CEnqueueHook.build/module.modulemap -Xcc -ICSources/CEnqueueHook/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
 	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
+	build=$$($(SWIFT) build --show-bin-path) && Tests/Documentation/refused Tests/Documentation/Refused/*.swift -- \
+	    swiftc -typecheck -swift-version 6 -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
+	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include
 
 bench:
 	$(SWIFT) run -c release bench $(ARGS)

@@ -84,6 +84,8 @@ let package = Package(
             path: "CSources/CWaylandWindow",
             cSettings: [.define("_GNU_SOURCE")]
         ),
+        // A client of X servers, for examples and tests.
+        .target(name: "CX11Window", path: "CSources/CX11Window", cSettings: [.define("_GNU_SOURCE")]),
         .target(
             name: "CBench",
             dependencies: ["CHRTimer", "CLibevent"],
@@ -123,6 +125,20 @@ let package = Package(
             name: "MainActorClient",
             dependencies: ["HRTimer"],
             path: "Examples/MainActorClient"
+        ),
+
+        // Keys beside frames, on windows of C libraries.
+        .executableTarget(
+            name: "InputOnX11",
+            dependencies: ["HRTimer", "CX11Window"],
+            path: "Examples/InputOnX11",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "InputOnWayland",
+            dependencies: ["HRTimer", "CWaylandWindow"],
+            path: "Examples/InputOnWayland",
+            swiftSettings: strict
         ),
 
         // Programs of their own for what only a process's main thread can show.
@@ -200,7 +216,7 @@ let package = Package(
         // Display servers in processes of their own.
         .testTarget(
             name: "VsyncTests",
-            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "TestSupport", "TestTraits"],
+            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "CX11Window", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         // Its executors are the process's: tests run it in processes of its own.

@@ -257,6 +257,58 @@ int wayland_window_serve(wayland_window *window) {
     return roundtrip(window);
 }
 
+// What waits for an answer.
+typedef struct {
+    const vs_wl *wl;
+    void (*on_answer)(void *context);
+    void *context;
+} question;
+
+static void on_answered(void *data, vs_wl_proxy *callback, uint32_t serial) {
+    (void)serial;
+    question asked = *(question *)data;
+    free(data);
+    asked.wl->destroy(callback);
+    asked.on_answer(asked.context);
+}
+
+int wayland_window_ask(wayland_window *window, void (*on_answer)(void *context), void *context) {
+    static vs_wl_handler handlers[] = {(vs_wl_handler)on_answered};
+    const vs_wl *wl = window->wl;
+    question *asked = malloc(sizeof *asked);
+    if (!asked) return -ENOMEM;
+    *asked = (question){.wl = wl, .on_answer = on_answer, .context = context};
+    // A queue on which nothing comes. As long as this thread is about to read, no other one does:
+    // the answer cannot come before there is somebody to be told.
+    vs_wl_queue *queue = wl->create_queue(window->display);
+    if (!queue || wl->prepare_read(window->display, queue) != 0) {
+        if (queue) wl->destroy_queue(queue);
+        free(asked);
+        return -ENOMEM;
+    }
+    vs_wl_proxy *callback =
+        make(window, window->display, VS_WL_DISPLAY_SYNC, wl->callback);
+    if (callback) wl->add_listener(callback, handlers, asked);
+    wl->cancel_read(window->display);
+    wl->destroy_queue(queue);
+    if (!callback) {
+        free(asked);
+        return -ENOMEM;
+    }
+    (void)wl->flush(window->display);
+    return 0;
+}
+
+int wayland_window_descriptor(wayland_window *window) {
+    return window->wl->descriptor(window->display);
+}
+
+int wayland_window_dispatch(wayland_window *window) {
+    if (window->wl->dispatch(window->display) >= 0) return 0;
+    int error = window->wl->error(window->display);
+    return error > 0 ? -error : -EPIPE;
+}
+
 void wayland_window_close(wayland_window *window) {
     const vs_wl *wl = window->wl;
     if (window->toplevel && window->xdg_surface) unmap(window);

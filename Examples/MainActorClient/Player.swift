@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import HRTimer
 
 /// A view model on the main actor that uses each kind of timer, without a word about isolation but `@MainActor`.
@@ -8,6 +9,8 @@ import HRTimer
     private var timers: Set<LoopTimer> = []
     private var link: DisplayLink?
     private var source: TimerSource?
+    private var input: LoopSource?
+    private var ends: [Int32] = [0, 0]
     private let history = History()
     private let onEnd: () -> Void
 
@@ -34,6 +37,17 @@ import HRTimer
         let link = DisplayLink(framesPerSecond: 100, weakTarget: self, action: Player.draw)
         link.add(to: .main, forMode: .common)
         self.link = link
+        // Closures: they belong to the main actor as this function does.
+        let preview = DisplayLink(framesPerSecond: 100) { [weak self] link in
+            self?.note("previewed")
+            link.invalidate()
+        }
+        preview.add(to: .main, forMode: .common)
+        let bar = FrameCoalescer<Double>(loop: .main) { [weak self] progress in self?.note("at \(progress)") }
+        bar.update(0.5)
+        bar.update(1)
+        bar.finish()
+        watch()
         let source = TimerSource(queue: .main)
         source.setEventHandler { @MainActor [weak self] in self?.note("saved \(source.data)") }
         source.schedule(deadline: MonotonicInstant.now + .milliseconds(20))
@@ -41,6 +55,26 @@ import HRTimer
         self.source = source
         TimerLoop.main.perform { @MainActor in self.note("begun") }
         TimerLoop.main.perform(Player.rest, on: self, afterDelay: .milliseconds(3))
+    }
+
+    /// What else a loop calls.
+    private func watch() {
+        let mailbox = LoopTrigger { [weak self] trigger in
+            self?.note("mail")
+            trigger.invalidate()
+        }
+        TimerLoop.main.add(mailbox, forMode: .common)
+        mailbox.signal()
+        let observer = LoopObserver(activities: .beforeWaiting, repeats: false) { [weak self] _, _ in self?.note("idle")
+        }
+        TimerLoop.main.add(observer, forMode: .common)
+        guard pipe(&ends) == 0 else { return }
+        input = try? LoopSource(descriptor: ends[0]) { [weak self] source, _ in
+            self?.note("read")
+            source.invalidate()
+        }
+        if let input { try? TimerLoop.main.add(input, forMode: .common) }
+        write(ends[1], "x", 1)
     }
 
     private func tick(_ timer: LoopTimer) {
@@ -59,6 +93,7 @@ import HRTimer
 
     private func end() {
         for timer in timers { timer.invalidate() }
+        for end in ends { close(end) }
         source?.cancel()
         let sampled = history.lines.contains("sample")
         print(history.lines.filter { $0 != "sample" }.sorted().joined(separator: ", "), "and samples:", sampled)

@@ -17,7 +17,7 @@ public typealias RunLoop = TimerLoop
 extension LoopTimer {
     /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet. A past date counts as
     /// now.
-    public convenience init(fire date: Date, interval: Double, repeats: Bool, block: @escaping Block) {
+    public convenience init(fire date: some TimePoint, interval: some TimeSpan, repeats: Bool, block: @escaping Block) {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
@@ -26,7 +26,7 @@ extension LoopTimer {
     @available(*, noasync)
     @discardableResult
     public static func scheduledTimer(
-        withTimeInterval interval: Double,
+        withTimeInterval interval: some TimeSpan,
         repeats: Bool,
         block: @escaping Block
     ) -> LoopTimer {
@@ -52,7 +52,7 @@ extension LoopTimer {
 
 extension TimerLoop {
     /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's.
-    public func perform(inModes modes: [Mode], block: @escaping @isolated(any) @Sendable () -> Void) {
+    public func perform(inModes modes: some Sequence<Mode>, block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }
 

@@ -1,8 +1,8 @@
 public import Dispatch
-public import HRTimer
+import HRTimer
 
 /// What Dispatch still takes, and what it tells of a source that no timer needs.
-extension TimerSource {
+extension DispatchSourceTimer {
     /// Dispatch's spelling before Swift 4; on no interval.
     @available(*, deprecated, renamed: "schedule(deadline:leeway:)")
     public func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
@@ -59,5 +59,5 @@ extension TimerSource {
     public var handle: UInt { 0 }
 
     /// 1 for a strict source as long as it is not cancelled, else 0; Dispatch has bits of its own beside it.
-    public var mask: UInt { isStrict && !isCancelled ? 1 : 0 }
+    public var mask: UInt { source.isStrict && !isCancelled ? 1 : 0 }
 }

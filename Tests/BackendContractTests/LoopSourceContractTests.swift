@@ -1,4 +1,5 @@
 import CHRTimer
+import Dispatch
 import Glibc
 import HRTimer
 import TestSupport
@@ -91,8 +92,139 @@ import Testing
         #expect(error(9999) == EBADF)
         #expect(error(file) == EPERM)
         #expect(error(directory) == EPERM)
+        // Devices that never keep anybody waiting: epoll_ctl(2) refuses them as well.
+        for path in ["/dev/null", "/dev/zero", "/dev/full"] {
+            let device = open(path, O_RDWR | O_CLOEXEC)
+            #expect(error(device) == EPERM, "\(path)")
+            close(device)
+        }
         close(file)
         close(directory)
+    }
+
+    @Test("What cannot be watched is told in a sentence, and nothing of it is written to standard error")
+    func refusedInWords() throws {
+        let device = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(device) }
+        let error = #expect(throws: TimerError.self) { try LoopSource(descriptor: device) { _, _ in } }
+        #expect(error?.errorNumber == EPERM)
+        #expect("\(error!)".contains("always ready"))
+        // Of a source that was made while the number was a pipe's: refused when it is watched.
+        let (loop, pipe) = (TimerLoop(), makePipe())
+        let source = try LoopSource(descriptor: pipe.read) { _, _ in }
+        #expect(dup2(device, pipe.read) == pipe.read)
+        let written = try standardError {
+            try loop.add(source, forMode: .default)
+            loop.run()
+        }
+        #expect(!source.isValid)
+        #expect(!written.contains("[warn]"), "\(written)")
+        for descriptor in [pipe.read, pipe.write] { close(descriptor) }
+    }
+
+    /// What is written there meanwhile, also by other tests.
+    private func standardError(_ body: () throws -> Void) throws -> String {
+        var name = Array("/tmp/stderr.XXXXXX".utf8CString)
+        let file = mkstemp(&name)
+        unlink(name)
+        let before = dup(STDERR_FILENO)
+        dup2(file, STDERR_FILENO)
+        defer {
+            dup2(before, STDERR_FILENO)
+            for descriptor in [file, before] { close(descriptor) }
+        }
+        try body()
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = pread(file, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+
+    @Test("A signalled source is called once for any number of signals, though nothing can be read, and not again")
+    func signalled() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<LoopSource.Events>()
+        let source = try LoopSource(descriptor: pipe.read) { _, events in calls.append(events) }
+        // In no loop: lost.
+        source.signal()
+        try loop.add(source, forMode: .default)
+        loop.run(mode: .default, before: .now)
+        #expect(calls.all == [])
+        source.signal()
+        source.signal()
+        #expect(loop.run(mode: .default, for: 10, returnsAfterSource: true) == .handledSource)
+        #expect(loop.run(mode: .default, for: 0, returnsAfterSource: true) == .timedOut)
+        #expect(calls.all == [.readable])
+        source.invalidate()
+        source.signal()
+        loop.run(mode: .default, before: .now)
+        #expect(calls.count == 1)
+        for descriptor in [pipe.read, pipe.write] { close(descriptor) }
+    }
+
+    @Test(
+        "A call for what was found counts for a signal too, and a signalled call for what was found, if that reads it",
+        arguments: [LoopSource.Triggering.level, .edge]
+    )
+    func signalledAndFound(_ triggering: LoopSource.Triggering) throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<Int>()
+        let source = try LoopSource(descriptor: pipe.read, triggering: triggering) { [self] source, _ in
+            calls.append(drain(source.descriptor))
+        }
+        try loop.add(source, forMode: .default)
+        write(pipe.write, "abc", 3)
+        source.signal()
+        loop.run(until: .now + .milliseconds(1))
+        #expect(calls.all.reduce(0, +) == 3)
+        #expect(calls.count == 1 || triggering == .edge)
+        // By a timer of the pass that has found it already.
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: false) { [self] _ in
+            _ = drain(pipe.read)
+            source.signal()
+        }
+        loop.add(timer, forMode: .default)
+        usleep(2000)
+        let before = calls.count
+        write(pipe.write, "d", 1)
+        loop.run(until: .now + .milliseconds(1))
+        #expect(calls.all.dropFirst(before) == [0])
+        source.invalidate()
+        for descriptor in [pipe.read, pipe.write] { close(descriptor) }
+    }
+
+    @Test("A signal is kept until the loop runs in a mode of the source, also through runs in others")
+    func signalledInAnotherMode() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let calls = Recorder<Void>()
+        let source = try LoopSource(descriptor: pipe.read) { _, _ in calls.append(()) }
+        try loop.add(source, forMode: .tracking)
+        loop.isKeptAlive = true
+        loop.run(mode: .tracking, before: .now)
+        source.signal()
+        for _ in 0..<3 { loop.run(mode: .default, before: .now) }
+        #expect(calls.count == 0)
+        loop.run(mode: .tracking, before: .now)
+        #expect(calls.count == 1)
+        source.invalidate()
+        for descriptor in [pipe.read, pipe.write] { close(descriptor) }
+    }
+
+    @Test("A signal from another thread wakes a loop that sleeps", .timeLimit(.minutes(15)))
+    func signalWakes() throws {
+        let loop = TimerLoop()
+        let pipe = makePipe()
+        let source = try LoopSource(descriptor: pipe.read) { source, _ in source.invalidate() }
+        try loop.add(source, forMode: .default)
+        DispatchQueue.global().async {
+            while !loop.isWaiting { usleep(100) }
+            source.signal()
+        }
+        // Without the source it has nothing to run for.
+        #expect(loop.run() == .finished)
+        for descriptor in [pipe.read, pipe.write] { close(descriptor) }
     }
 
     // Closed for good, its number would be given to another test that opens something.

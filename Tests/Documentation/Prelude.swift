@@ -82,6 +82,13 @@ func close(_ connection: Connection) {}
 // libwayland-client's, as a program that has it sees them.
 nonisolated(unsafe) let (display, surface) = (base, base)
 func wl_surface_commit(_ surface: OpaquePointer) {}
+func wl_display_get_fd(_ display: OpaquePointer) -> Int32 { 0 }
+@discardableResult func wl_display_dispatch(_ display: OpaquePointer) -> Int32 { 0 }
+
+// Xlib's, as a program that has it sees them.
+@discardableResult func XFlush(_ display: OpaquePointer) -> Int32 { 0 }
+func XPending(_ display: OpaquePointer) -> Int32 { 0 }
+let input = try! LoopSource(descriptor: 0) { _, _ in }
 
 // libevent's, as a program that has it sees them.
 func event_base_new() -> OpaquePointer? { base }

@@ -2,8 +2,7 @@ import Dispatch
 import Testing
 
 import enum HRTimerCompat.DispatchSource
-import typealias HRTimerCompat.DispatchSourceTimer
-import class HRTimerCompat.TimerSource
+import class HRTimerCompat.DispatchSourceTimer
 
 /// What Dispatch still takes, in a protocol of the test's, since it is deprecated.
 private protocol OldSource: AnyObject {
@@ -15,7 +14,7 @@ private protocol OldSource: AnyObject {
     func scheduleRepeating(wallDeadline: DispatchWallTime, interval: Double, leeway: DispatchTimeInterval)
 }
 
-extension TimerSource: OldSource {}
+extension DispatchSourceTimer: OldSource {}
 
 @Suite(.timeLimit(.minutes(15))) private struct OldSpellingTests {
     @Test("Dispatch's spellings before Swift 4 schedule, once or repeatedly, on both clocks")

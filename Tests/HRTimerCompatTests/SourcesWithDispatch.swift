@@ -82,4 +82,40 @@ import Testing
         #expect(fired.wait(timeout: .now() + 0.02) == .timedOut)
         timer.cancel()
     }
+
+    /// Not Sendable, as most of a program is.
+    private final class Meter {
+        let queue = DispatchQueue(label: "meter")
+        let done = DispatchSemaphore(value: 0)
+        var readings = 0
+        var isOver = false
+
+        func start() -> DispatchSourceTimer {
+            let timer = DispatchSource.makeTimerSource(queue: queue)
+            timer.schedule(deadline: .now(), repeating: .milliseconds(1))
+            timer.setRegistrationHandler { self.readings = 100 }
+            timer.setEventHandler {
+                self.readings += 1
+                if self.readings == 103 { timer.cancel() }
+            }
+            timer.setCancelHandler {
+                self.isOver = true
+                self.done.signal()
+            }
+            timer.resume()
+            return timer
+        }
+    }
+
+    @Test("Handlers may capture what is not Sendable, and is used on the source's queue alone")
+    func notSendable() {
+        let meter = Meter()
+        let timer = meter.start()
+        #expect(meter.done.wait(timeout: .now() + 30) == .success)
+        meter.queue.sync {
+            #expect(meter.readings == 103)
+            #expect(meter.isOver)
+        }
+        timer.cancel()
+    }
 }

@@ -100,6 +100,21 @@ final class Window: @unchecked Sendable {
     /// Commits a frame.
     func draw() { wayland_window_draw(window) }
 
+    var descriptor: Int32 { wayland_window_descriptor(window) }
+
+    /// Asks the compositor for an answer, which is dispatched as keys are. Any thread.
+    func ask(_ onAnswer: @escaping @Sendable () -> Void) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        let box = Unmanaged.passRetained(Box(onAnswer)).toOpaque()
+        _ = wayland_window_ask(window, { Unmanaged<Box>.fromOpaque($0!).takeRetainedValue().body() }, box)
+    }
+
+    /// Dispatches what has come for the application, and waits if that is nothing.
+    func dispatch() { _ = wayland_window_dispatch(window) }
+
     func minimise() { wayland_window_hide(window) }
 
     /// 0 or a negative errno.

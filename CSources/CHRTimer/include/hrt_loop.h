@@ -112,8 +112,8 @@ void hrt_loop_wake(hrt_loop *_Nonnull loop);
 // 1 if a wake is pending; does not consume it. Any thread.
 int hrt_loop_is_woken(const hrt_loop *_Nonnull loop);
 
-// 0 if the descriptor can be watched: -EBADF if it is none, -EPERM for a regular file or a
-// directory, which epoll refuses. Any thread.
+// 0 if the descriptor can be watched: -EBADF if it is none, -EPERM for a regular file, a directory
+// and a device that is always ready, as /dev/null, which epoll refuses. Any thread.
 int hrt_loop_can_watch(int fd);
 
 // Watches a descriptor, level-triggered: reported by every wait for as long as it is ready; with

@@ -373,10 +373,22 @@ void hrt_loop_wake(hrt_loop *loop) {
 
 int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
 
+// Whether epoll_ctl(2) takes it, which refuses what has no poll of its own, as /dev/null. No stat
+// tells that, and poll(2) says of such a one that it is ready.
+static int ask_epoll(int fd) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    if (set < 0) return 0;  // no descriptor left to ask with
+    struct epoll_event event = {.events = EPOLLIN};
+    int status = epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+    close(set);
+    return status;
+}
+
 int hrt_loop_can_watch(int fd) {
     struct stat status;
     if (fstat(fd, &status) != 0) return -errno;
-    return S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) ? -EPERM : 0;
+    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return -EPERM;
+    return S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode) ? 0 : ask_epoll(fd);
 }
 
 static int make_room(hrt_loop *loop) {

@@ -66,6 +66,25 @@ enum {
     VS_WAYLAND_READS = 2,
 };
 
+// The same as vs_take, of what others have read of the connection alone: it reads nothing itself.
+int vs_wayland_take_read(vs_source *_Nonnull source, vs_sample *_Nonnull out_sample);
+
+enum {
+    // The source has read the connection since this was last asked: what poll(2) said before is
+    // old.
+    VS_WAYLAND_HAS_READ = 1,
+    // The display's own queue, which is the application's, has events that wait to be dispatched.
+    VS_WAYLAND_OTHERS_WAIT = 2,
+};
+
+// What those who watch the connection cannot learn from its descriptor any more: a set of the
+// above. Dispatches nothing of theirs.
+int vs_wayland_others(vs_source *_Nonnull source);
+
+// The descriptor of the application's connection, by the number that the application knows; -1 once
+// detached.
+int vs_wayland_connection(const vs_source *_Nonnull source);
+
 // 1 if the request under way goes with the commit that follows, 2 if only a new callback does that
 // tells that the surface is shown; 0 if there is no request, or all of it is on its way already.
 int vs_wayland_will_commit(vs_source *_Nonnull source);

@@ -60,6 +60,9 @@ typedef struct vs_wl {
     vs_wl_queue *(*create_queue)(vs_wl_proxy *display);
     void (*destroy_queue)(vs_wl_queue *);
     int (*prepare_read)(vs_wl_proxy *display, vs_wl_queue *);
+    // Of the display's own queue, as is dispatch.
+    int (*prepare_read_own)(vs_wl_proxy *display);
+    int (*dispatch)(vs_wl_proxy *display);
     void (*cancel_read)(vs_wl_proxy *display);
     int (*read_events)(vs_wl_proxy *display);
     int (*dispatch_pending)(vs_wl_proxy *display, vs_wl_queue *);

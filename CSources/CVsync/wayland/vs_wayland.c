@@ -27,8 +27,9 @@ static int read_within(vs_wayland *wayland, int milliseconds) {
     // Interrupted counts as nothing.
     if (poll(&waiting, 1, milliseconds) <= 0) {
         wl->cancel_read(wayland->connection);
-    } else if (wl->read_events(wayland->connection) < 0 && errno != EAGAIN) {
-        return failure(wayland);
+    } else {
+        wayland->has_read = 1;
+        if (wl->read_events(wayland->connection) < 0 && errno != EAGAIN) return failure(wayland);
     }
     if (wl->dispatch_pending(wayland->connection, wayland->queue) < 0) return failure(wayland);
     return wl->error(wayland->connection) != 0 ? failure(wayland) : 0;
@@ -50,11 +51,10 @@ static int wayland_request(vs_source *source, uint64_t refreshes) {
     return 0;
 }
 
-static int wayland_take(vs_source *source, vs_sample *out_sample) {
-    vs_wayland *wayland = (vs_wayland *)source;
+static int take(vs_wayland *wayland, int reads, vs_sample *out_sample) {
     if (!wayland->connection) return -EPIPE;
     int status = 0;
-    if (wayland->reads) {
+    if (reads) {
         status = read_within(wayland, 0);
     } else if (wayland->wl->dispatch_pending(wayland->connection, wayland->queue) < 0 ||
                wayland->wl->error(wayland->connection) != 0) {
@@ -70,6 +70,35 @@ static int wayland_take(vs_source *source, vs_sample *out_sample) {
     }
     wayland->has_sample = wayland->is_shown = 0;
     return 1;
+}
+
+static int wayland_take(vs_source *source, vs_sample *out_sample) {
+    vs_wayland *wayland = (vs_wayland *)source;
+    return take(wayland, wayland->reads, out_sample);
+}
+
+int vs_wayland_take_read(vs_source *source, vs_sample *out_sample) {
+    return take((vs_wayland *)source, 0, out_sample);
+}
+
+int vs_wayland_others(vs_source *source) {
+    vs_wayland *wayland = (vs_wayland *)source;
+    if (!wayland->connection) return 0;
+    int found = wayland->has_read ? VS_WAYLAND_HAS_READ : 0;
+    wayland->has_read = 0;
+    // Refused as long as that queue has events (wl_display_prepare_read): nothing else asks for
+    // them without dispatching.
+    if (wayland->wl->prepare_read_own(wayland->connection) != 0) {
+        found |= VS_WAYLAND_OTHERS_WAIT;
+    } else {
+        wayland->wl->cancel_read(wayland->connection);
+    }
+    return found;
+}
+
+int vs_wayland_connection(const vs_source *source) {
+    const vs_wayland *wayland = (const vs_wayland *)source;
+    return wayland->connection ? wayland->wl->descriptor(wayland->connection) : -1;
 }
 
 static void destroy(vs_wayland *wayland, vs_wl_proxy **proxy) {

@@ -28,12 +28,13 @@ struct vs_wayland {
     vs_wl_proxy *presentation;  // NULL if the compositor has none
     clockid_t clock;            // of its timestamps
     int commits, reads;
+    int has_read;  // since vs_wayland_others
     // WANTED: goes with the next commit.
     enum { IDLE, WANTED, SENT } state;
     vs_wl_proxy *frame;  // a wl_callback
     vs_feedback feedbacks[FEEDBACKS];
-    // In a row without a presentation; frame callbacks are believed from FEEDBACKS on.
-    int unanswered;
+    // Frame callbacks in a row without a presentation; they are believed from FEEDBACKS on.
+    int unpresented;
     unsigned frames;  // told by callbacks
     int has_presented;
     int is_shown;  // to be told

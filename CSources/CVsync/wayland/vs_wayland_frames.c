@@ -40,7 +40,7 @@ static int64_t ahead_ns(const vs_wayland *wayland) {
 }
 
 static int believes_frames(const vs_wayland *wayland) {
-    return !wayland->presentation || wayland->unanswered >= FEEDBACKS;
+    return !wayland->presentation || wayland->unpresented >= FEEDBACKS;
 }
 
 static void answer(vs_wayland *wayland, int64_t time_ns, uint64_t sequence) {
@@ -86,7 +86,7 @@ static void on_presented(void *data, vs_wl_proxy *proxy, uint32_t seconds_high,
     vs_feedback *feedback = data;
     vs_wayland *wayland = feedback->owner;
     release(feedback);
-    wayland->unanswered = 0;
+    wayland->unpresented = 0;
     wayland->has_presented = 1;
     // 0 for a variable rate.
     wayland->source.told_numerator = refresh_ns > 0 ? 1000000000 : 0;
@@ -102,8 +102,6 @@ static void on_discarded(void *data, vs_wl_proxy *proxy) {
     vs_feedback *feedback = data;
     vs_wayland *wayland = feedback->owner;
     release(feedback);
-    // Of a commit that another one took the place of, as of a hidden window's: says nothing.
-    if (wayland->frame && wayland->unanswered < FEEDBACKS) wayland->unanswered--;
     if (wayland->state == SENT && !wayland->frame && !has_feedback(wayland)) ask_again(wayland);
 }
 
@@ -124,6 +122,9 @@ static void on_frame(void *data, vs_wl_proxy *proxy, uint32_t time_ms) {
     wayland->frame = NULL;
     if (wayland->state != SENT) return;
     wayland->is_shown = 1;
+    // Shown, whatever became of the feedback. Commits of a hidden window have no callback: that
+    // theirs are discarded says nothing.
+    if (wayland->unpresented < FEEDBACKS) wayland->unpresented++;
     if (believes_frames(wayland)) {
         wayland->frames++;
         answer(wayland, frame_ns(wayland, time_ms), 0);
@@ -147,7 +148,6 @@ static void ask_presentation(vs_wayland *wayland) {
                                                    arguments, &feedback_interface);
         if (!feedback->proxy) return;
         wayland->wl->add_listener(feedback->proxy, handlers, feedback);
-        if (wayland->unanswered < FEEDBACKS) wayland->unanswered++;
         return;
     }
 }

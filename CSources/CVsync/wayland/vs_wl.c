@@ -22,6 +22,8 @@ static const vs_symbol symbols[] = {
     SYMBOL("wl_display_create_queue", create_queue),
     SYMBOL("wl_event_queue_destroy", destroy_queue),
     SYMBOL("wl_display_prepare_read_queue", prepare_read),
+    SYMBOL("wl_display_prepare_read", prepare_read_own),
+    SYMBOL("wl_display_dispatch", dispatch),
     SYMBOL("wl_display_cancel_read", cancel_read),
     SYMBOL("wl_display_read_events", read_events),
     SYMBOL("wl_display_dispatch_queue_pending", dispatch_pending),

@@ -24,6 +24,19 @@ int wayland_window_show(wayland_window *_Nonnull window);
 // Reads and answers what the compositor says, without waiting for it.
 int wayland_window_serve(wayland_window *_Nonnull window);
 
+// Asks the compositor for an answer (wl_display.sync), which comes on the display's own queue, as
+// keys do: who dispatches that has `on_answer` called. Any thread.
+int wayland_window_ask(wayland_window *_Nonnull window,
+                       void (*_Nonnull on_answer)(void *_Nullable context),
+                       void *_Nullable context);
+
+// wl_display_get_fd.
+int wayland_window_descriptor(wayland_window *_Nonnull window);
+
+// Dispatches what has come for the application, and waits for something if that is nothing:
+// wl_display_dispatch.
+int wayland_window_dispatch(wayland_window *_Nonnull window);
+
 void wayland_window_close(wayland_window *_Nonnull window);
 
 #endif

@@ -18,6 +18,9 @@ final class ActorCalls: Sendable {
     /// How many ticks the present or latest call on the actor tells, its own and those of calls that counted with it.
     var reportedTicks: Int { reported.load(ordering: .acquiring) }
 
+    /// Whether the calling thread is the actor's, as far as that can be known: that of `TimerLoop.main` is the main actor's.
+    static func isHere(_ actor: any Actor) -> Bool { actor === MainActor.shared && MainQueue.isHeld }
+
     /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a
     /// task, unless it is off by then.
     func call(
@@ -26,7 +29,7 @@ final class ActorCalls: Sendable {
         unless isOff: @escaping @Sendable () -> Bool = { false },
         _ function: @escaping @Sendable () -> Void
     ) {
-        if actor === MainActor.shared, MainQueue.isHeld {
+        if Self.isHere(actor) {
             reported.store(ticks, ordering: .releasing)
             return function()
         }
@@ -112,7 +115,12 @@ func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> V
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
 private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 
-/// The same for functions with an argument, off the hot path.
+/// The same for a function with an argument, off the hot path.
+func withoutActor<Value>(_ function: @escaping @isolated(any) @Sendable (Value) -> Void) -> @Sendable (Value) -> Void {
+    unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
+}
+
+/// The function, called on its actor, if it has one: with an argument.
 package func onItsActor<Value: Sendable>(
     merges: Bool = false,
     unless isOff: @escaping @Sendable () -> Bool = { false },
@@ -130,4 +138,25 @@ package func withoutActor<Value: Sendable>(
 ) -> @Sendable (Value) -> Void {
     // Unsafe: of the same layout.
     unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
+}
+
+/// The function with two arguments as one that is called by itself, wherever its actor may be; see `withoutActor`.
+func withoutActor<First: Sendable, Second: Sendable>(
+    _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
+) -> @Sendable (First, Second) -> Void {
+    unsafeBitCast(IsolatedPair(function: function), to: PlainPair<First, Second>.self).function
+}
+
+private struct IsolatedPair<First, Second> { let function: @isolated(any) @Sendable (First, Second) -> Void }
+private struct PlainPair<First, Second> { let function: @Sendable (First, Second) -> Void }
+
+/// The same for functions with two arguments. Nothing is merged: each call tells something else.
+func onItsActor<First: Sendable, Second: Sendable>(
+    unless isOff: @escaping @Sendable (First) -> Bool,
+    _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
+) -> @Sendable (First, Second) -> Void {
+    let plain = withoutActor(function)
+    guard let actor = function.isolation else { return plain }
+    let calls = ActorCalls(merges: false)
+    return { first, second in calls.call(on: actor, unless: { isOff(first) }) { plain(first, second) } }
 }

@@ -21,6 +21,7 @@ public final class DisplayLink: Sendable {
     /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's
     /// thread is the actor's, elsewhere by a task. What a call tells is worked out when the actor gets to it: it is for the latest
     /// refresh by then, and those that passed meanwhile are dropped ones.
+    /// A closure in code of a global actor belongs to that.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// A method of a target, not applied yet; one of an actor is called on that.
     public typealias Action<Target> = @Sendable (Target) -> Block
@@ -28,19 +29,19 @@ public final class DisplayLink: Sendable {
     let state: Locked<LinkState>
 
     /// A link to a display of that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
-    public convenience init(framesPerSecond: Double, handler: @escaping Block) {
+    public convenience init(framesPerSecond: Double, @_inheritActorContext handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
 
     /// A link to a display of that rate.
-    public init(frameRate: FrameRate, handler: @escaping Block) {
+    public init(frameRate: FrameRate, @_inheritActorContext handler: @escaping Block) {
         state = Locked(LinkState(handler: Self.plain(handler), on: handler.isolation, rate: frameRate))
     }
 
     /// A link to the display of `source`: unless another one is given, the one that was found when this was first asked for.
     ///
     /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
-    public convenience init(source: VsyncSource? = nil, handler: @escaping Block) {
+    public convenience init(source: VsyncSource? = nil, @_inheritActorContext handler: @escaping Block) {
         self.init(source: source, handler: Self.plain(handler), on: handler.isolation)
     }
 

@@ -19,14 +19,19 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     private let link: DisplayLink
 
     /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; that of links without one if it is nil.
+    ///
+    /// A handler of an actor, as every closure in code of a global actor is, is called on that: at once where the loop's thread
+    /// is the actor's, elsewhere by a task, which tells what is the latest by then.
     public init(
         source: VsyncSource? = nil,
         loop: TimerLoop,
         mode: TimerLoop.Mode = .common,
-        handler: @escaping @Sendable (Value) -> Void
+        @_inheritActorContext handler: @escaping @isolated(any) @Sendable (Value) -> Void
     ) {
         let known = Locked(Known())
-        link = DisplayLink(source: source) { _ in known.withLock { $0.coalescer }?.tick(handler) }
+        let plain = withoutActor(handler)
+        let tell: DisplayLink.Handler = { _ in known.withLock { $0.coalescer }?.tick(plain) }
+        link = DisplayLink(source: source, handler: tell, on: handler.isolation)
         link.isPaused = true
         known.withLock { $0.coalescer = self }
         link.add(to: loop, forMode: mode, holder: self)

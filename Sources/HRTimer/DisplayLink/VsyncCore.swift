@@ -165,12 +165,13 @@ struct VsyncCore: Sendable {
     /// Whether there may be an answer that the loop that watches has left where it is: it does not run, or not in the mode.
     func isOverdue(_ now_ns: Int64) -> Bool { isWaiting && now_ns >= overdue_ns }
 
-    /// Takes all answers. Gives what must be let go without the lock if the driver is lost.
-    mutating func drain() -> (driver: any VsyncDriver, hosting: Hosting?)? {
+    /// Takes all answers, or if it does not read those alone that others have read. Gives what must be let go without the lock if
+    /// the driver is lost.
+    mutating func drain(reads: Bool = true) -> (driver: any VsyncDriver, hosting: Hosting?)? {
         let now_ns = now_ns
         var sample = vs_sample()
         while let driver {
-            let status = driver.take(&sample)
+            let status = reads ? driver.take(&sample) : driver.takeRead(&sample)
             if status < 0 {
                 lose(now_ns)
                 defer { hosting = nil }

@@ -17,6 +17,12 @@ protocol VsyncDriver: AnyObject, Sendable {
     /// 1, 0 if there is no answer yet, or a negative errno if it is lost.
     func take(_ sample: inout vs_sample) -> Int32
 
+    /// The same without reading a connection that others read too: what was read of it.
+    func takeRead(_ sample: inout vs_sample) -> Int32
+
+    /// What others who watch the connection cannot see of it any more. Each reading is told once.
+    func takeOthers() -> SharedReading?
+
     /// What requests go by if the refreshes are those of a surface.
     var commits: SurfaceCommits? { get }
 
@@ -35,7 +41,17 @@ enum SurfaceCommits: Sendable {
     case source
 }
 
+/// A connection of the application's that was read: what poll(2) said of its descriptor before is old.
+struct SharedReading {
+    /// The descriptor by which the application knows it.
+    let descriptor: Int32
+    /// Something of the application's was read, and waits to be dispatched.
+    let othersWait: Bool
+}
+
 extension VsyncDriver {
+    func takeRead(_ sample: inout vs_sample) -> Int32 { take(&sample) }
+    func takeOthers() -> SharedReading? { nil }
     var commits: SurfaceCommits? { nil }
     func willCommit() -> Int32 { 0 }
     func detach() {}
@@ -112,6 +128,20 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     func request(_ refreshes: Int64) -> Int32 { vs_request(source, UInt64(max(1, refreshes))) }
 
     func take(_ sample: inout vs_sample) -> Int32 { vs_take(source, &sample) }
+
+    func takeRead(_ sample: inout vs_sample) -> Int32 {
+        commits == nil ? take(&sample) : vs_wayland_take_read(source, &sample)
+    }
+
+    func takeOthers() -> SharedReading? {
+        guard commits != nil else { return nil }
+        let found = vs_wayland_others(source)
+        if found == 0 { return nil }
+        return SharedReading(
+            descriptor: vs_wayland_connection(source),
+            othersWait: found & Int32(VS_WAYLAND_OTHERS_WAIT) != 0
+        )
+    }
 
     func willCommit() -> Int32 { commits == nil ? 0 : vs_wayland_will_commit(source) }
 

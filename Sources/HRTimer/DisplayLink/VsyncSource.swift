@@ -235,8 +235,9 @@ extension VsyncSource {
     func tend(after link: DisplayLink? = nil) {
         guard kind != .virtual, !isInherited else { return }
         let (isOverdue, answers) = core.withLock { ($0.isOverdue($0.now_ns), $0.answers) }
-        // A surface's events may have been read by others.
-        if isOverdue || kind == .wayland { drain() }
+        // A surface's events may have been read by others. What nobody has read yet is left to those who watch for it, unless they do
+        // not run.
+        if isOverdue || kind == .wayland { drain(reads: isOverdue) }
         // The loop that watches has left them; that of the link runs.
         if isOverdue, core.withLock({ $0.answers }) != answers, let loop = link?.state.withLock({ $0.loop }) {
             host(preferring: loop)
@@ -283,13 +284,25 @@ extension VsyncSource {
         if !isCurrent { source.invalidate() }
     }
 
-    /// The descriptor is readable: takes all there is, and asks for the next.
-    private func drain() {
+    /// The descriptor is readable, or somebody else may have read: takes all there is, and asks for the next.
+    private func drain(reads: Bool = true) {
         if isInherited { return }
-        let (lost, links) = core.withLock { core in (core.drain(), core.linksToTell()) }
+        let (lost, links, others) = core.withLock { core in
+            (core.drain(reads: reads), core.linksToTell(), core.driver?.takeOthers())
+        }
+        if let others { tell(others) }
         // Before the driver is let go, which closes the descriptor.
         lost?.hosting?.source.invalidate()
         withExtendedLifetime(lost) {}
         tell(links)
+    }
+
+    /// Wakes the application's own sources of its connection, for what was read before they could.
+    private func tell(_ others: SharedReading) {
+        guard others.othersWait else { return TimerLoop.hasRead(others.descriptor, waits: nil) }
+        TimerLoop.hasRead(others.descriptor) { [weak self] in
+            // Somebody may have dispatched it by then.
+            self?.core.withLock { $0.driver?.takeOthers()?.othersWait } ?? false
+        }
     }
 }

@@ -11,6 +11,15 @@ public import HRTimerCore
 ///         wl_surface_commit(surface)
 ///     }
 ///
+/// Input on the same connection comes to a plain `LoopSource` of the application's on `wl_display_get_fd`, in whatever loop: the
+/// source dispatches its own events alone, and wakes that for what was read of the application's meanwhile, by the source or in
+/// a frame, as by EGL:
+///
+///     let input = try LoopSource(descriptor: wl_display_get_fd(display)) { _, _ in wl_display_dispatch(display) }
+///     try loop.add(input, forMode: .common)
+///
+/// That goes for the display's own queue; whoever has another one dispatches that after each frame.
+///
 /// Both pointers are borrowed: they stay valid until `detach()` has returned, or the source is gone.
 public struct WaylandSurface: @unchecked Sendable {
     // Sendable: libwayland-client's objects may be used by any thread.

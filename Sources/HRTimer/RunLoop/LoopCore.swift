@@ -24,6 +24,8 @@ final class LoopCore: Sendable {
         static let triggers = Posted(rawValue: 2)
         /// Of local handlers; not under the lock.
         static let releases = Posted(rawValue: 4)
+        /// Of descriptors.
+        static let signals = Posted(rawValue: 8)
     }
 
     init(time: TimeBase, waiter: LoopWaiter) {

@@ -38,6 +38,9 @@ public final class LoopObserver: Sendable {
 
     /// What an observer calls.
     public typealias Handler = @Sendable (LoopObserver, Activity) -> Void
+    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, elsewhere by
+    /// a task for each activity, when the loop has gone on. A closure in code of a global actor belongs to that.
+    public typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
 
     /// What it is told.
     public let activities: Activity
@@ -53,12 +56,13 @@ public final class LoopObserver: Sendable {
         activities: Activity = .all,
         repeats: Bool = true,
         order: Int = 0,
-        handler: @escaping Handler
+        @_inheritActorContext handler: @escaping Block
     ) {
         self.activities = activities
         self.repeats = repeats
         self.order = order
-        attachment = Attachment(handler)
+        // One that does not repeat is invalid by the time that its call comes.
+        attachment = Attachment(onItsActor(unless: { repeats && !$0.isValid }, handler))
     }
 
     /// False once invalidated, or called if it does not repeat.

@@ -44,6 +44,10 @@ public final class LoopSource: Sendable {
 
     /// What a source calls; the events are those found, of those asked for.
     public typealias Handler = @Sendable (LoopSource, Events) -> Void
+    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, as with
+    /// `TimerLoop.main` and the main actor; elsewhere by a task, and until that has been the descriptor is not watched, if it is
+    /// level-triggered. A closure in code of a global actor belongs to that.
+    public typealias Block = @isolated(any) @Sendable (LoopSource, Events) -> Void
 
     /// What it watches.
     public let descriptor: Int32
@@ -55,13 +59,13 @@ public final class LoopSource: Sendable {
     /// Closes with the source what it opened itself.
     private let owned: OwnedDescriptor?
 
-    /// A source that is in no loop yet. Throws EBADF for what is no descriptor, and EPERM for a regular file or a
-    /// directory, which are always ready and cannot be watched; EINVAL if it is to be watched for nothing.
+    /// A source that is in no loop yet. Throws EBADF for what is no descriptor, and EPERM for what is always ready and cannot be
+    /// watched: a regular file, a directory, a device like `/dev/null`; EINVAL if it is to be watched for nothing.
     public convenience init(
         descriptor: Int32,
         events: Events = .readable,
         triggering: Triggering = .level,
-        handler: @escaping Handler
+        @_inheritActorContext handler: @escaping Block
     ) throws(TimerError) {
         if events.isDisjoint(with: [.readable, .writable]) {
             throw TimerError(
@@ -69,8 +73,27 @@ public final class LoopSource: Sendable {
                 errorNumber: EINVAL
             )
         }
-        try check(hrt_loop_can_watch(descriptor), "watch descriptor \(descriptor)")
-        self.init(descriptor, events, triggering, owned: nil, handler)
+        let status = hrt_loop_can_watch(descriptor)
+        let why = status == -EPERM ? ", which is always ready, as files, directories and /dev/null are" : ""
+        try check(status, "watch descriptor \(descriptor)\(why)")
+        self.init(descriptor, events, triggering, owned: nil, Self.handler(handler, triggering))
+    }
+
+    /// The block, called on its actor, if it has one.
+    private static func handler(_ block: @escaping Block, _ triggering: Triggering) -> Handler {
+        if triggering == .edge { return onItsActor(unless: { !$0.isValid }, block) }
+        let plain = withoutActor(block)
+        guard let actor = block.isolation else { return plain }
+        let calls = ActorCalls(merges: true)
+        return { source, events in
+            if ActorCalls.isHere(actor) { return plain(source, events) }
+            // It would be found again in every pass until the actor has read what there is.
+            source.attachment.loop?.setHeld(source, true)
+            calls.call(on: actor, unless: { !source.isValid }) {
+                plain(source, events)
+                source.attachment.loop?.setHeld(source, false)
+            }
+        }
     }
 
     init(
@@ -120,6 +143,16 @@ struct WatchedDescriptors: Sendable {
         var watch: Watch?
         /// Found, and not told yet: an edge is not found again.
         var edges: UInt32 = 0
+        /// To be called though nothing may be found.
+        var isSignalled = false
+        /// Asked before that call; nil if it comes in any case.
+        var waits: (@Sendable () -> Bool)?
+        /// Somebody may have read what was found.
+        var mustLook = false
+        /// Not watched: its handler waits for its actor.
+        var isHeld = false
+
+        var mustTell: Bool { (edges != 0 || isSignalled) && !isHeld }
     }
 
     // Sendable: an address, used by the loop's thread alone.
@@ -136,8 +169,10 @@ struct WatchedDescriptors: Sendable {
     var hasChanged = false
     /// The mode that is watched for.
     private var watched = -1
-    /// How each descriptor is watched, and by how many sources: epoll knows one way for a descriptor.
-    private var triggering: [Int32: (way: LoopSource.Triggering, sources: Int)] = [:]
+    /// How each descriptor is watched, and by which sources: epoll knows one way for a descriptor.
+    private var triggering: [Int32: (way: LoopSource.Triggering, ids: [UInt64])] = [:]
+    /// Known to those who read a descriptor before its sources can.
+    var isRegistered = false
 
     /// Whether a source of the descriptor is there that is triggered otherwise.
     func hasOtherTriggering(than source: LoopSource) -> Bool {
@@ -148,7 +183,7 @@ struct WatchedDescriptors: Sendable {
         let id = entry.source.attachment.id
         hasChanged = true
         if entries.updateValue(entry, forKey: id) == nil {
-            triggering[entry.source.descriptor, default: (entry.source.triggering, 0)].sources += 1
+            triggering[entry.source.descriptor, default: (entry.source.triggering, [])].ids.append(id)
         }
     }
 
@@ -157,10 +192,8 @@ struct WatchedDescriptors: Sendable {
         if let watch = entry.watch { stale.append(watch) }
         hasChanged = true
         let descriptor = entry.source.descriptor
-        if let count = triggering[descriptor]?.sources {
-            triggering[descriptor]?.sources = count - 1
-            if count == 1 { triggering[descriptor] = nil }
-        }
+        triggering[descriptor]?.ids.removeAll { $0 == id }
+        if triggering[descriptor]?.ids.isEmpty == true { triggering[descriptor] = nil }
         return entry
     }
 
@@ -177,7 +210,7 @@ struct WatchedDescriptors: Sendable {
         unwatchStale(waiter)
         var refused: [LoopSource] = []
         for (id, entry) in entries {
-            let isServed = modes.contains(entry.modes, index)
+            let isServed = modes.contains(entry.modes, index) && !entry.isHeld
             if isServed, entry.watch == nil {
                 entries[id]?.watch = waiter.watch(entry.source, tag: id)
                 if entries[id]?.watch == nil { refused.append(entry.source) }
@@ -195,7 +228,7 @@ struct WatchedDescriptors: Sendable {
     mutating func noteEdges(_ ready: [hrt_ready]) -> [hrt_ready] {
         ready.filter { ready in
             guard let entry = entries[ready.tag], entry.source.triggering == .edge else { return true }
-            if entry.edges == 0 { edgeTags.append(ready.tag) }
+            noteToTell(ready.tag, entry)
             entries[ready.tag]?.edges |= ready.events
             return false
         }
@@ -204,17 +237,61 @@ struct WatchedDescriptors: Sendable {
     var hasEdges: Bool { !edgeTags.isEmpty }
 
     func hasEdges(_ isServed: (ModeTable.SetID) -> Bool) -> Bool {
-        edgeTags.contains { entries[$0].map { $0.edges != 0 && isServed($0.modes) } ?? false }
+        edgeTags.contains { entries[$0].map { $0.mustTell && isServed($0.modes) } ?? false }
     }
 
-    mutating func takeEdge(_ index: Int, _ modes: ModeTable) -> (source: LoopSource, events: UInt32)? {
-        edgeTags.removeAll { (entries[$0]?.edges ?? 0) == 0 }
+    private mutating func noteToTell(_ id: UInt64, _ entry: Entry) {
+        if entry.edges == 0, !entry.isSignalled { edgeTags.append(id) }
+    }
+
+    /// Gives the entry of the next edge or signal.
+    mutating func takeEdge(_ index: Int, _ modes: ModeTable) -> Entry? {
+        edgeTags.removeAll { id in entries[id].map { $0.edges == 0 && !$0.isSignalled } ?? true }
         guard
-            let place = edgeTags.firstIndex(where: { entries[$0].map { modes.contains($0.modes, index) } ?? false }),
+            let place = edgeTags.firstIndex(where: { id in
+                entries[id].map { $0.mustTell && modes.contains($0.modes, index) } ?? false
+            }),
             let entry = entries[edgeTags.remove(at: place)]
         else { return nil }
-        entries[entry.source.attachment.id]?.edges = 0
-        return (entry.source, entry.edges)
+        let id = entry.source.attachment.id
+        entries[id]?.edges = 0
+        settleSignal(id)
+        // It reads what may have been found as well.
+        if entry.source.triggering == .level { entries[id]?.mustLook = true }
+        return entry
+    }
+
+    /// Any call counts for a signal.
+    mutating func settleSignal(_ id: UInt64) {
+        guard entries[id]?.isSignalled == true else { return }
+        entries[id]?.isSignalled = false
+        entries[id]?.waits = nil
+    }
+
+    /// False if it is not here.
+    mutating func signal(_ id: UInt64, waits: (@Sendable () -> Bool)?) -> Bool {
+        guard let entry = entries[id] else { return false }
+        noteToTell(id, entry)
+        // One that comes in any case stays so.
+        entries[id]?.waits = entry.isSignalled && entry.waits == nil ? nil : waits
+        entries[id]?.isSignalled = true
+        return true
+    }
+
+    /// Somebody has read the descriptor, what waits there for others is in memory. True if there is whom to call.
+    mutating func noteRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) -> Bool {
+        guard let watched = triggering[descriptor] else { return false }
+        for id in watched.ids {
+            if watched.way == .level { entries[id]?.mustLook = true }
+            if let waits { _ = signal(id, waits: waits) }
+        }
+        return waits != nil
+    }
+
+    mutating func setHeld(_ id: UInt64, _ isHeld: Bool) {
+        guard entries[id] != nil else { return }
+        entries[id]?.isHeld = isHeld
+        hasChanged = true
     }
 
     /// The loop's thread.

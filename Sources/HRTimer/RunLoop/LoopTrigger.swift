@@ -12,6 +12,9 @@ import Synchronization
 public final class LoopTrigger: Sendable {
     /// What a trigger calls.
     public typealias Handler = @Sendable (LoopTrigger) -> Void
+    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, elsewhere by
+    /// a task, signals that come meanwhile counting as one. A closure in code of a global actor belongs to that.
+    public typealias Block = @isolated(any) @Sendable (LoopTrigger) -> Void
 
     /// Its place among the triggers.
     public let order: Int
@@ -19,9 +22,17 @@ public final class LoopTrigger: Sendable {
     private let signalled = Atomic(false)
 
     /// A trigger that is in no loop yet.
-    public init(order: Int = 0, handler: @escaping Handler) {
+    public init(order: Int = 0, @_inheritActorContext handler: @escaping Block) {
         self.order = order
-        attachment = Attachment(handler)
+        attachment = Attachment(Self.handler(handler))
+    }
+
+    /// The block, called on its actor, if it has one.
+    private static func handler(_ block: @escaping Block) -> Handler {
+        let plain = withoutActor(block)
+        guard let actor = block.isolation else { return plain }
+        let calls = ActorCalls(merges: true)
+        return { trigger in calls.call(on: actor, unless: { !trigger.isValid }) { plain(trigger) } }
     }
 
     /// Has the handler called in the loop's next pass in a mode of the trigger, and wakes the loop, which

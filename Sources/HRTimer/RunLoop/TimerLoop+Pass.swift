@@ -126,7 +126,7 @@ extension TimerLoop {
         guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run) else {
             return now
         }
-        if core.hasPosted([.blocks, .triggers]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
+        if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
         let overdue_ns = state.overdueDeadline_ns
         // Due in a run around this one, and not called yet; or a precise wait took it and was broken.
         if overdue_ns < .max, overdue_ns <= time.now_ns { return now }

@@ -19,9 +19,12 @@ extension TimerLoop {
                 errorNumber: EINVAL
             )
         }
+        var isFirst = false
         let isAdded = source.attachment.attach(to: self) {
             state.withLock { state in
                 guard !state.isEnded else { return false }
+                isFirst = !state.descriptors.isRegistered
+                state.descriptors.isRegistered = true
                 let index = state.modes.index(of: mode)
                 var entry =
                     state.descriptors.entries[source.attachment.id]
@@ -33,6 +36,7 @@ extension TimerLoop {
                 return true
             }
         }
+        if isFirst { SourceReaders.register(core) }
         if isAdded { wakeIfWaiting() }
     }
 
@@ -112,29 +116,42 @@ extension TimerLoop {
         var hasCalled = serveEdges(onlyFirst: onlyFirst)
         let look = ready.look
         for ready in ready.found where !(hasCalled && onlyFirst) {
-            let source = state.withLock { state -> LoopSource? in
-                guard let entry = state.descriptors.entries[ready.tag], state.serves(entry.modes) else { return nil }
-                return entry.source
+            let entry = state.withLock { state -> WatchedDescriptors.Entry? in
+                guard let entry = state.descriptors.entries[ready.tag], state.serves(entry.modes), !entry.isHeld else {
+                    return nil
+                }
+                if entry.mustLook { state.descriptors.entries[ready.tag]?.mustLook = false }
+                return entry
             }
-            guard let source else { continue }
+            guard let entry else { continue }
+            let source = entry.source
             var events = LoopSource.Events(rawValue: ready.events)
-            // A nested run has looked since, and may have drained the descriptor: a handler that reads would hang.
-            if waiter.looks != look { events = waiter.look(at: source.descriptor, for: source.events) }
-            if !events.isEmpty, call(source, events.rawValue) { hasCalled = true }
+            // A nested run has looked since, or somebody has read, and may have drained the descriptor: a handler that reads
+            // would hang.
+            if waiter.looks != look || entry.mustLook {
+                events = waiter.look(at: source.descriptor, for: source.events)
+            }
+            if events.isEmpty { continue }
+            if entry.isSignalled { state.withLock { $0.descriptors.settleSignal(ready.tag) } }
+            if call(source, events.rawValue) { hasCalled = true }
         }
         return hasCalled
     }
 
     private func serveEdges(onlyFirst: Bool) -> Bool {
         var hasCalled = false
-        while waiter.mayHaveEdges, !(hasCalled && onlyFirst), let edge = takeEdge() {
-            if call(edge.source, edge.events) { hasCalled = true }
+        while waiter.mayHaveEdges || core.hasPosted(.signals), !(hasCalled && onlyFirst), let entry = takeEdge() {
+            if entry.edges == 0, let waits = entry.waits, !waits() { continue }
+            var events = entry.edges
+            if entry.isSignalled { events |= entry.source.signalledEvents.rawValue }
+            if call(entry.source, events) { hasCalled = true }
         }
         return hasCalled
     }
 
-    private func takeEdge() -> (source: LoopSource, events: UInt32)? {
+    private func takeEdge() -> WatchedDescriptors.Entry? {
         state.withLock { state in
+            core.clear(.signals)
             defer { waiter.mayHaveEdges = state.descriptors.hasEdges }
             return state.descriptors.takeEdge(state.served, state.modes)
         }

@@ -101,6 +101,45 @@ import Testing
         #expect(calls.count == 4)
     }
 
+    @Test("Paused twice, resuming once is enough; what passed is one call")
+    func pausedTwice() throws {
+        try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
+        registry.pauseAll()
+        registry.pauseAll()
+        time.advance(by: .seconds(3))
+        registry.resumeAll()
+        time.advance(by: .zero)
+        #expect(calls.count == 1)
+        // Nor do surplus ones count for later.
+        registry.resumeAll()
+        registry.pauseAll()
+        time.advance(by: .seconds(3))
+        #expect(calls.count == 1)
+    }
+
+    @Test("All tasks end together, also while they are paused; new ones may be begun")
+    func cancelAll() throws {
+        let canaries = Canaries()
+        let keys = try (0..<3).map { _ in
+            try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) {
+                [calls, canary = canaries.make()] in
+                withExtendedLifetime(canary) { calls.append("a") }
+            }
+        }
+        registry.pauseAll()
+        registry.cancelAll()
+        #expect(canaries.count == 0)
+        #expect(registry.count == 0 && registry.keys(named: "a").isEmpty)
+        #expect(!keys.contains { registry.isRunning($0) || registry.cancel($0) })
+        registry.resumeAll()
+        time.advance(by: .seconds(3))
+        #expect(calls.count == 0)
+        try registry.execute(name: "b", repeats: false) { [calls] in calls.append("b") }
+        #expect(registry.count == 1)
+        time.advance(by: .zero)
+        #expect(calls.all == ["b"])
+    }
+
     @Test("The registry takes its tasks with it, and frees what they captured")
     func lifetime() throws {
         let canaries = Canaries()

@@ -161,6 +161,7 @@ private final class FakeCompositor: @unchecked Sendable {
         library.pointee.create_queue = { _ in OpaquePointer(bitPattern: 8) }
         library.pointee.destroy_queue = { _ in }
         library.pointee.prepare_read = { _, _ in 0 }
+        library.pointee.prepare_read_own = { _ in 0 }
         library.pointee.cancel_read = { _ in }
         library.pointee.read_events = { _ in 0 }
         library.pointee.dispatch_pending = { _, _ in FakeCompositor.current.dispatch() }
@@ -330,6 +331,30 @@ private final class FakeCompositor: @unchecked Sendable {
         #expect(driver.willCommit() == 1)
         compositor.present(2_000_000_000, sequence: 120)
         #expect(take(driver)?.sequence == 120)
+    }
+
+    @Test(
+        "A compositor that discards every presentation, before its frame callback, is believed by the callbacks",
+        arguments: [false, true]
+    )
+    func alwaysDiscarded(_ commits: Bool) throws {
+        let driver = try open(commits: commits)
+        var answers = 0
+        for _ in 0..<200 {
+            if driver.request(1) == 0 || !commits { _ = driver.willCommit() }
+            while compositor.numbers(.feedback).count > 0 {
+                compositor.discard()
+                #expect(take(driver) == nil)
+            }
+            compositor.frameIsDone()
+            while let sample = take(driver) {
+                guard !isShown(sample) else { continue }
+                answers += 1
+                #expect(sample.flags == UInt32(VS_NO_SEQUENCE))
+            }
+        }
+        // All but the first eight.
+        #expect(answers >= 190, "\(commits)")
     }
 
     @Test("A broken connection is a lost source; what was asked for ends with it, or when it lets go of the surface")

@@ -1,7 +1,7 @@
 import Dispatch
 
 import enum HRTimerCompat.DispatchSource
-import typealias HRTimerCompat.DispatchSourceTimer
+import class HRTimerCompat.DispatchSourceTimer
 
 /// Asks a server again and again, on a queue of its own, and not while the app is in the background.
 final class Poller {

@@ -1,0 +1,198 @@
+import FoundationEssentials
+public import HRTimer
+import HRTimerCore
+
+// Core Foundation's functions of run loops, which Foundation on Linux has none of, as far as ported code calls them:
+//
+//     CFRunLoopStop(CFRunLoopGetMain())
+//
+// A nil loop, timer or observer, which Core Foundation's types allow, is one to which nothing happens. Sources are missing:
+// `LoopTrigger` is one of version 0, `LoopSource` watches a descriptor.
+
+/// `TimerLoop` under Core Foundation's name.
+public typealias CFRunLoop = TimerLoop
+/// `LoopTimer` under Core Foundation's name.
+public typealias CFRunLoopTimer = LoopTimer
+/// `LoopObserver` under Core Foundation's name.
+public typealias CFRunLoopObserver = LoopObserver
+/// The points in a pass of a loop.
+public typealias CFRunLoopActivity = LoopObserver.Activity
+/// The name of a mode.
+public typealias CFRunLoopMode = TimerLoop.Mode
+/// Why a run ended.
+public typealias CFRunLoopRunResult = TimerLoop.RunResult
+
+extension TimerLoop.Mode {
+    /// `.default` as Core Foundation spells it.
+    public static let defaultMode = TimerLoop.Mode.default
+    /// `.common` as Core Foundation spells it.
+    public static let commonModes = TimerLoop.Mode.common
+}
+
+extension LoopObserver.Activity {
+    /// `.all` as Core Foundation spells it.
+    public static let allActivities = LoopObserver.Activity.all
+}
+
+/// The calling thread's loop.
+@available(*, noasync)
+public func CFRunLoopGetCurrent() -> CFRunLoop { .current }
+
+/// The main thread's loop.
+public func CFRunLoopGetMain() -> CFRunLoop { .main }
+
+/// Runs the calling thread's loop in the default mode, until it is stopped or has nothing left.
+@available(*, noasync)
+public func CFRunLoopRun() { TimerLoop.current.run() }
+
+/// Runs the calling thread's loop in `mode`, for so many seconds, or until one source was handled.
+@available(*, noasync)
+@discardableResult
+public func CFRunLoopRunInMode(
+    _ mode: CFRunLoopMode,
+    _ seconds: CFTimeInterval,
+    _ returnAfterSourceHandled: Bool
+) -> CFRunLoopRunResult {
+    TimerLoop.current.run(mode: mode, for: seconds, returnsAfterSource: returnAfterSourceHandled)
+}
+
+/// Ends the innermost run that is going on. Any thread.
+public func CFRunLoopStop(_ loop: CFRunLoop?) { loop?.stop() }
+
+/// Makes the loop pass once more through all that it has to do. Any thread.
+public func CFRunLoopWakeUp(_ loop: CFRunLoop?) { loop?.wakeUp() }
+
+/// Whether the loop sleeps.
+public func CFRunLoopIsWaiting(_ loop: CFRunLoop?) -> Bool { loop?.isWaiting ?? false }
+
+/// The mode of the innermost run; nil if the loop does not run.
+public func CFRunLoopCopyCurrentMode(_ loop: CFRunLoop?) -> CFRunLoopMode? { loop?.currentMode }
+
+/// Makes a mode one of the common ones.
+public func CFRunLoopAddCommonMode(_ loop: CFRunLoop?, _ mode: CFRunLoopMode) { loop?.addCommonMode(mode) }
+
+/// Calls `block` once, in the loop's next pass in `mode`. Wakes the loop, unlike Core Foundation's.
+public func CFRunLoopPerformBlock(
+    _ loop: CFRunLoop?,
+    _ mode: CFRunLoopMode,
+    _ block: @escaping @isolated(any) @Sendable () -> Void
+) {
+    loop?.perform(inModes: [mode], order: 0, block)
+}
+
+/// The same with the name of a mode, as `CFRunLoopMode.commonModes.rawValue`.
+public func CFRunLoopPerformBlock(
+    _ loop: CFRunLoop?,
+    _ mode: String,
+    _ block: @escaping @isolated(any) @Sendable () -> Void
+) {
+    CFRunLoopPerformBlock(loop, CFRunLoopMode(mode), block)
+}
+
+// MARK: Timers
+
+/// Has the loop serve the timer in `mode`.
+public func CFRunLoopAddTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) {
+    if let timer { loop?.add(timer, forMode: mode) }
+}
+
+/// Takes the timer out of one mode.
+public func CFRunLoopRemoveTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) {
+    if let timer { loop?.remove(timer, forMode: mode) }
+}
+
+/// Whether the timer is served in `mode`.
+public func CFRunLoopContainsTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) -> Bool {
+    timer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
+}
+
+/// A timer that fires at `fireDate`, and if the interval is more than zero at every interval after that. `flags` and `order`
+/// are ignored, the one by Core Foundation too: equal deadlines fire in the order of arming.
+public func CFRunLoopTimerCreateWithHandler(
+    _ allocator: CFAllocator?,
+    _ fireDate: CFAbsoluteTime,
+    _ interval: CFTimeInterval,
+    _ flags: UInt,
+    _ order: Int,
+    _ block: @escaping @Sendable (CFRunLoopTimer?) -> Void
+) -> CFRunLoopTimer {
+    let date = Date(timeIntervalSinceReferenceDate: fireDate)
+    return LoopTimer(fireAt: date, interval: interval, repeats: interval > 0) { timer in block(timer) }
+}
+
+/// Ends the timer.
+public func CFRunLoopTimerInvalidate(_ timer: CFRunLoopTimer?) { timer?.invalidate() }
+
+/// Whether the timer may still fire.
+public func CFRunLoopTimerIsValid(_ timer: CFRunLoopTimer?) -> Bool { timer?.isValid ?? false }
+
+/// The next deadline.
+public func CFRunLoopTimerGetNextFireDate(_ timer: CFRunLoopTimer?) -> CFAbsoluteTime {
+    timer?.fireDate.timeIntervalSinceReferenceDate ?? 0
+}
+
+/// Moves the next call.
+public func CFRunLoopTimerSetNextFireDate(_ timer: CFRunLoopTimer?, _ fireDate: CFAbsoluteTime) {
+    timer?.fireDate = Date(timeIntervalSinceReferenceDate: fireDate)
+}
+
+/// Between two calls; 0 if the timer does not repeat.
+public func CFRunLoopTimerGetInterval(_ timer: CFRunLoopTimer?) -> CFTimeInterval { timer?.timeInterval ?? 0 }
+
+/// Whether there is more than one call.
+public func CFRunLoopTimerDoesRepeat(_ timer: CFRunLoopTimer?) -> Bool { CFRunLoopTimerGetInterval(timer) > 0 }
+
+/// How much later than its deadline a call may come.
+public func CFRunLoopTimerSetTolerance(_ timer: CFRunLoopTimer?, _ tolerance: CFTimeInterval) {
+    timer?.tolerance = tolerance
+}
+
+// MARK: Observers
+
+/// An observer of those activities; their bits, as `CFRunLoopActivity.beforeWaiting.rawValue`.
+public func CFRunLoopObserverCreateWithHandler(
+    _ allocator: CFAllocator?,
+    _ activities: some BinaryInteger,
+    _ repeats: Bool,
+    _ order: Int,
+    _ block: @escaping @Sendable (CFRunLoopObserver?, CFRunLoopActivity) -> Void
+) -> CFRunLoopObserver {
+    let activities = CFRunLoopActivity(rawValue: UInt32(truncatingIfNeeded: activities))
+    return LoopObserver(activities: activities, repeats: repeats, order: order) { block($0, $1) }
+}
+
+/// Has the observer told what the loop does in `mode`.
+public func CFRunLoopAddObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
+    if let observer { loop?.add(observer, forMode: mode) }
+}
+
+/// Takes the observer out of one mode.
+public func CFRunLoopRemoveObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
+    if let observer { loop?.remove(observer, forMode: mode) }
+}
+
+/// Whether the observer is told of `mode`.
+public func CFRunLoopContainsObserver(
+    _ loop: CFRunLoop?,
+    _ observer: CFRunLoopObserver?,
+    _ mode: CFRunLoopMode
+) -> Bool {
+    observer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
+}
+
+/// Ends the observer.
+public func CFRunLoopObserverInvalidate(_ observer: CFRunLoopObserver?) { observer?.invalidate() }
+
+// MARK: What they are called with
+
+/// Seconds since 2001.
+public typealias CFAbsoluteTime = Double
+
+/// The time of day, in seconds since 2001.
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
+
+/// Memory is Swift's own: there is no allocator but nil.
+public enum CFAllocator: Sendable {}
+
+/// Nil.
+public let kCFAllocatorDefault: CFAllocator? = nil

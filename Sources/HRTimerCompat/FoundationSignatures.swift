@@ -1,0 +1,67 @@
+public import FoundationEssentials
+public import HRTimer
+
+// The signatures that Foundation's own types have, to the letter.
+//
+// A file that imports both modules whole has two types of each name. The compiler then goes by the members, of which it takes
+// the one that fits best: without these, which fit as well, that would be Foundation's without a word, whose timers never fire
+// in a loop of ours. So it says that the use is ambiguous.
+
+extension LoopTimer {
+    /// A timer one interval from now, and if it repeats at every interval after that. Not in a loop yet.
+    public convenience init(
+        timeInterval interval: Double,
+        repeats: Bool,
+        block: @escaping @Sendable (LoopTimer) -> Void
+    ) {
+        self.init(timeInterval: interval, repeats: repeats, policy: .mergeToGrid, block: block)
+    }
+
+    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet.
+    public convenience init(
+        fire date: Date,
+        interval: Double,
+        repeats: Bool,
+        block: @escaping @Sendable (LoopTimer) -> Void
+    ) {
+        self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
+    }
+
+    /// A timer in the default mode of the calling thread's loop.
+    @available(*, noasync)
+    @discardableResult
+    public static func scheduledTimer(
+        withTimeInterval interval: Double,
+        repeats: Bool,
+        block: @escaping @Sendable (LoopTimer) -> Void
+    ) -> LoopTimer {
+        scheduled(timeInterval: interval, repeats: repeats, policy: .mergeToGrid, block: block)
+    }
+}
+
+extension TimerLoop {
+    /// Calls `block` once, in the loop's next pass in the default mode. Wakes the loop, unlike Foundation's.
+    public func perform(_ block: @escaping @Sendable () -> Void) {
+        perform(inModes: [.default], order: 0, block)
+    }
+
+    /// The same in one of `modes`.
+    public func perform(inModes modes: [Mode], block: @escaping @Sendable () -> Void) {
+        perform(inModes: modes, order: 0, block)
+    }
+
+    /// Runs in the default mode until `limitDate`; ends earlier as `run()` does.
+    @available(*, noasync)
+    public func run(until limitDate: Date) {
+        let point: some TimePoint = limitDate
+        run(until: point)
+    }
+
+    /// Runs in `mode` until one source was handled, or until `limitDate`; false if nothing was run.
+    @available(*, noasync)
+    @discardableResult
+    public func run(mode: Mode, before limitDate: Date) -> Bool {
+        let point: some TimePoint = limitDate
+        return run(mode: mode, before: point)
+    }
+}

@@ -1,0 +1,112 @@
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// Closures in code of the main actor, which belong to it without a word, given to what other threads' loops call.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct InheritedActorTests {
+    @MainActor private final class Model {
+        var calls: [String] = []
+
+        func block() {
+            MainActor.assertIsolated()
+            calls.append("block")
+        }
+    }
+
+    private func until(_ condition: @MainActor () -> Bool) async throws {
+        let limit = MonotonicInstant.now + .seconds(30)
+        while await !condition() {
+            guard .now < limit else { throw TimerError(operation: "see it happen", errorNumber: ETIMEDOUT) }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    @Test("Sources, triggers, observers, links and coalescers call closures of the main actor's code on it")
+    @MainActor func inherited() async throws {
+        let model = Model()
+        let worker = try TimerLoop.thread()
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        write(ends[1], "x", 1)
+        // The mere closures: they belong to the main actor as this function does.
+        let source = try LoopSource(descriptor: ends[0]) { source, _ in
+            model.block()
+            source.invalidate()
+        }
+        try worker.loop.add(source, forMode: .default)
+        let trigger = LoopTrigger { _ in model.block() }
+        worker.loop.add(trigger, forMode: .default)
+        trigger.signal()
+        let observer = LoopObserver(activities: .beforeTimers, repeats: false) { _, _ in model.block() }
+        worker.loop.add(observer, forMode: .default)
+        let link = DisplayLink(framesPerSecond: 1000) { [weak model] link in
+            model?.block()
+            link.invalidate()
+        }
+        link.add(to: worker.loop, forMode: .default)
+        let bar = FrameCoalescer<Int>(loop: worker.loop) { _ in model.block() }
+        bar.update(1)
+        bar.finish()
+        try await until { model.calls.count >= 5 }
+        await worker.end()
+        #expect(model.calls == Array(repeating: "block", count: 5))
+        for end in ends { close(end) }
+    }
+
+    @Test("While a descriptor's handler waits for the main actor the loop does not spin; then it is watched again")
+    @MainActor func held() async throws {
+        let model = Model()
+        let worker = try TimerLoop.thread()
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        let passes = Recorder<Void>()
+        // A function of no actor.
+        let count: LoopObserver.Handler = { _, _ in passes.append(()) }
+        let observer = LoopObserver(activities: .beforeTimers, handler: count)
+        worker.loop.add(observer, forMode: .default)
+        let source = try LoopSource(descriptor: ends[0]) { source, events in
+            var byte: UInt8 = 0
+            if events == .readable, read(source.descriptor, &byte, 1) == 1 { model.block() }
+        }
+        try worker.loop.add(source, forMode: .default)
+        write(ends[1], "x", 1)
+        // The main actor does not suspend meanwhile.
+        usleep(50_000)
+        #expect(passes.count < 20)
+        try await until { model.calls.count == 1 }
+        write(ends[1], "yz", 2)
+        try await until { model.calls.count == 3 }
+        source.invalidate()
+        await worker.end()
+        for end in ends { close(end) }
+    }
+
+    @Test("Of updates that come while the main actor is busy it is told the latest, and the one before the finish")
+    @MainActor func coalesced() async throws {
+        let worker = try TimerLoop.thread()
+        let told = Recorder<Int>()
+        let ticks = Recorder<Void>()
+        let count: DisplayLink.Handler = { _ in ticks.append(()) }
+        let link = DisplayLink(framesPerSecond: 1000, handler: count)
+        link.add(to: worker.loop, forMode: .default)
+        let bar = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(1000)), loop: worker.loop) { value in
+            MainActor.assertIsolated()
+            told.append(value)
+        }
+        for value in 1...20 {
+            bar.update(value)
+            let before = ticks.count
+            while ticks.count < before + 2 { usleep(500) }
+        }
+        #expect(told.count == 0)
+        try await until { told.count == 1 }
+        #expect(told.all == [20])
+        bar.update(21)
+        bar.finish()
+        try await until { told.count == 2 }
+        #expect(told.all == [20, 21])
+        link.invalidate()
+        await worker.end()
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+import HRTimerCompat
+
+// Both modules whole: two types of each name. Each marked line must be refused, for what compiles here would use Foundation's
+// timers without a word. See Sources/HRTimerCompat/FoundationSignatures.swift and the Makefile's documentation-code.
+
+func uses() {
+    let loop = RunLoop.main  // ambiguous
+    let timer = Timer(timeInterval: 1, repeats: true) { _ in }  // ambiguous
+    let later = Timer(fire: Date(), interval: 1, repeats: true) { _ in }  // ambiguous
+    let scheduled = Timer.scheduledTimer(withTimeInterval: 1, repeats: true) { _ in }  // ambiguous
+    RunLoop.main.run()  // ambiguous
+    RunLoop.main.run(until: Date(timeIntervalSinceNow: 1))  // ambiguous
+    _ = RunLoop.current.run(mode: .default, before: .distantFuture)  // ambiguous
+    _ = RunLoop.current.run(mode: RunLoop.Mode.default, before: Date())  // ambiguous
+    RunLoop.main.perform {}  // ambiguous
+    RunLoop.main.perform(inModes: [.common]) {}  // ambiguous
+    RunLoop.main.add(Timer(timeInterval: 1, repeats: true) { _ in }, forMode: .common)  // ambiguous
+    let none: Timer? = nil  // ambiguous
+}
+
+func takes(_ loop: RunLoop) {}  // ambiguous
