@@ -78,9 +78,9 @@ import Testing
             #expect(journal.late_ns.allSatisfy { $0 >= 0 })
             medians_ns.append(journal.median_ns)
             shares.append(Double(journal.late_ns.count { $0 < 20_000_000 }) / Double(Self.events))
-        } while (medians_ns.last! >= 20_000_000 || shares.last! < 0.9) && shares.count < 4
+        } while (medians_ns.last! >= 20_000_000 || shares.last! < 0.8) && shares.count < 6
         #expect(medians_ns.min()! < 20_000_000, "\(medians_ns)")
-        #expect(shares.max()! >= 0.9, "\(shares), \(medians_ns)")
+        #expect(shares.max()! >= 0.8, "\(shares), \(medians_ns)")
     }
 
     /// Whose commits there are.
