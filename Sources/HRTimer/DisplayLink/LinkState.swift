@@ -166,6 +166,8 @@ struct LinkState: Sendable {
         }
         // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
         guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > settled.number ?? .min else {
+            // Or the frame is over that the call was for, and the next one's call still to come.
+            if waitingCall(now_ns) != nil { drop(1) }
             return false
         }
         drop(dropped)

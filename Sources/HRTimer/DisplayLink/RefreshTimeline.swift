@@ -14,9 +14,10 @@ struct RefreshTimeline: Sendable {
     private var latest: Segment
     /// How often instants to come were changed.
     private(set) var changes: UInt = 0
-    /// Those before, the oldest first: enough for the refreshes that a late link may ask about.
+    /// Those before, the oldest first: enough for the refreshes that a late link may ask about, or one with a lead that has a call
+    /// for a frame of many refreshes before its end.
     private var older: [Segment] = []
-    private static let kept = 4
+    private static let kept = 64
     /// How far a refresh may be moved towards where it should be, as a part of the period.
     private static let slew = 20.0
 

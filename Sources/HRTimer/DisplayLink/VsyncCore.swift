@@ -35,6 +35,8 @@ struct VsyncCore: Sendable {
     private var asked: Int64 = 1
     /// When the answer to the request under way should have been taken by the loop that watches.
     private var overdue_ns = Int64.max
+    /// A request was refused, and nobody has looked since whether the driver is lost.
+    private var hasFailed = false
     /// How many answers were taken.
     private(set) var answers = 0
     /// When the last good answer came; before the first, when the first was asked for.
@@ -149,6 +151,7 @@ struct VsyncCore: Sendable {
         statistics.requests += 1
         // What fails here fails at the next `take` too, which tells that the driver is lost.
         guard driver.request(asked) == 0 else {
+            hasFailed = true
             retry_ns = now_ns.addingSaturating(Self.probe_ns)
             return
         }
@@ -163,12 +166,13 @@ struct VsyncCore: Sendable {
     }
 
     /// Whether there may be an answer that the loop that watches has left where it is: it does not run, or not in the mode.
-    func isOverdue(_ now_ns: Int64) -> Bool { isWaiting && now_ns >= overdue_ns }
+    func isOverdue(_ now_ns: Int64) -> Bool { hasFailed || isWaiting && now_ns >= overdue_ns }
 
     /// Takes all answers, or if it does not read those alone that others have read. Gives what must be let go without the lock if
     /// the driver is lost.
     mutating func drain(reads: Bool = true) -> (driver: any VsyncDriver, hosting: Hosting?)? {
         let now_ns = now_ns
+        hasFailed = false
         var sample = vs_sample()
         while let driver {
             let status = reads ? driver.take(&sample) : driver.takeRead(&sample)

@@ -101,6 +101,33 @@ import Testing
         second.invalidate()
     }
 
+    @Test(
+        "A server that ends while the loop that watches it does not run is noticed all the same, and another one found"
+    )
+    func serverEnds() throws {
+        let second = try FakeDisplay(60, time, busy)
+        let source = display.source { () throws(TimerError) in second }
+        let links = [idle, busy].map { loop in
+            let link = DisplayLink(source: source) { _ in }
+            link.add(to: loop, forMode: .default)
+            return link
+        }
+        run(2) { idle.run(until: time.now) }
+        for link in links { link.isPaused = true }
+        links[0].isPaused = false
+        links[1].isPaused = false
+        #expect(source.core.withLock { $0.hosting?.loop } === idle)
+        // No request is under way then: they are refused.
+        display.mood = .off
+        run(1)
+        display.die()
+        run(8)
+        #expect(source.statistics.losses == 1)
+        #expect(source.state == .locked)
+        #expect(abs(source.framesPerSecond - 60) < 1e-3)
+        for link in links { link.invalidate() }
+    }
+
     @Test("A link whose loop has ended is added to another one at the first attempt, and is called there")
     func addedElsewhere() {
         let link = link(in: idle)

@@ -1,0 +1,154 @@
+@testable import HRTimer
+
+/// What the links of one display should do, found the dumb way: refresh by refresh.
+final class DisplayModel {
+    /// The next call that is to come.
+    struct Due {
+        let number: Int64
+        let call_ns: Int64
+    }
+
+    struct Link {
+        var interval: Int64 = 1
+        var lead_ns: Int64?
+        var isPaused = false
+        /// The loop's name; nil for none.
+        var loop: Int?
+        var modes: Set<Int> = []
+        var called: Int64?
+        var due: Due?
+        /// From here on refreshes without a call are dropped ones.
+        var counted: Int64 = 0
+        var calls = 0
+        var dropped = 0
+        /// The loop ran in other modes since it was aimed: of what was dropped nothing may count.
+        var isExcused = false
+    }
+
+    /// What a call should tell.
+    struct Told {
+        let number: Int64
+        let target: Int64
+        /// How many of the dropped refreshes may be excused.
+        let excused: Int
+    }
+
+    var links: [Int: Link] = [:]
+    /// The instant of a refresh, past or to come.
+    var instant_ns: (Int64) -> Int64 = { _ in .max }
+    /// The latest refresh so far.
+    private(set) var latest: Int64 = 0
+
+    func pass(_ now_ns: Int64) {
+        while instant_ns(latest + 1) <= now_ns { latest += 1 }
+    }
+
+    /// The first after `number` that the interval divides.
+    private func following(_ number: Int64, _ interval: Int64) -> Int64 {
+        var next = number + 1
+        while next % interval != 0 { next += 1 }
+        return next
+    }
+
+    /// The first refresh whose call is still to come: with a lead, the one whose frame does not end too soon.
+    private func next(_ link: Link, _ now_ns: Int64) -> Int64 {
+        guard let lead_ns = link.lead_ns else { return following(latest, link.interval) }
+        var end = following(latest, link.interval)
+        while instant_ns(end) <= now_ns + lead_ns { end += link.interval }
+        return end - link.interval
+    }
+
+    func aim(_ name: Int, _ now_ns: Int64) {
+        guard var link = links[name] else { return }
+        link.due = nil
+        if link.loop != nil, !link.isPaused {
+            var number = next(link, now_ns)
+            if let called = link.called, number <= called { number = following(called, link.interval) }
+            let end_ns = instant_ns(following(number, link.interval))
+            let call_ns = link.lead_ns.map { max(instant_ns(number), end_ns - $0) } ?? instant_ns(number)
+            link.due = Due(number: number, call_ns: call_ns)
+            link.counted = number
+        }
+        links[name] = link
+    }
+
+    /// Something changed. A call that is due stays so.
+    func change(_ name: Int, _ now_ns: Int64) {
+        guard let link = links[name] else { return }
+        if !link.isPaused, let due = link.due, due.call_ns <= now_ns, due.number > link.called ?? .min { return }
+        aim(name, now_ns)
+    }
+
+    func changeAll(_ now_ns: Int64) {
+        for name in links.keys { change(name, now_ns) }
+    }
+
+    func isDue(_ link: Link, _ now_ns: Int64) -> Bool { link.due.map { $0.call_ns <= now_ns } ?? false }
+
+    /// The names of the links that a pass of a loop in a mode should call.
+    func due(_ loop: Int, _ mode: Int, _ now_ns: Int64) -> Set<Int> {
+        Set(links.filter { $0.value.loop == loop && $0.value.modes.contains(mode) && isDue($0.value, now_ns) }.keys)
+    }
+
+    /// Nil if there should be no call.
+    func beginCall(_ name: Int, _ now_ns: Int64) -> Told? {
+        guard var link = links[name], let due = link.due, due.call_ns <= now_ns else { return nil }
+        defer { links[name] = link }
+        let frameEnd = following(due.number, link.interval)
+        var told = Told(number: due.number, target: frameEnd, excused: 0)
+        if now_ns >= instant_ns(link.lead_ns == nil ? due.number + 1 : frameEnd) {
+            let next = next(link, now_ns)
+            let number = link.lead_ns == nil ? latest : next - link.interval
+            let dropped = Int(max(0, (number - due.number) / link.interval))
+            told = Told(number: number, target: next, excused: link.isExcused ? dropped : 0)
+            if number <= link.called ?? .min {
+                // There is no frame left to call for.
+                link.dropped += 1
+                return nil
+            }
+            link.dropped += dropped
+        }
+        link.isExcused = false
+        link.called = told.number
+        link.counted = told.target
+        link.calls += 1
+        link.due = nil
+        return told
+    }
+
+    func endCall(_ name: Int, _ now_ns: Int64) {
+        guard let link = links[name] else { return }
+        if !link.isPaused {
+            links[name]?.dropped += Int(max(0, (next(link, now_ns) - link.counted) / link.interval))
+        }
+        aim(name, now_ns)
+    }
+}
+
+/// The refreshes of a virtual display, each worked out from the last change of its rate.
+final class ExactRefreshes {
+    private(set) var rate: FrameRate
+    private var past_ns: [Int64]
+    private var first: Int64 = 0
+
+    init(_ rate: FrameRate, from start_ns: Int64) {
+        self.rate = rate
+        past_ns = [start_ns]
+    }
+
+    func instant_ns(_ number: Int64) -> Int64 {
+        if number < past_ns.count { return past_ns[Int(number)] }
+        let scaled = Int128(number - first) * Int128(rate.denominator) * 1_000_000_000
+        return past_ns[Int(first)] + Int64((2 * scaled + Int128(rate.numerator)) / (2 * Int128(rate.numerator)))
+    }
+
+    func pass(_ now_ns: Int64) {
+        while instant_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(instant_ns(Int64(past_ns.count))) }
+    }
+
+    /// From the latest refresh on, which must have been passed.
+    func setRate(_ rate: FrameRate) {
+        self.rate = rate
+        first = Int64(past_ns.count) - 1
+    }
+}
