@@ -109,8 +109,8 @@ import Testing
         engine.schedule(at: at(340)) { _ in order.append("once") }
         time.advance(to: at(350))
         #expect(order.all == ["a100", "b150", "once", "a200", "b250", "a300", "b350"])
-        // Late by their deadlines, and not by when their turn came.
-        #expect(engine.lateness.sum == .nanoseconds(250 + 200 + 10 + 150 + 100 + 50 + 0))
+        // Late by their deadlines, and not by when their turn came: 250 + 200 + 10 + 150 + 100 + 50 + 0.
+        #expect(engine.lateness.sum == .nanoseconds(760))
         time.advance(to: at(400))
         #expect(order.all.suffix(1) == ["a400"])
     }
