@@ -282,7 +282,7 @@ import Testing
             try await withManualTime(options) { time in
                 let blocker = Task { block(at: gate) }
                 // Ready, and not run before patience ends: then elsewhere, as what has lost its virtual time.
-                let opener = Task { gate.signal() }
+                let opener = Task { _ = gate.signal() }
                 await blocker.value
                 await opener.value
             }
