@@ -60,7 +60,9 @@ import Testing
             #expect(outcome.wakeups <= 2 * 300 + 50, "\(face) \(precision) \(clock): \(outcome)")
             #expect(outcome.spun_us == 0)
             #expect(outcome.cpu_us < 150_000, "\(face) \(precision) \(clock): \(outcome)")
-            #expect(outcome.warnings == (precision == .precise && SilentMistake.isLookedFor ? 1 : 0))
+            // A host that waits for a loop waits as it does for any descriptor.
+            let isTold = precision == .precise && face != "served-loop" && SilentMistake.isLookedFor
+            #expect(outcome.warnings == (isTold ? 1 : 0))
         }
     }
 
