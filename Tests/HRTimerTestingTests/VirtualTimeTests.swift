@@ -369,7 +369,7 @@ import Testing
         }
     }
 
-    @Test("A task that never waits, and only calls functions of no actor, keeps no other from coming", arguments: [nil, 1, 2])
+    @Test("A task that only calls functions of no actor keeps no other from coming", arguments: [nil, 1, 2])
     func callsWithoutEnd(seed: UInt64?) async throws {
         try await withManualTime(TestTimeOptions(seed: seed, patience: .seconds(10))) { _ in
             let busy = Task { while !Task.isCancelled { await nothing() } }
