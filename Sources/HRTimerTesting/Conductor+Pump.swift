@@ -61,6 +61,7 @@ extension Conductor {
         }
         if let job = state.ready.next() {
             state.sleeps[job.task] = nil
+            state.continued = 0
             return .job(job)
         }
         return .idle

@@ -23,6 +23,8 @@ final class Conductor: Sendable {
         /// Tasks in the order in which they were seen first.
         var tasks: [UInt64: Int] = [:]
         var firstTask: UInt64 = .max
+        /// How many of those have come in a row.
+        var continued = 0
         /// What the conductor's thread is in the midst of; nil while it decides what comes next.
         var deed: TestTime.Event.What?
         /// The runtime's number of the task whose job that is; 0 if it is none's.
@@ -57,9 +59,16 @@ final class Conductor: Sendable {
         }
 
         /// A task that enqueues itself has not been suspended: it changes executors, as it does around each function that
-        /// belongs to no actor. Code may hold a lock there that other tasks want on this very thread.
+        /// belongs to no actor. Code may hold a lock there that other tasks want on this very thread. But one that does nothing
+        /// else, which other threads would go on beside, lets them come now and then.
         mutating func add(_ job: ReadyJob) {
-            if job.id == runningID, isOnItsThread { continuing.append(job) } else { ready.append(job) }
+            if job.id == runningID, isOnItsThread, continued < Conductor.mostContinued {
+                continued += 1
+                continuing.append(job)
+            } else {
+                if job.id == runningID { continued = 0 }
+                ready.append(job)
+            }
         }
     }
 
@@ -84,6 +93,9 @@ final class Conductor: Sendable {
         let place: String
         let continuation: CheckedContinuation<Int64, Never>
     }
+
+    /// More than code calls between taking a lock and giving it back.
+    static let mostContinued = 1000
 
     let state = Monitor(State())
     let patience_ns: Int64

@@ -36,18 +36,33 @@ enum VirtualTask {
 /// XCTest's waits on a thread of its own, by the real clock.
 final class Expectation: Sendable {
     let description: String
-    private let count = Mutex(0)
+    private let state = Mutex(State())
+
+    private struct State {
+        var count = 0
+        var waiter: UnsafeContinuation<Void, Never>?
+    }
 
     init(description: String) { self.description = description }
 
-    var isFulfilled: Bool { count.withLock { $0 > 0 } }
-
     func fulfill() {
-        let times = count.withLock { count in
-            count += 1
-            return count
+        let (times, waiter) = state.withLock { state in
+            state.count += 1
+            return (state.count, state.waiter.take())
         }
+        waiter?.resume()
         if times > 1 { XCTFail("fulfilled \(times) times: \(description)") }
+    }
+
+    /// One task at a time.
+    func wait() async {
+        await withUnsafeContinuation { continuation in
+            let isFulfilled = state.withLock { state in
+                if state.count == 0 { state.waiter = continuation }
+                return state.count > 0
+            }
+            if isFulfilled { continuation.resume() }
+        }
     }
 }
 
@@ -57,16 +72,9 @@ extension XCTestCase {
     func fulfillment(
         of expectations: [Expectation],
         timeout: TimeInterval = 60,
-        enforceOrder: Bool = false,
-        file: StaticString = #filePath,
-        line: UInt = #line
+        enforceOrder: Bool = false
     ) async {
-        let deadline = MonotonicInstant.now.advanced(by: .seconds(timeout))
-        while let missing = expectations.first(where: { !$0.isFulfilled }) {
-            if MonotonicInstant.now >= deadline {
-                return XCTFail("not within \(timeout) s: \(missing.description)", file: file, line: line)
-            }
-            try? await Task.sleep(for: .milliseconds(1), clock: .monotonic)
-        }
+        // What never comes is a deadlock, or ends with the time's patience.
+        for expectation in expectations { await expectation.wait() }
     }
 }

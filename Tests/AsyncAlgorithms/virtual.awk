@@ -1,23 +1,25 @@
-# Makes a file of the tests one on virtual time: the body of each test, as it is, becomes a function that runs in it.
+# Makes a file of the tests one on virtual time: each test, as it is, becomes a function that a test of its name runs there.
 BEGIN { test = "^  (public )?func test[A-Za-z0-9_]*\\(\\)( async)?( throws)? \\{$" }
 {
     gsub(/Task\.sleep\(/, "VirtualTask.sleep(")
     gsub(/ContinuousClock\(\)/, "MonotonicClock()")
     gsub(/XCTestExpectation\(/, "Expectation(")
     gsub(/clock: \.continuous/, "clock: .monotonic")
+    # A test that runs another one several times is in virtual time already.
+    gsub(/await test_/, "await body_test_")
 }
 $0 ~ test {
-    effects = $0
-    sub(/^.*\(\)/, "", effects)
-    sub(/\).*$/, ") async throws {")
-    print
-    print "    func test()" effects
+    name = $0
+    sub(/^.*func /, "", name)
+    sub(/\(.*$/, "", name)
+    sub(/func test/, "func body_test")
     isInside = 1
-    next
-}
-isInside && /^  }$/ {
-    print "    }"
-    print "    try await inVirtualTime { try await test() }"
-    isInside = 0
 }
 { print }
+isInside && /^  }$/ {
+    print ""
+    print "  func " name "() async throws {"
+    print "    try await inVirtualTime { try await self.body_" name "() }"
+    print "  }"
+    isInside = 0
+}

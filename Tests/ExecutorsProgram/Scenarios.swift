@@ -430,9 +430,9 @@ private func switches(ofThreads name: String) -> Int {
         for try await end in group { ends.append(end) }
         return ends
     }
-    // A task that began late, on a machine that stands still, makes no difference.
+    // Some end in an earlier wake-up of the pool; without coalescing it is a handful.
     let together = ends.count { $0 >= last }
-    expect(together >= 36, "\(together) of 40 sleeps shared a wake-up")
+    expect(together >= 20, "\(together) of 40 sleeps shared a wake-up")
 }
 
 /// As an async main has it: what it waits for is not raised.

@@ -369,6 +369,19 @@ import Testing
         }
     }
 
+    @Test("A task that only calls functions of no actor keeps no other from coming", arguments: [nil, 1, 2])
+    func callsWithoutEnd(seed: UInt64?) async throws {
+        try await withManualTime(TestTimeOptions(seed: seed, patience: .seconds(10))) { _ in
+            let busy = Task { while !Task.isCancelled { await nothing() } }
+            let other = Task { for _ in 0..<10 { await Task.yield() } }
+            await other.value
+            busy.cancel()
+            await busy.value
+        }
+    }
+
+    private func nothing() async { await withUnsafeContinuation { $0.resume() } }
+
     @Test("Tasks are caught again after somebody else has hooked himself in, and left nothing behind")
     func otherHook() async throws {
         try await withManualTime { _ in
