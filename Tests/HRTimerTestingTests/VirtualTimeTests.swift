@@ -297,7 +297,7 @@ import Testing
     func handlerBlocks() async throws {
         let gate = DispatchSemaphore(value: 0)
         let failure = await #expect(throws: TestTimeFailure.self) {
-            try await withManualTime(TestTimeOptions(patience: .milliseconds(20))) { time in
+            try await withManualTime(TestTimeOptions(patience: .milliseconds(500))) { time in
                 let engine = try TimerEngine(.init(name: "stuck"))
                 engine.schedule(after: .seconds(1)) { _ in block(at: gate) }
                 await time.advance(by: .seconds(1))

@@ -34,8 +34,8 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     /// Its part of the task, if that is the caller's.
     private var part: UnsafeMutablePointer<cts_scope>?
     private var waiting: UnsafeContinuation<Void, Never>?
-    /// Somebody else cancelled the operation's task, as a whole, before the deadline came.
-    private let wasCancelledBefore = Atomic(false)
+    /// The operation's task was cancelled from inside, as a whole, before its deadline came: so is the caller's, when it ends.
+    private let isCancelledInside = Atomic(false)
     /// Its deadline comes in virtual time: nobody waits for handlers there, and all is in order.
     private var isVirtual = false
     /// Where the task has its `innermost` of this scope, which its child tasks see there too.
@@ -120,9 +120,14 @@ extension DeadlineScope {
         }
     }
 
-    /// Whether the operation cancelled its task, which is not the caller's: the caller is to be cancelled, too.
-    private var hasCancelledItself: Bool {
-        wasCancelledBefore.load(ordering: .acquiring) && caller?.isCancelled == false
+    /// The caller's task, after the operation. Told to the scope that the caller is the task of, too: where its deadline has come
+    /// by now, the runtime takes no second cancellation.
+    private func handOnCancellation() {
+        guard isCancelledInside.load(ordering: .acquiring) else { return }
+        withUnsafeCurrentTask { current in
+            current?.cancel()
+            if let outer, outer.task == current { outer.isCancelledInside.store(true, ordering: .releasing) }
+        }
     }
 
     /// While a scope had cancelled the calling task, others around it may have been to do so, in vain.
@@ -175,6 +180,7 @@ extension DeadlineScope {
         begin(part)
         await perform(work, isolation: isolation)
         if cts_leave(part) { cancelForOthers() }
+        handOnCancellation()
     }
 
     /// On a clock that no host keeps.
@@ -213,8 +219,7 @@ extension DeadlineScope {
     }
 
     private func runInChild(isolation: isolated (any Actor)?, _ sent: Sent) async {
-        var hasCancelledItself = false
-        await withTaskGroup(of: Bool.self, isolation: isolation) { group in
+        await withTaskGroup(of: Void.self, isolation: isolation) { group in
             group.addImmediateTask(name: Task.name) {
                 // Captured, the child is isolated as its parent is.
                 _ = isolation
@@ -222,13 +227,14 @@ extension DeadlineScope {
                 await withTaskCancellationHandler {
                     await self.perform(sent.work, isolation: isolation)
                 } onCancel: {
-                    if !self.hasExpired { self.wasCancelledBefore.store(true, ordering: .releasing) }
+                    // Not for the caller's own cancellation, which has come to this child.
+                    let isInside = !self.hasExpired && self.caller?.isCancelled == false
+                    if isInside { self.isCancelledInside.store(true, ordering: .releasing) }
                 }
-                return self.hasCancelledItself
             }
-            hasCancelledItself = await group.next() ?? false
+            await group.next()
         }
-        if hasCancelledItself { withUnsafeCurrentTask { $0?.cancel() } }
+        handOnCancellation()
     }
 }
 

@@ -32,8 +32,8 @@ extension EngineState {
         /// How late it is at `now_ns`. One that was armed for the past is not late before it was armed, by another thread maybe,
         /// after this one looked at the clock.
         func lateness_ns(_ now_ns: Int64) -> Int64 {
-            if lateFrom_ns > due.deadline_ns { return max(0, now_ns.subtractingSaturating(lateFrom_ns)) }
-            return now_ns.subtractingSaturating(due.deadline_ns)
+            if lateFrom_ns > deadline_ns { return max(0, now_ns.subtractingSaturating(lateFrom_ns)) }
+            return now_ns.subtractingSaturating(deadline_ns)
         }
 
         /// Nobody waits for the deadline before it is made; whoever comes to that elsewhere records how late.
