@@ -234,7 +234,8 @@ let package = Package(
         ),
         .testTarget(
             name: "HRTimerExecutorsTests",
-            dependencies: ["AtLaunchProgram", "ExecutorsProgram", "TestSupport", "TestTraits"],
+            // Not AtLaunchProgram, which it runs too: what that links would install itself in the process of all tests.
+            dependencies: ["ExecutorsProgram", "TestSupport", "TestTraits"],
             swiftSettings: strict
         ),
         .testTarget(
