@@ -30,18 +30,19 @@ import Testing
         let ticks = (0..<200).map { _ in Recorder<MonotonicInstant>() }
         let isOver = Atomic(false)
         let start = MonotonicInstant.now
-        let tokens = ticks.map { ticks in
-            engine.schedule(at: start, every: .nanoseconds(100), policy: .burst) { fire in
-                if !isOver.load(ordering: .relaxed) { ticks.append(fire.firedAt) }
-            }
-        }
+        // Before the bursts, so that they are armed when their deadlines come.
         let done = DispatchSemaphore(value: 0)
         let found = Recorder<[Int]>()
         for index in 1...5 {
-            engine.schedule(at: start.advanced(by: .milliseconds(4 * index))) { fire in
+            engine.schedule(at: start.advanced(by: .milliseconds(50 + 4 * index))) { fire in
                 found.append(ticks.map { ticks in ticks.all.count { $0 >= fire.deadline && $0 <= fire.firedAt } })
                 ticks.forEach { $0.removeAll() }
                 done.signal()
+            }
+        }
+        let tokens = ticks.map { ticks in
+            engine.schedule(at: start, every: .nanoseconds(100), policy: .burst) { fire in
+                if !isOver.load(ordering: .relaxed) { ticks.append(fire.firedAt) }
             }
         }
         for _ in 1...5 { #expect(done.wait(timeout: .now() + 60) == .success) }

@@ -112,8 +112,7 @@ extension EngineState {
     /// Makes up the call. False if the policy leaves this tick out, or if there is nothing to call.
     private mutating func begin(_ due: hrt_due, _ now_ns: Int64, _ call: inout Call) -> Bool {
         call.due = due
-        let isOwned = timers[due.token.slot].isOwned
-        call.deadline_ns = isOwned ? due.deadline_ns : timers[due.token.slot].deadline_ns
+        call.deadline_ns = timers[due.token.slot].deadline_ns
         call.token = schedule.token(due)
         call.begun_ns = now_ns
         let call_ns = max(now_ns, due.deadline_ns)
@@ -121,7 +120,10 @@ extension EngineState {
         let isToBeMade: Bool
         switch call.action {
         case .call, .early: isToBeMade = beginPlain(call_ns, &call)
-        case .staged(let owner): isToBeMade = begin(owner, call_ns, &call)
+        case .staged(let owner):
+            // By `setOwned`, which writes no record.
+            if timers[due.token.slot].isOwned { call.deadline_ns = due.deadline_ns }
+            isToBeMade = begin(owner, call_ns, &call)
         case nil: return false
         }
         guard isToBeMade else {
