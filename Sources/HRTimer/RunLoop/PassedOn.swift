@@ -41,9 +41,8 @@ struct PassedOn: Sendable {
 
 /// The virtual times that loops are on. In a program that has none, one look at a word.
 enum LoopTimes {
-    private struct Entry: @unchecked Sendable {
-        // Sendable: touched under the lock of `entries`, and a weak reference is read by any thread.
-        weak var virtual: (any VirtualTime)?
+    private struct Entry: Sendable {
+        weak let virtual: (any VirtualTime)?
     }
 
     private static let count = Atomic<Int>(0)

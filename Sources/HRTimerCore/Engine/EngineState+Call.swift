@@ -36,7 +36,7 @@ extension EngineState {
             return now_ns.subtractingSaturating(deadline_ns)
         }
 
-        /// Nobody waits for the deadline before it is made; whoever comes to that elsewhere records how late.
+        /// The engine does not wait for the deadline: the thread that the call was submitted to does, and records the lateness.
         var isEarly: Bool {
             if case .early = action { return true }
             return staged?.isEarly ?? false

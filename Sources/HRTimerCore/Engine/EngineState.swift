@@ -45,7 +45,7 @@ package struct EngineState: ~Copyable, Sendable {
     var isAhead = false
     /// Threads that wait for the running handler to return.
     var whileRunning = WaitList()
-    /// From a look at what is due until there is nothing more.
+    /// From when the thread finds timers due until it has called them all.
     var isTurning = false
     /// The schedule has nothing more to give back.
     var isTrimmingTimers = false
@@ -56,7 +56,8 @@ package struct EngineState: ~Copyable, Sendable {
     var lastDeadline_ns: Int64?
     var hasLooked = false
     var statistics = EngineStatistics()
-    /// Of calls that were handed on to come to their deadlines on other threads; nil before the first.
+    /// Lateness of calls that were submitted before their deadlines, measured on the threads that they run on; nil before the
+    /// first.
     var latenessElsewhere: LatencyHistogram?
 
     /// No thread sleeps: the clock may have passed a deadline that was taken back without anybody looking.
@@ -91,9 +92,9 @@ extension EngineState {
         return token
     }
 
-    /// Arms a timer. While calls are made, one for an instant that the thread has passed already takes its place among those that are due as if it
-    /// were for the instant that the thread looked last: a tick of a burst that is behind, for one. So whoever was due before
-    /// comes before, and waits for one such call of each timer at most, however far that is behind.
+    /// Arms a timer. While handlers are called, a deadline that the thread has passed already, as that of a burst's next tick,
+    /// is queued as if it were the instant of the thread's last look at the clock. So a timer that was due before is called
+    /// before, and waits for at most one such call of each other timer, however far that is behind.
     @inline(__always)
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64) {
         timers[token.slot].deadline_ns = deadline_ns
@@ -242,7 +243,7 @@ extension EngineState {
         statistics.fires += 1
     }
 
-    /// A call that was handed on before its deadline has come to it, on any thread.
+    /// How late a call was that was submitted before its deadline. Any thread, with the lock held.
     package mutating func recordElsewhere(_ lateness_ns: Int64) {
         let histogram = latenessElsewhere ?? LatencyHistogram()
         histogram.record(lateness_ns)

@@ -1,8 +1,8 @@
 import CHRTimer
 import Synchronization
 
-/// An engine, or another object with threads, for whoever needs no own: made at first use, and never let go. In a child of fork(2), where its thread is not, a
-/// new one takes its place.
+/// The process's one engine, or another object that owns threads: made at first use, and never freed. In a child of fork(2),
+/// which has none of those threads, a new one takes its place.
 package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     /// The engine's address, of a reference that is never released; 0 before there is one.
     private let address = Atomic<UInt>(0)

@@ -50,7 +50,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         public var time: TimeBase
         /// Set by the type of the engine.
         package var clock = TimerClock.monotonic
-        /// Whoever wants it has it: `shared`.
+        /// It serves the whole process, as `shared` does.
         package var isShared = false
         /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would tell.
         package var defersMoves: Bool?
@@ -110,7 +110,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     ///
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
     ///
-    /// It is everybody's: a handler that takes long delays all timers and sleeps of the process that have no engine of their own,
+    /// All of the process use it: a handler that takes long delays all timers and sleeps of the process that have no engine of their own,
     /// which debug builds tell (`SilentMistake`); a timer that cannot keep up delays each by one of its calls.
     ///
     /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
