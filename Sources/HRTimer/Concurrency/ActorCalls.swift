@@ -115,11 +115,6 @@ func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> V
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
 private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 
-/// The same for a function with an argument, off the hot path.
-func withoutActor<Value>(_ function: @escaping @isolated(any) @Sendable (Value) -> Void) -> @Sendable (Value) -> Void {
-    unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
-}
-
 /// The function, called on its actor, if it has one: with an argument.
 package func onItsActor<Value: Sendable>(
     merges: Bool = false,
@@ -132,8 +127,8 @@ package func onItsActor<Value: Sendable>(
     return { value in calls.call(on: actor, unless: isOff) { plain(value) } }
 }
 
-/// See the other of this name.
-package func withoutActor<Value: Sendable>(
+/// The same as the other of this name for a function with an argument, off the hot path.
+package func withoutActor<Value>(
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @Sendable (Value) -> Void {
     // Unsafe: of the same layout.
