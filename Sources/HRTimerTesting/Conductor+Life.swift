@@ -47,6 +47,39 @@ extension Conductor {
         endAll()
     }
 
+    /// Runs what is ready on a thread of its own, one job after the other, as long as the conductor's is in the midst of the
+    /// same deed: that may wait for one of these, to be cancelled by it or to be given a lock back. The clock stands.
+    func relieve(_ deeds: Int, _ time: ManualTime) {
+        let turn = addTurn("beside a slow task", time)
+        let isStarted = state.change { state -> Bool in
+            guard state.deeds == deeds, !state.isEnding else { return false }
+            turn.phase = .running
+            state.current = turn
+            return true
+        }
+        // Without room for a thread nobody relieves it, and the patience ends.
+        let thread = isStarted ? try? startThread { [self] in runBeside(deeds, turn) } : nil
+        if let thread { pthread_detach(thread) } else { end(turn) }
+    }
+
+    private func runBeside(_ deeds: Int, _ turn: Turn) {
+        state.withLock { $0.threads[pthread_self(), default: []].append(turn) }
+        CurrentTime.with(turn.time) {
+            while true {
+                var job: ReadyJob?
+                state.wait { state in
+                    if state.deeds != deeds || state.isEnding { return true }
+                    job = state.ready.next()
+                    if let job { state.sleeps[job.task] = nil }
+                    return job != nil
+                }
+                guard let job else { break }
+                job.run(by: self)
+            }
+        }
+        end(turn)
+    }
+
     /// Sleepers are told that their engine has ended.
     private func endOwned(_ time: ManualTime) {
         var owned = state.withLock { state in

@@ -2,37 +2,59 @@ import HRTimer
 
 /// Looks at a conductor's thread from another one: blocked by a task, it cannot see for itself that its patience is over.
 ///
-/// A quarter of its patience late at most. All virtual times of the process have one engine for that, on the kernel's time.
+/// At most a quarter of the patience late. All virtual times of the process have one engine for that, on the kernel's time.
 final class Watchdog: Sendable {
     private static let engine = Locked<TimerEngine?>(nil)
 
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Calls `giveUp` once, when the thread has been in the midst of one deed for longer than the conductor's patience. Throws
-    /// EAGAIN if there is no room for a thread.
-    init(_ conductor: Conductor, giveUp: @escaping @Sendable () -> Void) throws(TimerError) {
+    /// Calls each function once for a deed that the thread is in the midst of: `relieve` when that takes longer than the
+    /// conductor leaves a turn alone, `giveUp` when it takes longer than its patience. Throws EAGAIN if there is no room for a
+    /// thread.
+    init(
+        _ conductor: Conductor,
+        relieve: @escaping @Sendable (_ deeds: Int) -> Void,
+        giveUp: @escaping @Sendable () -> Void
+    ) throws(TimerError) {
         engine = try Self.sharedEngine()
-        let looks = Locked(Looks())
-        let interval_ns = max(1_000_000, conductor.patience_ns / 4)
-        let most = (conductor.patience_ns - 1) / interval_ns + 1
-        let interval = Duration.nanoseconds(interval_ns)
+        let stage = Locked(Stage())
+        let interval = Duration.nanoseconds(max(1_000_000, min(conductor.patience_ns / 4, conductor.slow_ns)))
         token = engine.schedule(after: interval, every: interval) { _ in
             let (deeds, isInDeed) = conductor.state.withLock { ($0.deeds, $0.deed != nil) }
-            let isOver = looks.withLock { looks in
-                if !isInDeed || deeds != looks.deeds { looks = Looks(deeds: deeds) }
-                looks.count += 1
-                // The first look at a deed may come right after its begin.
-                return looks.count == most + 1
+            let now_ns = TimeBase.kernel.now_ns
+            let next = stage.withLock { stage -> Stage.Next? in
+                if !isInDeed || deeds != stage.deeds { stage = Stage(deeds: deeds, seen_ns: now_ns) }
+                return stage.advance(at: now_ns, conductor)
             }
-            if isOver { giveUp() }
+            switch next {
+            case .relieve: relieve(deeds)
+            case .giveUp: giveUp()
+            case nil: break
+            }
         }
     }
 
-    /// Of how many looks in a row the conductor was in the midst of the same deed.
-    private struct Looks: Sendable {
+    /// How far one deed has come.
+    private struct Stage {
+        enum Next { case relieve, giveUp }
+
         var deeds = -1
-        var count: Int64 = 0
+        /// The deed began before.
+        var seen_ns: Int64 = 0
+        var last: Next?
+
+        mutating func advance(at now_ns: Int64, _ conductor: Conductor) -> Next? {
+            let passed_ns = now_ns - seen_ns
+            if passed_ns >= conductor.patience_ns, last != .giveUp {
+                last = .giveUp
+            } else if passed_ns >= conductor.slow_ns, last == nil {
+                last = .relieve
+            } else {
+                return nil
+            }
+            return last
+        }
     }
 
     deinit { cancel() }

@@ -16,7 +16,8 @@ public struct TestTimeOptions: Sendable {
     /// each time. A body that belongs to the main actor needs not say so.
     public var usesMainActor: Bool
     /// How long, in real time, something outside of virtual time may take until the test fails, or a task or a handler that
-    /// blocks the test's thread, or computes on it.
+    /// blocks the test's thread, or computes on it. After five seconds of that other tasks run on a second thread, for it may
+    /// wait for them.
     public var patience: Duration
     /// After how long a thread that has the turn is left alone with it.
     package var slowness = Duration.seconds(5)
@@ -44,7 +45,8 @@ public struct TestTimeOptions: Sendable {
 /// time, `.shared` ones too, and `.now` of an instant reads it. Nothing sleeps for real.
 ///
 /// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the
-/// clock jumps to the next deadline. So a test is as fast as its work, and gives the same each time.
+/// clock jumps to the next deadline. So a test is as fast as its work, and gives the same each time. A task that keeps the
+/// thread for five real seconds, for instance until another one cancels it, has that one run beside it; the clock stands.
 ///
 ///     @Test func timesOut() async throws {
 ///         try await withManualTime { time in
@@ -125,10 +127,14 @@ private final class TestRun<Success: Sendable>: Sendable {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             caller.withLock { $0 = continuation }
             do throws(TimerError) {
-                let watchdog = try Watchdog(time.conductor) { [self] in
-                    time.conductor.giveUp(time.manual)
-                    resumeCaller()
-                }
+                let watchdog = try Watchdog(
+                    time.conductor,
+                    relieve: { [time] deeds in time.conductor.relieve(deeds, time.manual) },
+                    giveUp: { [self] in
+                        time.conductor.giveUp(time.manual)
+                        resumeCaller()
+                    }
+                )
                 let thread = try startThread { [self] in
                     time.conductor.run(time.manual, toleratesLeftovers: options.toleratesLeftovers)
                     watchdog.cancel()

@@ -1,5 +1,16 @@
 # Makes a file of the tests one on virtual time: each test, as it is, becomes a function that a test of its name runs there.
 BEGIN { test = "^  (public )?func test[A-Za-z0-9_]*\\(\\)( async)?( throws)? \\{$" }
+# A long name stands on lines of its own.
+/^  func$|^  func test[A-Za-z0-9_]*\(\)$/ { isLong = 1 }
+isLong {
+    sub(/^ +/, isLong == 1 ? "  " : " ")
+    isLong = 2
+    long = long $0
+    if ($0 !~ /\{$/) next
+    $0 = long
+    long = ""
+    isLong = 0
+}
 {
     gsub(/Task\.sleep\(/, "VirtualTask.sleep(")
     gsub(/ContinuousClock\(\)/, "MonotonicClock()")
