@@ -66,6 +66,15 @@ import Testing
         }
     }
 
+    @Test(
+        "Where ticks are further apart than the clock tells, a bare wait goes on until its deadline",
+        arguments: ["futex", "libevent"]
+    )
+    func unevenTicks(_ way: String) throws {
+        let outcome = try run("wait-\(way)", "normal", ["COARSE_CLOCK_DRIFT_NS": "70000"])
+        #expect(outcome.calls == 60 && outcome.early == 0)
+    }
+
     @Test("Where the kernel's timers alone are coarse and the clock is read finely, .precise is what it is elsewhere")
     func fineReadings() throws {
         let outcome = try run("futex", "precise", ["COARSE_CLOCK_IS_FINE": "1"])

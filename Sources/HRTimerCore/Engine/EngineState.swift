@@ -88,7 +88,7 @@ extension EngineState {
         timers[token.slot].isOwned = request.isOwned
         timers[token.slot].isInUse = true
         timers[token.slot].deadline_ns = request.deadline_ns
-        if isPast { schedule.arm(token, request.deadline_ns, place_ns: looked_ns) }
+        if isPast { schedule.arm(token, place_ns: looked_ns) }
         return token
     }
 
@@ -99,7 +99,7 @@ extension EngineState {
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64) {
         timers[token.slot].deadline_ns = deadline_ns
         if isTurning, deadline_ns <= looked_ns {
-            schedule.arm(token, deadline_ns, place_ns: looked_ns)
+            schedule.arm(token, place_ns: looked_ns)
         } else {
             schedule.arm(token, deadline_ns)
         }

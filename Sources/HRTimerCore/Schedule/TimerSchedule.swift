@@ -191,13 +191,11 @@ extension TimerSchedule {
     }
 
     /// The same for a deadline that has passed: among others the timer stands as if it were for `place_ns`, which is not
-    /// earlier, and the end of its window stays.
+    /// earlier. It is due: how long it might wait for others does not matter.
     @inline(never)
-    package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
-        let slot = slots[token.slot]
-        if slot.isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
-        let left_ns = deadline_ns.addingSaturating(max(0, slot.tolerance_ns)).subtractingSaturating(place_ns)
-        hrt_queue_arm_slot_tolerant(queue, token.slot, place_ns, max(0, left_ns))
+    package mutating func arm(_ token: TimerToken, place_ns: Int64) {
+        if slots[token.slot].isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
+        hrt_queue_arm_slot(queue, token.slot, place_ns)
     }
 
     /// The same for a timer that asks for nothing, which the caller knows.

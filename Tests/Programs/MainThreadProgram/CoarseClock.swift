@@ -8,7 +8,9 @@ import Synchronization
 /// warnings". The arguments say of what, and how precise.
 @MainActor func coarseClock(_ arguments: [String]) {
     guard arguments.count == 2, let precision = TimerPrecision.allCases.first(where: { "\($0)" == arguments[1] }) else {
-        print("coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source, served-loop) precision")
+        print(
+            "coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source, served-loop, wait-futex, wait-libevent) precision"
+        )
         exit(2)
     }
     let warnings = Atomic<Int>(0)
@@ -17,7 +19,9 @@ import Synchronization
     let cpu_ns = hrt_clock_process_cpu_ns()
     do {
         let (wakeups, spun) =
-            if let way = WayToWait.allCases.first(where: { "\($0)" == arguments[0] }) {
+            if arguments[0].hasPrefix("wait-") {
+                try waits(arguments[0], counts)
+            } else if let way = WayToWait.allCases.first(where: { "\($0)" == arguments[0] }) {
                 try onEngine(way, precision, counts)
             } else {
                 try onLoop(arguments[0], precision, counts)
@@ -56,6 +60,17 @@ private func onEngine(
     Thread.sleep(forTimeInterval: runFor / .seconds(1))
     engine.shutdown()
     return (engine.statistics.wakeups, engine.statistics.spinTime)
+}
+
+/// Bare waits, without an engine that would look again.
+private func waits(_ face: String, _ counts: Counts) throws -> (wakeups: UInt64, spun: Duration) {
+    let waiter = try Waiter(face == "wait-futex" ? .futex : .libevent)
+    for number in 0..<60 as Range<Int64> {
+        let deadline = MonotonicInstant.now.advanced(by: .microseconds(3370 + 17 * number))
+        waiter.wait(until: deadline.nanoseconds)
+        counts.call(deadline)
+    }
+    return (0, .zero)
 }
 
 private func onLoop(
