@@ -19,18 +19,19 @@ final class TickGrid: Sendable {
 
         var interval_ns: Int64 { repetition.interval_ns }
 
-        /// Of the first tick after an instant; saturates at the end of time.
-        func next(after now_ns: Int64, from first_ns: Int64) -> (number: Int, deadline_ns: Int64) {
-            guard first_ns <= now_ns else { return (number, first_ns) }
-            let ticks = (Int128(now_ns) - Int128(first_ns)) / Int128(interval_ns) + 1
-            let deadline = Int128(first_ns) + ticks * Int128(interval_ns)
-            return (Int(clamping: Int128(number) + ticks), Int64(clamping: deadline))
+        /// The first tick after an instant; saturates at the end of time.
+        func next(after now_ns: Int64, from first_ns: Int64) -> (number: Int, ticks: TickCount) {
+            var ticks = TickCount(deadline_ns: first_ns)
+            guard first_ns <= now_ns else { return (number, ticks) }
+            let count = repetition.count(from: ticks, to: now_ns) + 1
+            repetition.advance(&ticks, by: count)
+            return (Int(clamping: Int128(number) + count), ticks)
         }
 
         /// The number of a tick of this stretch.
         func number(of deadline_ns: Int64) -> Int {
             guard let first_ns else { return number }
-            return number + Int((Int128(deadline_ns) - Int128(first_ns)) / Int128(interval_ns))
+            return number + Int(repetition.count(from: TickCount(deadline_ns: first_ns), to: deadline_ns))
         }
     }
 
@@ -57,7 +58,7 @@ final class TickGrid: Sendable {
         state = Locked(State(stretch: Stretch(first_ns: first_ns, repetition: repetition)))
     }
 
-    var interval_ns: Int64 { state.withLock { $0.stretch.interval_ns } }
+    var interval: Duration { state.withLock { $0.stretch.repetition.interval } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func setInterval(_ interval: Duration) {
@@ -71,7 +72,8 @@ final class TickGrid: Sendable {
             state.stretch.generation += 1
             state.stretch.begun_ns = now_ns
             state.stretch.isNew = false
-            let (number, deadline_ns) = before.next(after: now_ns, from: first_ns)
+            let (number, ticks) = before.next(after: now_ns, from: first_ns)
+            let deadline_ns = ticks.deadline_ns
             state.stretch.number = number
             state.stretch.first_ns =
                 deadline_ns.subtractingSaturating(now_ns) > before.interval_ns
@@ -224,7 +226,9 @@ struct TickConsumer {
         let now_ns = grid.time.now_ns
         guard let present = grid.present(now_ns), let first_ns = present.first_ns else { return false }
         guard let former = stretch else {
-            ticks.deadline_ns = grid.begin() ? first_ns : present.next(after: now_ns, from: first_ns).deadline_ns
+            move(
+                to: grid.begin() ? TickCount(deadline_ns: first_ns) : present.next(after: now_ns, from: first_ns).ticks
+            )
             keep(present)
             return true
         }
@@ -232,12 +236,13 @@ struct TickConsumer {
         if present.isNew {
             ticks = TickCount(deadline_ns: first_ns)
         } else if policy == .delay {
-            ticks.deadline_ns = scaled(
+            let deadline_ns = scaled(
                 ticks.deadline_ns,
                 at: present.begun_ns,
                 from: former.interval_ns,
                 to: present.interval_ns
             )
+            move(to: TickCount(deadline_ns: deadline_ns))
         } else {
             follow(former, present, first_ns)
         }
@@ -250,11 +255,17 @@ struct TickConsumer {
         let ahead = former.number(of: ticks.deadline_ns) - present.number
         if ahead < 0 {
             ticks.untold += -ahead
-            ticks.deadline_ns = first_ns
+            move(to: TickCount(deadline_ns: first_ns))
         } else {
-            let deadline = Int128(first_ns) + Int128(ahead) * Int128(present.interval_ns)
-            ticks.deadline_ns = Int64(clamping: deadline)
+            var next = TickCount(deadline_ns: first_ns)
+            present.repetition.advance(&next, by: Int128(ahead))
+            move(to: next)
         }
+    }
+
+    /// What is untold stays so.
+    private mutating func move(to next: TickCount) {
+        (ticks.deadline_ns, ticks.roundedUp_as) = (next.deadline_ns, next.roundedUp_as)
     }
 
     private mutating func keep(_ present: TickGrid.Stretch) {

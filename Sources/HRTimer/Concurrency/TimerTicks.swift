@@ -38,7 +38,7 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// Ticks of the former tempo that a consumer has missed are counted in its next tick, under every policy. With `.delay`,
     /// whose intervals are each consumer's own, the same holds for what is left of those.
     public var interval: Duration {
-        get { .nanoseconds(grid.interval_ns) }
+        get { grid.interval }
         nonmutating set { grid.setInterval(newValue) }
     }
 

@@ -14,9 +14,9 @@ extension SourceCore {
         guard state.repetition.repeats, state.repetition.policy != .delay else { return }
         guard let extras = state.extras, extras.pointee.owned.alarm == nil, core.time.virtual == nil else { return }
         // Once the handler runs, the next one is in the state.
-        let deadline_ns =
-            state.running == nil
-            ? state.ticks.deadline_ns.addingSaturating(state.repetition.interval_ns) : state.ticks.deadline_ns
+        var ticks = state.ticks
+        if state.running == nil { state.repetition.advance(&ticks) }
+        let deadline_ns = ticks.deadline_ns
         guard deadline_ns < .max else { return }
         extras.pointee.expected_ns = deadline_ns
         let instant_ns = extras.pointee.lead?.expect(deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns

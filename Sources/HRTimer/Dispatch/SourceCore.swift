@@ -54,25 +54,26 @@ package final class SourceCore: @unchecked Sendable {
     /// The state's, for whoever has no lock. Set with the lock held.
     private let isCancelledForAll = Atomic(false)
 
-    /// The widest first, so that nothing lies between them. Not copied, which would count the references in it.
+    /// In an order that leaves no room between them (SourceMemoryTests). Not copied, which would count the references in it.
     struct State: ~Copyable {
-        /// The next nominal deadline that was not counted yet.
-        var ticks = TickCount(deadline_ns: .max)
         var event: Callback?
         var leeway_ns: Int64 = 0
-        var suspensions = 0
         var data: UInt = 0
         /// Who waits for the running handler to return.
         var whileRunning = WaitList()
         /// A pointer and no object: no references are counted for it. Safe as the state is, under the engine's lock; never
         /// given out, and freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
-        /// The thread that runs a handler.
-        var running: pthread_t?
+        /// The next nominal deadline that was not counted yet.
+        var ticks = TickCount(deadline_ns: .max)
+        var suspensions: UInt32 = 0
+        var repetition = Repetition.once
         var isActive = false
         var isCancelled = false
         /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
         var hasEnded = false
+        /// The thread that runs a handler.
+        var running: pthread_t?
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
@@ -80,13 +81,12 @@ package final class SourceCore: @unchecked Sendable {
         var engineSubmits = false
         /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
         var isSetAnew = false
-        /// Nil for the engine's own.
-        var precision: TimerPrecision?
-        var repetition = Repetition.once
-        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
-        var isIdle = false
         /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
         var timer: TimerToken?
+        /// Nil for the engine's own.
+        var precision: TimerPrecision?
+        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
+        var isIdle = false
     }
 
     @inline(__always)

@@ -44,6 +44,9 @@ public struct FrameRate: Hashable, Sendable {
         other == 0 ? one : greatestCommonDivisor(other, one % other)
     }
 
+    /// From one frame to the next, as exactly as a `Duration` tells it, to an attosecond: a timer's interval of so many hertz.
+    public var interval: Duration { .seconds(denominator) / numerator }
+
     /// As a number.
     public var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 

@@ -21,6 +21,7 @@ struct PreparedCall: Sendable {
     /// What its timer's counts were.
     let missedTicks: Int
     let lastFired_ns: Int64?
+    let ticks: TickCount
 }
 
 /// What is left of a timer when the loop lets go of it: freed after the lock, since what a handler captured may call back.
@@ -135,7 +136,9 @@ extension LoopState {
             let token = overdue.popFirst(served, within: limit, modes), let timer = records[token.slot].timer
         else { return nil }
         records[token.slot].phase = .out
-        let (missedTicks, lastFired_ns) = (timer.state.missedTicks, timer.state.lastFired_ns)
+        let (missedTicks, lastFired_ns, ticks) = (
+            timer.state.missedTicks, timer.state.lastFired_ns, timer.state.ticks
+        )
         guard var call = begin(token, now_ns: deadline_ns) else { return nil }
         call.prelude = timer.state.prelude
         prepared = PreparedCall(
@@ -143,7 +146,8 @@ extension LoopState {
             deadline_ns: deadline_ns,
             toldTicks: timer.state.missedTicks,
             missedTicks: missedTicks,
-            lastFired_ns: lastFired_ns
+            lastFired_ns: lastFired_ns,
+            ticks: ticks
         )
         account.beginPass(withPrepared: deadline_ns, timer.state.missedTicks)
         if !runs.isEmpty { runs[runs.count - 1].limit = limit }

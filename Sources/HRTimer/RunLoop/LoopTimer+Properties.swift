@@ -5,10 +5,10 @@ extension LoopTimer {
     public var isValid: Bool { !isInherited && withState { $0.handler != nil } }
 
     /// The interval in seconds, as Foundation has it; 0 for a timer that does not repeat.
-    public var timeInterval: Double { Double(withState { $0.repetition.interval_ns }) / 1e9 }
+    public var timeInterval: Double { interval / .seconds(1) }
 
     /// The interval, zero for a timer that does not repeat.
-    public var interval: Duration { .nanoseconds(withState { $0.repetition.interval_ns }) }
+    public var interval: Duration { withState { $0.repetition.interval } }
 
     /// What happens to ticks that were missed.
     public var policy: MissedTickPolicy { withState { $0.repetition.policy } }

@@ -22,11 +22,10 @@ extension LoopTimer {
         var isFiring = false
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
-        /// Ticks that no call has told yet, and those that the loop's present or latest call tells; see `reportedMisses`.
-        var untoldTicks = 0
+        /// Those that the loop's present or latest call tells; see `reportedMisses`.
         var missedTicks = 0
-        /// What follows the call that runs, unless the timer is moved.
-        var ticksAfter = TickCount(deadline_ns: .max)
+        /// What is untold, and the fraction of the deadline; while the handler runs, what follows unless the timer is moved.
+        var ticks = TickCount(deadline_ns: .max)
         /// Nil until a date was given or asked for.
         var date: FireDate?
         /// Nil for the loop's own clock.
@@ -120,7 +119,7 @@ extension LoopTimer.State {
         guard handler != nil else { return false }
         isMoved = isFiring
         // A new grid, of which no tick has passed; inside the handler `endCall` sees to that.
-        if !isFiring { untoldTicks = 0 }
+        if !isFiring { ticks = TickCount(deadline_ns: .max) }
         self.deadline_ns = deadline_ns
         self.origin = origin
         date = nil
@@ -155,23 +154,27 @@ extension LoopTimer.State {
     /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
     /// then.
     mutating func beginCall(now_ns: Int64) -> LoopTimer.Handler? {
-        var (grid_ns, gridNow_ns) = (deadline_ns, now_ns)
+        var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
             // A clock that was set back after it rang calls all the same. A timer that was moved begins a new grid.
             grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
+            isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
         }
-        var ticks = TickCount(deadline_ns: grid_ns, untold: untoldTicks)
+        var ticks = TickCount(
+            deadline_ns: grid_ns,
+            roundedUp_as: isOnGrid ? self.ticks.roundedUp_as : 0,
+            untold: self.ticks.untold
+        )
         guard let told = repetition.begin(&ticks, now_ns: gridNow_ns) else {
-            untoldTicks = ticks.untold
-            wait(for: ticks.deadline_ns)
+            wait(for: ticks)
             return nil
         }
         isFiring = true
         isMoved = false
         lastFired_ns = deadline_ns
         missedTicks = told
-        ticksAfter = ticks
+        self.ticks = ticks
         return handler
     }
 
@@ -180,6 +183,7 @@ extension LoopTimer.State {
         isFiring = false
         lastFired_ns = call.lastFired_ns
         missedTicks = call.missedTicks
+        ticks = isMoved ? TickCount(deadline_ns: .max) : call.ticks
     }
 
     /// Ends the call and sets the next deadline. False if there is none.
@@ -187,18 +191,18 @@ extension LoopTimer.State {
         isFiring = false
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
-            untoldTicks = 0
+            ticks = TickCount(deadline_ns: .max)
         } else {
-            repetition.end(&ticksAfter, now_ns: followed?.now_ns ?? now_ns)
-            untoldTicks = ticksAfter.untold
-            wait(for: ticksAfter.deadline_ns)
+            repetition.end(&ticks, now_ns: followed?.now_ns ?? now_ns)
+            wait(for: ticks)
         }
         return true
     }
 
     /// The next deadline, on the timer's own clock.
-    private mutating func wait(for deadline_ns: Int64) {
-        self.deadline_ns = followed == nil ? deadline_ns : .max
-        followed?.follow(deadline_ns)
+    private mutating func wait(for ticks: TickCount) {
+        deadline_ns = followed == nil ? ticks.deadline_ns : .max
+        self.ticks = ticks
+        followed?.follow(ticks.deadline_ns)
     }
 }

@@ -144,7 +144,11 @@ extension EngineState {
     private mutating func beginPlain(_ call_ns: Int64, _ call: inout Call) -> Bool {
         let slot = call.token.slot
         let before = timers[slot].untold
-        call.ticks = TickCount(deadline_ns: call.deadline_ns, untold: before)
+        call.ticks = TickCount(
+            deadline_ns: call.deadline_ns,
+            roundedUp_as: timers[slot].roundedUp_as,
+            untold: before
+        )
         let told = timers[slot].repetition.begin(&call.ticks, now_ns: call_ns)
         if let told {
             call.missedTicks = told
@@ -154,7 +158,7 @@ extension EngineState {
         statistics.missedTicks += UInt64(clamping: call.ticks.untold - before)
         timers[slot].untold = call.ticks.untold
         schedule.endCall(call.token)
-        setDeadline(call.token, call.ticks.deadline_ns)
+        setDeadline(call.token, call.ticks.deadline_ns, roundedUp_as: call.ticks.roundedUp_as)
         return false
     }
 
@@ -215,7 +219,7 @@ extension EngineState {
         timers[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
         statistics.missedTicks += UInt64(clamping: call.ticks.untold)
         keep(&call, untold: call.ticks.untold)
-        setDeadline(call.token, call.ticks.deadline_ns)
+        setDeadline(call.token, call.ticks.deadline_ns, roundedUp_as: call.ticks.roundedUp_as)
     }
 
     /// The timer goes on.

@@ -10,18 +10,12 @@ package struct EngineState: ~Copyable, Sendable {
     struct Timer: Sendable {
         /// Nil in a slot that is free, and while the engine's thread has it for a call.
         var action: EngineCore.Action?
-        /// Stays after its last fire: its owner arms it again, by `setOwned`. Here and with the policy apart from the interval,
-        /// so that the record is one cache line.
+        /// Stays after its last fire: its owner arms it again, by `setOwned`. In this order the record is one cache line.
         var isOwned = false
         var isInUse = false
-        private var policy = MissedTickPolicy.merge
-        private var interval_ns: Int64 = 0
-        var repetition: Repetition {
-            get { Repetition(interval_ns: interval_ns, policy: policy) }
-            set { (interval_ns, policy) = (newValue.interval_ns, newValue.policy) }
-        }
-        /// What was asked for, of which the interval may allow but a part.
-        var asked_ns: Int64 = 0
+        /// See `TickCount.roundedUp_as`.
+        var roundedUp_as: UInt32 = 0
+        var repetition = Repetition.once
         /// Ticks that no call has told yet.
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
@@ -33,6 +27,8 @@ package struct EngineState: ~Copyable, Sendable {
 
     package var schedule: TimerSchedule
     var timers = SlotArray<Timer> { Timer() }
+    /// Tolerances, by slot, of which an interval allows but a part: they count anew when it changes.
+    private var longTolerances: [UInt32: Int64] = [:]
     /// What the clock read when the thread looked last.
     var looked_ns = Int64.min
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
@@ -83,11 +79,12 @@ extension EngineState {
         // Field by field: a record moved as a whole takes as long as the arming.
         timers[token.slot].action = consume action
         timers[token.slot].repetition = request.repetition
-        timers[token.slot].asked_ns = request.tolerance_ns
+        timers[token.slot].roundedUp_as = 0
         timers[token.slot].untold = 0
         timers[token.slot].isOwned = request.isOwned
         timers[token.slot].isInUse = true
         timers[token.slot].deadline_ns = request.deadline_ns
+        if request.tolerance_ns > 0 { keepIfLong(request.tolerance_ns, token) }
         if isPast { schedule.arm(token, place_ns: looked_ns) }
         return token
     }
@@ -96,8 +93,9 @@ extension EngineState {
     /// is queued as if it were the instant of the thread's last look at the clock. So a timer that was due before is called
     /// before, and waits for at most one such call of each other timer, however far that is behind.
     @inline(__always)
-    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64) {
+    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
         timers[token.slot].deadline_ns = deadline_ns
+        timers[token.slot].roundedUp_as = roundedUp_as
         if isTurning, deadline_ns <= looked_ns {
             schedule.arm(token, place_ns: looked_ns)
         } else {
@@ -137,10 +135,7 @@ extension EngineState {
     /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
-        if let tolerance_ns {
-            timers[token.slot].asked_ns = tolerance_ns
-            askForTolerance(token)
-        }
+        if let tolerance_ns { ask(forTolerance: tolerance_ns, token) }
         setDeadline(token, deadline_ns)
         timers[token.slot].untold = 0
         return true
@@ -149,18 +144,28 @@ extension EngineState {
     /// Arms a timer or moves it, with another interval. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
+        let asked_ns = longTolerances[token.slot] ?? schedule.tolerance_ns(of: token)
         timers[token.slot].repetition = Repetition(every: interval, policy: timers[token.slot].repetition.policy)
         // What the former interval allowed may be longer than this one.
-        askForTolerance(token)
+        ask(forTolerance: asked_ns, token)
         setDeadline(token, deadline_ns)
         timers[token.slot].untold = 0
         return true
     }
 
-    private mutating func askForTolerance(_ token: TimerToken) {
+    private mutating func ask(forTolerance asked_ns: Int64, _ token: TimerToken) {
         guard schedule.precision == .coalesced, !schedule.isPrecise(token) else { return }
-        let timer = timers[token.slot]
-        schedule.ask(.init(tolerance_ns: timer.repetition.tolerance_ns(asked: timer.asked_ns)), for: token)
+        keepIfLong(asked_ns, token)
+        let allowed_ns = timers[token.slot].repetition.tolerance_ns(asked: asked_ns)
+        schedule.ask(.init(tolerance_ns: allowed_ns), for: token)
+    }
+
+    private mutating func keepIfLong(_ asked_ns: Int64, _ token: TimerToken) {
+        if timers[token.slot].repetition.tolerance_ns(asked: asked_ns) < asked_ns {
+            longTolerances[token.slot] = asked_ns
+        } else if !longTolerances.isEmpty {
+            longTolerances[token.slot] = nil
+        }
     }
 
     /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called
@@ -195,6 +200,7 @@ extension EngineState {
 
     mutating func remove(_ token: TimerToken) -> EngineCore.Action? {
         _ = schedule.remove(token)
+        if !longTolerances.isEmpty { longTolerances[token.slot] = nil }
         timers[token.slot].isInUse = false
         return timers[token.slot].action.take()
     }
@@ -290,6 +296,7 @@ extension EngineState {
         hasEnded = true
         _ = spin.breakOff()
         schedule.end()
+        longTolerances = [:]
         var timers = SlotArray { Timer() }
         swap(&timers, &self.timers)
         return timers

@@ -1,6 +1,9 @@
 /// What a repeating timer does about nominal deadlines that passed before it could fire.
 ///
-/// Nominal deadlines form a grid: first deadline + k × interval. In the pictures `|` is a nominal deadline and `x` a call.
+/// Nominal deadlines form a grid: first deadline + k × interval, each rounded up to a nanosecond by itself. So an interval that
+/// is no whole number of them, as `.seconds(1) / 48`, does not drift.
+///
+/// In the pictures `|` is a nominal deadline and `x` a call.
 /// In the first the timer could not run between its second and its fifth deadline, because somebody else had the thread:
 ///
 ///     deadlines    |    |    |    |    |    |    |

@@ -180,6 +180,8 @@ extension TimerSchedule {
     /// Whether the timer asks to be precise where the others are not.
     package func isPrecise(_ token: TimerToken) -> Bool { slots[token.slot].isPrecise }
 
+    package func tolerance_ns(of token: TimerToken) -> Int64 { slots[token.slot].tolerance_ns }
+
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
     @inlinable
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {

@@ -16,6 +16,41 @@ extension Duration {
         return Int64(clamping: rest > 0 ? whole + 1 : whole)
     }
 
+    /// Whole nanoseconds, rounded down, and what is left in attoseconds; saturates as `nanosecondsRoundedUp` does.
+    @usableFromInline
+    package var nanosecondsAndRest: (nanoseconds: Int64, attoseconds: UInt32) {
+        let attosecondsPerNanosecond: UInt64 = 1_000_000_000
+        if let small = UInt64(exactly: self.attoseconds) {
+            let (whole, rest) = small.quotientAndRemainder(dividingBy: attosecondsPerNanosecond)
+            return (Int64(whole), UInt32(rest))
+        }
+        let (whole, rest) = self.attoseconds.quotientAndRemainder(dividingBy: Int128(attosecondsPerNanosecond))
+        let isRoundedUp = rest < 0
+        guard let nanoseconds = Int64(exactly: isRoundedUp ? whole - 1 : whole) else {
+            return (whole < 0 ? .min : .max, 0)
+        }
+        return (nanoseconds, UInt32(isRoundedUp ? rest + Int128(attosecondsPerNanosecond) : rest))
+    }
+
+    /// The duration of a number of seconds as exactly as the number tells it, or nil for NaN; infinities and values beyond 292
+    /// years saturate.
+    ///
+    /// As a number of nanoseconds with a fraction: 0.1, which is a little more than a tenth, is 100 ms, and `1.0 / 48` the
+    /// interval of 48 Hz.
+    package init?(exactSeconds seconds: Double) {
+        if seconds.isNaN { return nil }
+        let nanoseconds = seconds * 1e9
+        let whole = nanoseconds.rounded(.down)
+        guard let whole_ns = Int64(exactly: whole), whole_ns > .min, whole_ns < .max else {
+            self = .nanoseconds(nanoseconds < 0 ? Int64.min : .max)
+            return
+        }
+        let fraction = nanoseconds - whole
+        // Rounded down, so that as many of them as make a whole second are not more than that.
+        let rest = fraction > 0 ? max(1, Int128(fraction * 1e9)) : 0
+        self.init(attoseconds: Int128(whole_ns) * 1_000_000_000 + rest)
+    }
+
     /// The duration of a number of seconds, or nil for NaN; infinities and values beyond 292 years saturate.
     ///
     /// Rounds up to the next nanosecond. A double of seconds is not exact: 0.1 is a little more than a tenth.

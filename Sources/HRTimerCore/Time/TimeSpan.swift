@@ -3,8 +3,8 @@
 ///     LoopTimer.scheduled(timeInterval: 0.1, repeats: true) { _ in … }
 ///     LoopTimer.scheduled(timeInterval: .milliseconds(100), repeats: true) { _ in … }
 ///
-/// With Dispatch imported, `DispatchTimeInterval` too. Rounded up to whole nanoseconds, so that nothing comes early; saturates
-/// at 292 years.
+/// With Dispatch imported, `DispatchTimeInterval` too. Deadlines are rounded up to whole nanoseconds, each by itself, so
+/// that nothing comes early and no interval drifts; saturates at 292 years.
 public protocol TimeSpan: Sendable {
     /// The same as a `Duration`; nil for what is no length of time, as NaN is.
     var asDuration: Duration? { get }
@@ -16,8 +16,8 @@ extension Duration: TimeSpan {
 }
 
 extension Double: TimeSpan {
-    /// So many seconds; nil for NaN, see `Duration(roundingUpSeconds:)`.
-    public var asDuration: Duration? { Duration(roundingUpSeconds: self) }
+    /// So many seconds, as exactly as the number tells them; nil for NaN.
+    public var asDuration: Duration? { Duration(exactSeconds: self) }
 }
 
 extension Int: TimeSpan {
