@@ -127,6 +127,5 @@ int main(void) {
     check_margin();
     check_wait(HRT_WAIT_FUTEX, "futex");
     check_wait(HRT_WAIT_TIMERFD, "timerfd");
-    // Not clock_nanosleep's: the emulator keeps the real-time signal that wakes it for itself.
     return 0;
 }
