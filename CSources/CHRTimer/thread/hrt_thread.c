@@ -23,25 +23,6 @@ void hrt_thread_set_name(const char *name) {
     pthread_setname_np(pthread_self(), kept);
 }
 
-int hrt_thread_set_affinity(uint64_t cpu_mask) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (cpu_mask >> cpu & 1) CPU_SET(cpu, &cpus);
-    }
-    return sched_setaffinity(0, sizeof cpus, &cpus) == 0 ? 0 : -errno;
-}
-
-uint64_t hrt_thread_affinity(void) {
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 0;
-    uint64_t cpu_mask = 0;
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (CPU_ISSET(cpu, &cpus)) cpu_mask |= UINT64_C(1) << cpu;
-    }
-    return cpu_mask;
-}
-
 int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
     // The kernel's own bound, CONFIG_NR_CPUS, is not above this anywhere.
     enum { MOST = 8192 };
@@ -84,20 +65,6 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
         .period_ns = schedule->period_ns,
     };
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -errno;
-}
-
-int hrt_thread_schedule(hrt_schedule *out_schedule) {
-    struct attributes attributes = {.size = sizeof attributes};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -errno;
-    *out_schedule = (hrt_schedule){
-        .policy = attributes.policy,
-        .nice = attributes.nice,
-        .priority = attributes.priority,
-        .runtime_ns = attributes.runtime_ns,
-        .deadline_ns = attributes.deadline_ns,
-        .period_ns = attributes.period_ns,
-    };
-    return 0;
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }
