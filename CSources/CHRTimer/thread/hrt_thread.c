@@ -1,6 +1,5 @@
 #include "../include/hrt_thread.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,9 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../hrt_status.h"
+
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
     if (slack_ns == 0 || slack_ns > LONG_MAX) return -EINVAL;
-    return prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) == 0 ? 0 : -errno;
+    return hrt_status(prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0));
 }
 
 uint64_t hrt_thread_timer_slack_ns(void) { return (uint64_t)prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
@@ -35,7 +36,7 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
         if (processors[index] >= MOST) status = -EINVAL;
         CPU_SET_S(processors[index], size, cpus);  // out of range it does nothing
     }
-    if (status == 0 && sched_setaffinity(0, size, cpus) != 0) status = -errno;
+    if (status == 0) status = hrt_status(sched_setaffinity(0, size, cpus));
     CPU_FREE(cpus);
     return status;
 }
@@ -64,7 +65,7 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
         .deadline_ns = schedule->deadline_ns,
         .period_ns = schedule->period_ns,
     };
-    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -errno;
+    return hrt_status(syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }
