@@ -8,7 +8,8 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
-QUEUE = CSources/CHRTimer/queue/*.c Tests/Fuzz/queue_model.c -ICSources/CHRTimer/include \
+MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c
+QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include \
     -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
 
 # The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
@@ -163,7 +164,7 @@ format:
 model:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 1000000000
-	clang -O2 $(filter-out Tests/Fuzz/queue_model.c -DHRT_CHECKING,$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
+	clang -O2 $(filter-out $(MODEL) -DHRT_CHECKING,$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
 	.build/queue_memory
 
 # 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.

@@ -216,7 +216,9 @@ let package = Package(
         // Display servers in processes of their own.
         .testTarget(
             name: "VsyncTests",
-            dependencies: ["HRTimer", "CVsync", "CWaylandWindow", "CX11Window", "TestSupport", "TestTraits"],
+            dependencies: [
+                "HRTimer", "CVsync", "CWaylandWindow", "CX11Window", "CTestSupport", "TestSupport", "TestTraits",
+            ],
             swiftSettings: strict
         ),
         // Its executors are the process's: tests run it in processes of its own.

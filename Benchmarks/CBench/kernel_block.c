@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cbench_kernel.h"
+#include "cbench_thread.h"
 #include "kernel_wait.h"
 
 static atomic_bool stop_requested;
@@ -37,7 +38,7 @@ cbench_usage cbench_usage_with(cbench_counters counters) {
         .process_cpu_ns = hrt_clock_process_cpu_ns(),
         .user_cpu_ns = ns_of(used.ru_utime),
         .system_cpu_ns = ns_of(used.ru_stime),
-        .thread_cpu_ns = hrt_clock_thread_cpu_ns(),
+        .thread_cpu_ns = cbench_thread_cpu_ns(),
         .thread_id = gettid(),
         .voluntary_switches = used.ru_nvcsw,
         .involuntary_switches = used.ru_nivcsw,

@@ -50,14 +50,19 @@ static void tolerant_replace(void *opaque, size_t timer, int64_t deadline_ns) {
     hrt_queue_schedule(rival->queue, deadline_ns, TOLERANCE_NS, &rival->tokens[timer]);
 }
 
+// As a schedule does with a token of its user's: it may be stale.
 static void tolerant_move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
-    hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, TOLERANCE_NS);
+    hrt_token token = rival->tokens[timer];
+    if (!hrt_queue_is_live(rival->queue, token)) return;
+    hrt_queue_arm_slot_tolerant(rival->queue, token.slot, deadline_ns, TOLERANCE_NS);
 }
 
 static void move(void *opaque, size_t timer, int64_t deadline_ns) {
     struct rival *rival = opaque;
-    hrt_queue_arm(rival->queue, rival->tokens[timer], deadline_ns, 0);
+    hrt_token token = rival->tokens[timer];
+    if (hrt_queue_is_live(rival->queue, token))
+        hrt_queue_arm_slot(rival->queue, token.slot, deadline_ns);
 }
 
 // The slots of timers that were added in order, and never removed, are their numbers.

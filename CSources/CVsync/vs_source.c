@@ -1,5 +1,25 @@
 #include "vs_source.h"
 
+#include <poll.h>
+#include <time.h>
+
+int64_t vs_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// poll(2) takes what is left, which is less after each signal.
+static int poll_until(struct pollfd *waiting, int64_t until_ms) {
+    int64_t left_ms = until_ms - vs_now_ms();
+    return poll(waiting, 1, left_ms > 0 ? (int)left_ms : 0);
+}
+
+int vs_wait_readable(int fd, int64_t until_ms) {
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    return HRT_RETRY(poll_until(&waiting, until_ms)) > 0;
+}
+
 int vs_descriptor(const vs_source *source) {
     return source->fd;
 }

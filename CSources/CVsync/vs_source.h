@@ -1,6 +1,7 @@
 #ifndef VS_SOURCE_H
 #define VS_SOURCE_H
 
+#include "../CHRTimer/hrt_status.h"
 #include "CVsync.h"
 
 // What each kind of source does; the meaning is that of the functions in CVsync.h.
@@ -16,5 +17,11 @@ struct vs_source {
     int fd;
     int64_t told_numerator, told_denominator;
 };
+
+// CLOCK_MONOTONIC.
+int64_t vs_now_ms(void);
+
+// Waits until the descriptor has something to read. 1 if it has, 0 if not by then.
+int vs_wait_readable(int fd, int64_t until_ms);
 
 #endif

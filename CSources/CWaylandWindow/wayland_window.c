@@ -1,6 +1,5 @@
 #include "wayland_window.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../CHRTimer/hrt_status.h"
 #include "vs_wl.h"
 
 enum { SIDE = 64, BYTES = SIDE * SIDE * 4, XRGB8888 = 1 };
@@ -143,9 +143,9 @@ static int find_globals(wayland_window *window) {
 
 static int make_buffer(wayland_window *window) {
     int memory = memfd_create("window", MFD_CLOEXEC);
-    if (memory < 0) return -errno;
-    if (ftruncate(memory, BYTES) != 0) {
-        int status = -errno;
+    if (memory < 0) return hrt_status(memory);
+    int status = hrt_status(ftruncate(memory, BYTES));
+    if (status != 0) {
         close(memory);
         return status;
     }

@@ -49,7 +49,7 @@ import Testing
 
     @Test(
         "A timer of 1 ms takes a wake-up or two a tick, spins nothing and is never early; .precise says once that it is none",
-        arguments: ["futex", "timerfd", "nanosleep", "libevent", "loop", "loop-with-source", "served-loop"],
+        arguments: ["futex", "timerfd", "libevent", "loop", "loop-with-source", "served-loop"],
         TimerPrecision.allCases
     )
     func wakeups(_ face: String, _ precision: TimerPrecision) throws {

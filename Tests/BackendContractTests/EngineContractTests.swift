@@ -136,7 +136,7 @@ import Testing
         for _ in 0..<200 {
             let deadline = engine.now.advanced(by: .microseconds(400))
             let later = engine.schedule(at: deadline) { _ in _ = calls.add(1) }
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds - 150_000)
+            blockThread(until: deadline.nanoseconds - 150_000)
             let armsAt = deadline.advanced(by: Duration.microseconds(-50))
             while engine.now < armsAt {}
             let wasLive = Flag()
@@ -292,7 +292,7 @@ import Testing
                 ended.signal()
             }
             #expect(ended.wait(timeout: .now() + 60) == .success)
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 200_000)
+            blockThread(until: deadline.nanoseconds + 200_000)
         }
         #expect(shutDownInTime.current > 0)
         #expect(calledAfterShutdown.current == 0)
@@ -303,7 +303,7 @@ import Testing
         var last = engine.statistics
         repeat {
             last = engine.statistics
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 5_000_000)
+            blockThread(until: engine.now.nanoseconds + 5_000_000)
             // Nor is it asleep before it has begun.
         } while engine.statistics != last || last.wakeups == 0
     }
@@ -330,7 +330,7 @@ import Testing
                 #expect(!wasCancelled.isSet)
                 isRunning.set(false)
             }
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 30_000)
+            blockThread(until: engine.now.nanoseconds + 30_000)
             engine.cancelAndWait(token)
             wasCancelled.set(true)
             #expect(!isRunning.isSet)
@@ -376,7 +376,7 @@ import Testing
             }
         }
         threads.forEach(join)
-        while engine.liveTimers > 0 { hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, engine.now.nanoseconds + 1_000_000) }
+        while engine.liveTimers > 0 { blockThread(until: engine.now.nanoseconds + 1_000_000) }
         engine.shutdown()
         // Each was either cancelled or called; one that is moved while its handler runs, once more.
         #expect(ends.left.current == 20_000 - moved.current)
@@ -421,7 +421,7 @@ import Testing
         }
         #expect(done.wait(timeout: .now() + 60) == .success)
         while canaries.count > 0 {
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000)
+            blockThread(until: MonotonicInstant.now.nanoseconds + 100_000)
         }
     }
 }

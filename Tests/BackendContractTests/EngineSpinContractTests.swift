@@ -93,7 +93,7 @@ import Testing
             default: source.schedule(deadline: deadline.advanced(by: .seconds(1)), repeating: .seconds(3600))
             }
             guard hasLeft(deadline) else { return false }
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 100_000)
+            blockThread(until: deadline.nanoseconds + 100_000)
             return count.count == before
         }
         #expect(isLeft)
@@ -107,7 +107,7 @@ import Testing
             guard waitUntilSpinning(upTo: deadline) else { return false }
             let sooner = deadline.advanced(by: Duration.milliseconds(-4))
             engine.reschedule(timer, at: sooner)
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 100_000)
+            blockThread(until: deadline.nanoseconds + 100_000)
             guard let last = calls.all.last else { return false }
             return last.deadline == sooner && last.firedAt < deadline
         }
@@ -125,7 +125,7 @@ import Testing
             guard waitUntilSpinning(upTo: deadline) else { return false }
             let later = deadline.advanced(by: .milliseconds(1))
             engine.reschedule(timer, at: later)
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, later.nanoseconds + 1_000_000)
+            blockThread(until: later.nanoseconds + 1_000_000)
             return calls.all.dropFirst(before).map(\.deadline) == [later]
         }
         #expect(isLater)

@@ -61,5 +61,5 @@ import Testing
 
 /// For the test's own thread: it sleeps for real.
 func pause(_ duration: Duration) {
-    hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.advanced(by: duration).nanoseconds)
+    blockThread(until: MonotonicInstant.now.advanced(by: duration).nanoseconds)
 }

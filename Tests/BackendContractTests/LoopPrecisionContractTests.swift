@@ -54,7 +54,7 @@ import Testing
     }
 
     private func sleep(until instant: MonotonicInstant) {
-        hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, instant.nanoseconds)
+        blockThread(until: instant.nanoseconds)
     }
 
     @Test("Never early, from a microsecond to ten milliseconds, and past deadlines return at once")

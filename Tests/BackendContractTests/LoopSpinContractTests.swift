@@ -89,7 +89,7 @@ import Testing
             default: timer.fireInstant = deadline.advanced(by: .seconds(3600))
             }
             guard hasLeft(deadline) else { return false }
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, deadline.nanoseconds + 100_000)
+            blockThread(until: deadline.nanoseconds + 100_000)
             return calls.count == before
         }
         #expect(isLeft)

@@ -20,7 +20,7 @@ import Testing
     private static func comesBack(to before: Int) -> Bool {
         for _ in 0..<600 {
             if resident <= before + before / 10 { return true }
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 100_000_000)
+            blockThread(until: MonotonicInstant.now.nanoseconds + 100_000_000)
         }
         return false
     }

@@ -1,4 +1,6 @@
+import CBench
 import CHRTimer
+import CTestSupport
 import Glibc
 import HRTimer
 import TestSupport
@@ -51,8 +53,8 @@ import Testing
                 }
                 // A deadline thread may start no other without the flag, which we set.
                 #expect(seen.childsPolicy == UInt32(SCHED_OTHER))
-                var own = hrt_schedule()
-                #expect(hrt_thread_schedule(&own) == 0)
+                var own = ctest_schedule()
+                #expect(ctest_thread_schedule(&own) == 0)
                 #expect(own.policy == UInt32(SCHED_OTHER) && own.nice == 0)
             }
         }
@@ -61,18 +63,18 @@ import Testing
     @Test("The thread runs on the processors that were asked for, and wakes with the slack that was asked for")
     func processorsAndSlack() async {
         await #expect(processExitsWith: .success) {
-            let last = (0..<64).last { hrt_thread_affinity() >> UInt64($0) & 1 == 1 }!
+            let last = (0..<64).last { cbench_affinity() >> UInt64($0) & 1 == 1 }!
             var configuration = TimerEngine.Configuration()
             configuration.realTime.processors = [last]
             configuration.realTime.timerSlack = .microseconds(20)
-            let before = hrt_thread_affinity()
+            let before = cbench_affinity()
             let engine = try TimerEngine(configuration)
             #expect(await engine.awaitGrants().filter { !$0.isGranted } == [])
             #expect(await engine.awaitGrants().map(\.setting) == [.threadName, .timerSlack, .processors])
             let seen = Seen(on: engine)
             #expect(seen.processors == "\(last)")
             #expect(seen.timerSlack_ns == 20_000)
-            #expect(hrt_thread_affinity() == before)
+            #expect(cbench_affinity() == before)
         }
     }
 
@@ -212,7 +214,7 @@ private struct Seen {
     var name = ""
     var timerSlack_ns: UInt64 = 0
     var processors: String?
-    var schedule = hrt_schedule()
+    var schedule = ctest_schedule()
     /// Of a thread that the engine's thread starts.
     var childsPolicy: UInt32?
 
@@ -228,11 +230,11 @@ private struct Seen {
         name = String(Kernel.text(of: "/proc/self/task/\(tid)/comm")?.dropLast() ?? "")
         timerSlack_ns = UInt64(Kernel.text(of: "/proc/\(tid)/timerslack_ns")?.dropLast() ?? "") ?? 0
         processors = Kernel.status("Cpus_allowed_list", ofThread: tid)
-        _ = hrt_thread_schedule(&schedule)
+        _ = ctest_thread_schedule(&schedule)
         let policies = Recorder<UInt32>()
         let child = try? startThread {
-            var schedule = hrt_schedule()
-            if hrt_thread_schedule(&schedule) == 0 { policies.append(schedule.policy) }
+            var schedule = ctest_schedule()
+            if ctest_thread_schedule(&schedule) == 0 { policies.append(schedule.policy) }
         }
         if let child { join(child) }
         childsPolicy = policies.all.first

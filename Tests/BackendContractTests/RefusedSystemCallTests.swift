@@ -12,7 +12,6 @@ import Testing
     private static let needs: [WayToWait: [String]] = [
         .futex: ["futex"],
         .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
-        .nanosleep: ["clock_nanosleep", "rt_sigaction", "tgkill"],
         .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "pipe2"],
     ]
     private static let errors = [EPERM, ENOSYS]
@@ -44,7 +43,7 @@ import Testing
     @Test("An engine that the kernel refuses its way to wait is not made, and the error says which, and why")
     func engines() async {
         await #expect(processExitsWith: .success) {
-            for way in WayToWait.available where Self.needs[way] != nil {
+            for way in WayToWait.available {
                 // Once in the parent: see ForkTests. An error too: Swift Testing looks at the stack of whoever throws, and the
                 // first such look wakes a futex.
                 Self.make(way) { #expect($0 == "made") }
@@ -69,8 +68,8 @@ import Testing
     func others() async {
         await #expect(processExitsWith: .success) {
             // No thread may be started in such a child under Thread Sanitizer.
-            for way in WayToWait.available where way != .spin {
-                for name in Set(Self.needs.values.joined()).subtracting(Self.needs[way]! + ["futex", "rt_sigaction"]) {
+            for way in WayToWait.available {
+                for name in Set(Self.needs.values.joined()).subtracting(Self.needs[way]! + ["futex"]) {
                     let words = Self.refused(name, EPERM) { say in Self.make(way, say) }
                     #expect(words == ["made"], "\(way) without \(name): \(words)")
                 }

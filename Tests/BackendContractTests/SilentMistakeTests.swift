@@ -117,7 +117,7 @@ import Testing
     @Test("A handler that takes long on a shared engine is told, and one on an engine of its own is not")
     func slowHandler() async throws {
         @Sendable func take() {
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 80_000_000)
+            blockThread(until: MonotonicInstant.now.nanoseconds + 80_000_000)
         }
         let own = try TimerEngine(name: "own")
         let told = await mistakes(.slowHandlerOnSharedEngine) {

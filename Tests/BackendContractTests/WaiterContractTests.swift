@@ -46,7 +46,7 @@ import Testing
         let inAnHour_ns = MonotonicInstant.now.advanced(by: .seconds(3600)).nanoseconds
         for deadline_ns: Int64 in [.max, .max - 1, inAnHour_ns] {
             let thread = try startThread {
-                hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.nanoseconds + 2_000_000)
+                blockThread(until: MonotonicInstant.now.nanoseconds + 2_000_000)
                 waiter.wake()
             }
             #expect(waiter.wait(until: deadline_ns))

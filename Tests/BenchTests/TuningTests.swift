@@ -10,10 +10,10 @@ struct TuningTests {
     @Test("reach measuring threads and no others")
     func reachesMeasuringThreads() throws {
         let slackBefore_ns = hrt_thread_timer_slack_ns()
-        let cpu: UInt64 = hrt_thread_affinity() & ~(hrt_thread_affinity() - 1)
+        let cpu: UInt64 = cbench_affinity() & ~(cbench_affinity() - 1)
         let (slack_ns, cpus, grants) = try onFreshThread {
             let grants = Tuning(isTuned: true, cpus: cpu).applyToThread()
-            return (hrt_thread_timer_slack_ns(), hrt_thread_affinity(), grants)
+            return (hrt_thread_timer_slack_ns(), cbench_affinity(), grants)
         }
         #expect(cpus == cpu)
         // Newer kernels give real-time threads no slack at all.

@@ -15,7 +15,7 @@ struct HRTQueueBoundaryTests {
             _ = timers.takeDue(at: 0)
             let tokens = (0..<count).map { _ in timers.schedule(at: 1000 * ms, tolerance: tolerance) }
             for (number, token) in tokens.enumerated() {
-                hrt_queue_arm(timers.queue, token, ms + Int64(number), tolerance)
+                timers.arm(token, at: ms + Int64(number), tolerance: tolerance)
             }
             #expect(timers.next == ms)
             #expect(timers.takeDue(at: ms - 1).isEmpty)
@@ -47,7 +47,7 @@ struct HRTQueueBoundaryTests {
         let tokens = (0..<count).map { timers.schedule(at: 5 * Self.tick + 1000 - Int64($0)) }
         hrt_queue_check(timers.queue)
         // Taken out of the middle, the last of the heap takes the place and may have to rise.
-        for index in stride(from: 1, to: count, by: 3) { hrt_queue_disarm(timers.queue, tokens[index]) }
+        for index in stride(from: 1, to: count, by: 3) { timers.disarm(tokens[index]) }
         hrt_queue_check(timers.queue)
         let left = tokens.enumerated().filter { $0.offset % 3 != 1 }.map(\.element)
         #expect(timers.takeDue(at: 6 * Self.tick).map(\.token) == left.reversed())
@@ -65,7 +65,7 @@ struct HRTQueueBoundaryTests {
             }
             for _ in 0..<count / 2 {
                 let timer = all.remove(at: Int.random(in: all.indices, using: &random))
-                hrt_queue_disarm(timers.queue, timer.token)
+                timers.disarm(timer.token)
                 hrt_queue_check(timers.queue)
             }
             #expect(timers.takeDue(at: 7 * Self.tick).map(\.deadline_ns) == all.map(\.deadline).sorted())
@@ -128,12 +128,12 @@ struct HRTQueueBoundaryTests {
             let begin = 3 * span
             let owner = timers.schedule(at: begin)
             let tokens = (0..<3000).map { timers.schedule(at: begin + 1 + Int64($0 * 7919 % 3000) * (span / 3001)) }
-            hrt_queue_disarm(timers.queue, owner)
+            timers.disarm(owner)
             #expect(hrt_queue_settle(timers.queue))
             for (number, token) in tokens.enumerated() where number % 2 == 0 {
-                hrt_queue_arm(timers.queue, token, 1000 + Int64(number), 0)
+                timers.arm(token, at: 1000 + Int64(number))
             }
-            for (number, token) in tokens.enumerated() where number % 4 == 1 { hrt_queue_disarm(timers.queue, token) }
+            for (number, token) in tokens.enumerated() where number % 4 == 1 { timers.disarm(token) }
             hrt_queue_check(timers.queue)
             timers.settle()
             hrt_queue_check(timers.queue)

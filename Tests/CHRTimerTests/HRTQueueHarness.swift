@@ -56,8 +56,30 @@ final class TimerQueue {
 
     func addPrecise(at deadline: Int64) -> hrt_token {
         let token = add()
-        precondition(hrt_queue_arm_precise(queue, token, deadline))
+        hrt_queue_arm_slot_precise(queue, token.slot, deadline)
         return token
+    }
+
+    /// Arms a live timer.
+    func arm(_ token: hrt_token, at deadline: Int64, tolerance: Int64 = 0) {
+        precondition(hrt_queue_is_live(queue, token))
+        if tolerance > 0 {
+            hrt_queue_arm_slot_tolerant(queue, token.slot, deadline, tolerance)
+        } else {
+            hrt_queue_arm_slot(queue, token.slot, deadline)
+        }
+    }
+
+    /// Disarms a live timer; whether it was armed.
+    @discardableResult
+    func disarm(_ token: hrt_token) -> Bool {
+        precondition(hrt_queue_is_live(queue, token))
+        return hrt_queue_disarm_slot(queue, token.slot)
+    }
+
+    /// How many of these timers are armed.
+    func armedCount(_ tokens: [hrt_token]) -> Int {
+        tokens.count { hrt_queue_is_armed(queue, $0) }
     }
 
     var next: Int64 { hrt_queue_next_ns(queue) }

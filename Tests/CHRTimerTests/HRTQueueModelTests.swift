@@ -42,10 +42,10 @@ struct HRTQueueModelTests {
                 let reach = Int64(1) << Int64.random(in: 0..<45, using: &random)
                 let deadline = now + Int64.random(in: -1000...reach, using: &random)
                 let tolerance = Bool.random(using: &random) ? 0 : Int64.random(in: 0...reach, using: &random)
-                hrt_queue_arm(timers.queue, tokens[chosen], deadline, tolerance)
+                timers.arm(tokens[chosen], at: deadline, tolerance: tolerance)
                 model.arm(tokens[chosen], at: deadline)
             case 4:
-                hrt_queue_disarm(timers.queue, tokens[chosen])
+                timers.disarm(tokens[chosen])
                 model.disarm(tokens[chosen])
             case 5:
                 hrt_queue_remove(timers.queue, tokens[chosen])

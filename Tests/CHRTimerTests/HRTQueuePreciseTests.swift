@@ -30,7 +30,7 @@ struct HRTQueuePreciseTests {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let token = timers.addPrecise(at: ms)
-        hrt_queue_arm(timers.queue, token, 2 * ms, 0)
+        timers.arm(token, at: 2 * ms)
         timers.settle()
         #expect(timers.nextPrecise == .max)
         #expect(timers.next == 2 * ms)
@@ -78,7 +78,7 @@ struct HRTQueuePreciseTests {
         let later = timers.schedule(at: ms)
         for timer in due.reversed() { withUnsafePointer(to: timer) { hrt_queue_put_back(timers.queue, $0) } }
         #expect(hrt_queue_last_arming(timers.queue) == 5)
-        #expect(hrt_queue_armed_count(timers.queue) == 5)
+        #expect(timers.armedCount(tokens + [later]) == 5)
         timers.settle()
         #expect(timers.nextPrecise == ms)
         let again = timers.takeDue(at: ms)
@@ -105,10 +105,10 @@ struct HRTQueuePreciseTests {
         let armed = timers.schedule(at: ms)
         let removed = timers.schedule(at: ms)
         let due = timers.takeDue(at: ms)
-        hrt_queue_arm(timers.queue, armed, 9 * ms, 0)
+        timers.arm(armed, at: 9 * ms)
         hrt_queue_remove(timers.queue, removed)
         for timer in due { withUnsafePointer(to: timer) { hrt_queue_put_back(timers.queue, $0) } }
-        #expect(hrt_queue_armed_count(timers.queue) == 1)
+        #expect(timers.armedCount([armed, removed]) == 1)
         #expect(hrt_queue_deadline_ns(timers.queue, armed) == 9 * ms)
     }
 }

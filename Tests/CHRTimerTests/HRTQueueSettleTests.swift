@@ -36,9 +36,9 @@ struct HRTQueueSettleTests {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         let tokens = (1...Int64(count)).map { timers.schedule(at: $0 * 1000) }
-        for token in tokens.dropLast() { hrt_queue_disarm(timers.queue, token) }
-        #expect(hrt_queue_next_exact_ns(timers.queue) == Int64(count) * 1000)
-        #expect(hrt_queue_next_ns(timers.queue) == Int64(count) * 1000)
+        for token in tokens.dropLast() { timers.disarm(token) }
+        timers.settle()
+        #expect(timers.next == Int64(count) * 1000)
     }
 
     /// Both sides of what counts as a crowd (32), of the chains of a bucket (8) and of the moves of a question (64).
@@ -66,7 +66,7 @@ struct HRTQueueSettleTests {
                 if index % 2 == 0 {
                     hrt_queue_remove(timers.queue, timer.token)
                 } else {
-                    hrt_queue_arm(timers.queue, timer.token, timer.deadline + 8 * span, tolerance)
+                    timers.arm(timer.token, at: timer.deadline + 8 * span, tolerance: tolerance)
                 }
             }
             #expect(wrong == 0)
@@ -108,7 +108,7 @@ struct HRTQueueSettleTests {
             let owner = timers.schedule(at: begin)
             var deadlines = (0..<count).map { _ in begin + 1 + Int64.random(in: 0..<span - 1, using: &random) }
             for deadline in deadlines { _ = timers.schedule(at: deadline) }
-            hrt_queue_disarm(timers.queue, owner)
+            timers.disarm(owner)
             timers.settle()
             hrt_queue_check(timers.queue)
             deadlines.sort()
@@ -131,7 +131,7 @@ struct HRTQueueSettleTests {
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: hour)
         let tokens = (0..<10_000).map { timers.schedule(at: 1_000_000 + Int64($0) * 5_000_000) }
-        for token in tokens { hrt_queue_disarm(timers.queue, token) }
+        for token in tokens { timers.disarm(token) }
         var looks = 0
         while timers.next < hour {
             let next = timers.next

@@ -74,10 +74,10 @@ struct HRTQueueWindowTests {
         let kept = timers.schedule(at: 3 * ms, tolerance: 30 * ms)
         timers.settle()
         #expect(timers.nextWake == 4 * ms)
-        hrt_queue_disarm(timers.queue, disarmed)
+        timers.disarm(disarmed)
         timers.settle()
         #expect(timers.nextWake == 5 * ms)
-        hrt_queue_arm(timers.queue, moved, 50 * ms, 5 * ms)
+        timers.arm(moved, at: 50 * ms, tolerance: 5 * ms)
         timers.settle()
         #expect(timers.nextWake == 6 * ms)
         hrt_queue_remove(timers.queue, removed)
@@ -98,7 +98,7 @@ struct HRTQueueWindowTests {
         timers.settle()
         #expect(timers.next == ms)
         #expect(timers.nextWake == 900 * ms + 1)
-        hrt_queue_disarm(timers.queue, short)
+        timers.disarm(short)
         timers.settle()
         #expect(timers.nextWake == 1001 * ms)
         #expect(timers.takeDue(at: 1001 * ms).count == count)
@@ -117,10 +117,10 @@ struct HRTQueueWindowTests {
             for number in 0..<kept { _ = timers.schedule(at: ms, tolerance: 20 * ms + Int64(number)) }
             timers.settle()
             #expect(timers.nextWake == 11 * ms)
-            for token in tokens { hrt_queue_disarm(timers.queue, token) }
+            for token in tokens { timers.disarm(token) }
             timers.settle()
             #expect(timers.nextWake == (kept == 0 ? .max : 21 * ms))
-            for token in tokens { hrt_queue_arm(timers.queue, token, 2 * ms, 10 * ms) }
+            for token in tokens { timers.arm(token, at: 2 * ms, tolerance: 10 * ms) }
             timers.settle()
             #expect(timers.nextWake == 12 * ms)
             hrt_queue_check(timers.queue)

@@ -32,7 +32,6 @@ static const struct {
     const char *name;
     int numbers[MOST];
 } calls[] = {
-    {"clock_nanosleep", {SYS_clock_nanosleep, NONE, NONE, NONE}},
     {"epoll_create1", {SYS_epoll_create1, SYS_epoll_create, NONE, NONE}},
     {"epoll_ctl", {SYS_epoll_ctl, NONE, NONE, NONE}},
     {"epoll_wait", {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, NONE}},
@@ -40,8 +39,6 @@ static const struct {
     {"futex", {SYS_futex, NONE, NONE, NONE}},
     {"pipe2", {SYS_pipe2, SYS_pipe, SYS_socketpair, NONE}},
     {"poll", {SYS_poll, SYS_ppoll, NONE, NONE}},
-    {"rt_sigaction", {SYS_rt_sigaction, NONE, NONE, NONE}},
-    {"tgkill", {SYS_tgkill, NONE, NONE, NONE}},
     {"timerfd_create", {SYS_timerfd_create, NONE, NONE, NONE}},
     {"timerfd_settime", {SYS_timerfd_settime, NONE, NONE, NONE}},
 };

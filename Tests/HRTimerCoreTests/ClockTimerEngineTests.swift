@@ -188,7 +188,7 @@ import Testing
     @Test("The ways to wait: the futex unless told otherwise, but for boot time, which it does not know")
     func ways() throws {
         #expect(TimerEngine.Configuration().wayToWait == .futex)
-        #expect(TimerEngine.Configuration(wayToWait: .spin).wayToWait == .spin)
+        #expect(TimerEngine.Configuration(wayToWait: .libevent).wayToWait == .libevent)
         _ = try BootTimeTimerEngine()
         #expect(throws: TimerError.self) { try BootTimeTimerEngine(.init(wayToWait: .futex)) }
         do {

@@ -147,5 +147,5 @@ private enum RealRun {
 
 /// For the test's own thread.
 func pause(_ duration: Duration) {
-    hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, MonotonicInstant.now.advanced(by: duration).nanoseconds)
+    blockThread(until: MonotonicInstant.now.advanced(by: duration).nanoseconds)
 }

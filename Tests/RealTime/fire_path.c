@@ -52,11 +52,11 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
     while (hrt_queue_settle(path->queue)) continue;
     path->is_wrong |= hrt_queue_next_wake_ns(path->queue) <= now_ns ||
                       hrt_queue_next_precise_ns(path->queue) <= now_ns ||
-                      hrt_queue_next_exact_ns(path->queue) > hrt_queue_next_wake_ns(path->queue);
+                      hrt_queue_next_ns(path->queue) > hrt_queue_next_wake_ns(path->queue);
     for (int change = 0; change < 8; change++) {
         hrt_token token = path->tokens[next_random(path) % TIMERS];
         if (!hrt_queue_is_live(path->queue, token)) continue;
-        if (change % 2 == 0) hrt_queue_disarm(path->queue, token);
+        if (change % 2 == 0) hrt_queue_disarm_slot(path->queue, token.slot);
         hrt_queue_arm_slot(path->queue, token.slot,
                            now_ns + (int64_t)(next_random(path) % 10000000000));
     }
@@ -79,12 +79,13 @@ int main(void) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);
         // Those of other lanes stay there until they first fire; their lanes stay for good.
+        uint32_t slot = path.tokens[index].slot;
         if (index % 3 == 1)
-            hrt_queue_arm(path.queue, path.tokens[index], deadline_ns, 10000000);
+            hrt_queue_arm_slot_tolerant(path.queue, slot, deadline_ns, 10000000);
         else if (index % 3 == 2)
-            hrt_queue_arm_precise(path.queue, path.tokens[index], deadline_ns);
+            hrt_queue_arm_slot_precise(path.queue, slot, deadline_ns);
         else
-            hrt_queue_arm_slot(path.queue, path.tokens[index].slot, deadline_ns);
+            hrt_queue_arm_slot(path.queue, slot, deadline_ns);
     }
     for (int64_t step_ns = 0; step_ns < 600 * HRT_NS_PER_S; step_ns += 10000000)
         turn(&path, now_ns + step_ns);

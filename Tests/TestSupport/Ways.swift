@@ -1,7 +1,7 @@
 public import HRTimerCore
 
 extension WayToWait {
-    /// Those that work here: Thread Sanitizer rules out the one that is woken by a signal.
+    /// Those that work here: a filter of system calls may rule one out.
     public static var available: [WayToWait] { available(on: .monotonic) }
 
     /// Those that work on `clock`.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBench
 import CHRTimer
 
 /// How much `bench ops` measures.
@@ -137,7 +138,7 @@ struct OpsOptions: ParsableArguments {
         case .cpu(let cpu): return cpu
         case .anywhere: return nil
         case nil:
-            let allowed = hrt_thread_affinity()
+            let allowed = cbench_affinity()
             return allowed == 0 ? nil : 63 - allowed.leadingZeroBitCount
         }
     }
@@ -156,7 +157,7 @@ func parseTimers(_ text: String) throws -> Int {
 @Sendable
 func parsePlace(_ text: String) throws -> Place {
     if text == "any" { return .anywhere }
-    guard let cpu = Int(text), (0..<64).contains(cpu), hrt_thread_affinity() & 1 << UInt64(cpu) != 0 else {
+    guard let cpu = Int(text), (0..<64).contains(cpu), cbench_affinity() & 1 << UInt64(cpu) != 0 else {
         throw ValidationError("it takes the number of a processor that this process may use, or any")
     }
     return .cpu(cpu)

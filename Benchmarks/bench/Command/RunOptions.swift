@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBench
 import CHRTimer
 
 /// How much is measured.
@@ -232,7 +233,7 @@ func parseCPUs(_ text: String) throws -> UInt64 {
         else { throw ValidationError("it takes numbers of processors, such as 1 or 0,2-3; \(allowedCPUs)") }
         for cpu in first...last { mask |= 1 << UInt64(cpu) }
     }
-    guard mask & ~hrt_thread_affinity() == 0 else {
+    guard mask & ~cbench_affinity() == 0 else {
         throw ValidationError(
             "it takes processors that this process may use, and '\(text)' has another: \(allowedCPUs)"
         )
@@ -242,7 +243,7 @@ func parseCPUs(_ text: String) throws -> UInt64 {
 
 /// For an answer to a processor that is not there.
 private var allowedCPUs: String {
-    let mask = hrt_thread_affinity()
+    let mask = cbench_affinity()
     let cpus = (0..<64).filter { mask & 1 << UInt64($0) != 0 }
     return "this process may use \(cpus.map { "\($0)" }.joined(separator: ", "))"
 }

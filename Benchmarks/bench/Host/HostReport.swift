@@ -84,7 +84,7 @@ struct HostReport: Sendable {
 
     private static var cores: String {
         let online = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let allowed = hrt_thread_affinity().nonzeroBitCount
+        let allowed = cbench_affinity().nonzeroBitCount
         return allowed == 0 || allowed == online ? "\(online)" : "\(online), \(allowed) of them allowed to this process"
     }
 

@@ -1,3 +1,4 @@
+import CBench
 import CHRTimer
 import Glibc
 
@@ -24,7 +25,7 @@ struct Tuning: Sendable {
     func applyToThread() -> [Grant] {
         var grants: [Grant] = []
         if let cpus {
-            grants.append(Grant(name: "affinity", error: -hrt_thread_set_affinity(cpus)))
+            grants.append(Grant(name: "affinity", error: -cbench_set_affinity(cpus)))
         }
         guard isTuned else { return grants }
         grants.append(Grant(name: "timer slack 1 ns", error: -hrt_thread_set_timer_slack_ns(1)))

@@ -83,7 +83,7 @@ enum FireOperations {
 
     /// Nil if it is too late.
     private static func fire(_ timers: Int, _ count: CrowdCount, _ due_ns: Int64) throws -> OperationSample? {
-        hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, due_ns - 2_000_000)
+        cbench_sleep_until(due_ns - 2_000_000)
         let canCountLocks = cbench_count_locks(true)
         defer { _ = cbench_count_locks(false) }
         let before = cbench_usage_now()

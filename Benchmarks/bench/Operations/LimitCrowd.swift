@@ -21,7 +21,7 @@ final class LimitCrowd: Crowd, Sendable {
         if isStarted.exchange(true, ordering: .relaxed) { return }
         Thread.detachNewThread { [self] in
             _ = hrt_thread_set_timer_slack_ns(1)
-            hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, timer.first_ns)
+            cbench_sleep_until(timer.first_ns)
             fire()
             hasEnded.signal()
         }

@@ -78,7 +78,7 @@ extension PublicOperations {
         defer { crowd.clear() }
         let last_ns = cbench_now_ns() + 10_000_000
         try armPending(timers) { _ in crowd.add(CrowdTimer(first_ns: last_ns - deadlines.any() % 10_000_000)) }
-        hrt_clock_sleep_until(HRT_CLOCK_MONOTONIC, last_ns)
+        cbench_sleep_until(last_ns)
         let limit_ns = cbench_now_ns() + 10_000_000_000
         let canCountLocks = cbench_count_locks(true)
         defer { _ = cbench_count_locks(false) }

@@ -60,9 +60,9 @@ final class OperationSession {
     /// Runs `body` with the calling thread on one processor, and lets it go where it could before.
     private func pinned<Result>(to cpu: Int?, _ body: () throws -> Result) throws -> Result {
         guard let cpu else { return try body() }
-        let before = hrt_thread_affinity()
-        guard hrt_thread_set_affinity(1 << UInt64(cpu)) == 0 else { throw CannotPin(cpu: cpu) }
-        defer { hrt_thread_set_affinity(before) }
+        let before = cbench_affinity()
+        guard cbench_set_affinity(1 << UInt64(cpu)) == 0 else { throw CannotPin(cpu: cpu) }
+        defer { cbench_set_affinity(before) }
         return try body()
     }
 }

@@ -1,6 +1,5 @@
 #include "hrt_futex.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,32 +14,30 @@ static int sleep_operation(hrt_clock clock) {
 
 int hrt_futex_probe(hrt_clock clock) {
     _Atomic uint32_t word = 1;
-    long result = syscall(SYS_futex, &word, sleep_operation(clock), 0, NULL, NULL,
-                          FUTEX_BITSET_MATCH_ANY);
-    return result == 0 || errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    int status = hrt_status(HRT_RETRY(syscall(SYS_futex, &word, sleep_operation(clock), 0, NULL,
+                                              NULL, FUTEX_BITSET_MATCH_ANY)));
+    return status == -EAGAIN ? 0 : status;
 }
 
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns) {
     int operation = sleep_operation(clock);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
-    for (;;) {
-        // Woken, or for no reason at all, which futex(2) allows.
-        if (syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
-            return false;
-        switch (errno) {
-            case ETIMEDOUT: return true;
-            case EAGAIN: return false;  // the word was not 0 any more: a wake came first
-            case EINTR: continue;
-            default: hrt_impossible("futex", errno);
-        }
+    int status = hrt_status(HRT_RETRY(
+        syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY)));
+    switch (status) {
+        case -ETIMEDOUT: return true;
+        case 0: return false;        // woken, or for no reason at all, which futex(2) allows
+        case -EAGAIN: return false;  // the word was not 0 any more: a wake came first
+        default: hrt_impossible("futex", -status);
     }
 }
 
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected) {
-    if (syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0) == 0) return;
-    // Another value than expected, or a signal: the caller looks again.
-    if (errno != EAGAIN && errno != EINTR) hrt_impossible("futex", errno);
+    int status = hrt_status(
+        HRT_RETRY(syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0)));
+    // Another value than expected: the caller looks again.
+    if (status != 0 && status != -EAGAIN) hrt_impossible("futex", -status);
 }
 
 static void wake(_Atomic uint32_t *word, int most) {

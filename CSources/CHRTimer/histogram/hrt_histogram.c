@@ -141,20 +141,6 @@ void hrt_histogram_record(hrt_histogram *histogram, int64_t value_ns) HRT_NONBLO
     widen_extremes(histogram, value_ns, value_ns);
 }
 
-void hrt_histogram_reset(hrt_histogram *histogram) {
-    for (size_t slot = 0; slot < slot_count(histogram); slot++) {
-        // Only what was counted in: writing would bring in the pages that calloc left out.
-        if (atomic_load_explicit(&histogram->counts[slot], memory_order_relaxed) != 0) {
-            atomic_store_explicit(&histogram->counts[slot], 0, memory_order_relaxed);
-        }
-    }
-    atomic_store_explicit(&histogram->count, 0, memory_order_relaxed);
-    atomic_store_explicit(&histogram->early_count, 0, memory_order_relaxed);
-    atomic_store_explicit(&histogram->sum_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&histogram->min_ns, INT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&histogram->max_ns, INT64_MIN, memory_order_relaxed);
-}
-
 int hrt_histogram_add(hrt_histogram *into, const hrt_histogram *from) {
     if (into->half_bits != from->half_bits || into->length != from->length) return -EINVAL;
     for (size_t slot = 0; slot < slot_count(from); slot++) {
@@ -186,12 +172,6 @@ int64_t hrt_histogram_sum_ns(const hrt_histogram *histogram) {
 
 uint64_t hrt_histogram_early_count(const hrt_histogram *histogram) {
     return atomic_load_explicit(&histogram->early_count, memory_order_relaxed);
-}
-
-uint64_t hrt_histogram_out_of_range_count(const hrt_histogram *histogram) {
-    return atomic_load_explicit(&histogram->counts[0], memory_order_relaxed) +
-           atomic_load_explicit(&histogram->counts[slot_count(histogram) - 1],
-                                memory_order_relaxed);
 }
 
 bool hrt_histogram_next(const hrt_histogram *histogram, size_t *cursor,

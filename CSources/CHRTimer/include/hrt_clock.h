@@ -35,13 +35,7 @@ static inline int64_t hrt_clock_now_ns(hrt_clock clock) {
     return hrt_ns_from_timespec(now);
 }
 
-// Processor time used so far by the calling thread, and by the whole process, in ns.
-static inline int64_t hrt_clock_thread_cpu_ns(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return hrt_ns_from_timespec(used);
-}
-
+// Processor time used so far by the whole process, in ns.
 static inline int64_t hrt_clock_process_cpu_ns(void) {
     struct timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -52,10 +46,5 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
 // ms in containers on some hosts. 0 where it is read as finely as anybody can tell. Looked at once.
 // Any thread. clock_getres(2)
 int64_t hrt_clock_tick_ns(hrt_clock clock);
-
-// Blocks the calling thread until `clock` reads deadline_ns or later; cannot be woken. Late by the
-// kernel's wake latency and the thread's timer slack. Returns at once for a past deadline;
-// HRT_NEVER sleeps for ever. clock_nanosleep(2) with TIMER_ABSTIME.
-void hrt_clock_sleep_until(hrt_clock clock, int64_t deadline_ns);
 
 #endif

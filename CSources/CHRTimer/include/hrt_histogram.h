@@ -39,9 +39,6 @@ void hrt_histogram_destroy(hrt_histogram *_Nullable histogram);
 // Counts one value; any int64_t. O(1). The recording thread only.
 void hrt_histogram_record(hrt_histogram *_Nonnull histogram, int64_t value_ns) HRT_NONBLOCKING;
 
-// Forgets all values. O(buckets). The recording thread only.
-void hrt_histogram_reset(hrt_histogram *_Nonnull histogram);
-
 // Adds all that `from` counted; `from` stays as it is, and may be recorded into meanwhile.
 // O(buckets). The recording thread of `into` only. 0, or -EINVAL if the two were not created with
 // the same arguments.
@@ -55,10 +52,8 @@ int64_t hrt_histogram_min_ns(const hrt_histogram *_Nonnull histogram);
 int64_t hrt_histogram_max_ns(const hrt_histogram *_Nonnull histogram);
 int64_t hrt_histogram_sum_ns(const hrt_histogram *_Nonnull histogram);
 
-// How many values were below zero, and how many were outside the range at either end. Any thread.
-// O(1).
+// How many values were below zero. Any thread. O(1).
 uint64_t hrt_histogram_early_count(const hrt_histogram *_Nonnull histogram);
-uint64_t hrt_histogram_out_of_range_count(const hrt_histogram *_Nonnull histogram);
 
 // The least value such that `percentile` per cent of all recorded ones (0 ... 100, clamped) are not
 // above it; the high end of its bucket, as HdrHistogram has it, but never outside min_ns ...

@@ -12,9 +12,9 @@
 // belongs to a timer in an array of its own, indexed by slot. How it works: hrt_queue_node.h.
 //
 // Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call
-// but hrt_queue_clear and hrt_queue_destroy does an amount of work that grows with the number of
-// timers: what a large jump of time, or a crowd of timers in one instant, would make long is spread
-// over several calls of hrt_queue_take_due.
+// but hrt_queue_destroy does an amount of work that grows with the number of timers: what a large
+// jump of time, or a crowd of timers in one instant, would make long is spread over several calls
+// of hrt_queue_take_due.
 //
 // Time may jump forward by centuries; the years between are not walked. It may also go back (a wall
 // clock does): the order stays exact, and timers armed before the latest time ever told cost O(log
@@ -45,7 +45,7 @@ void hrt_queue_destroy(hrt_queue *queue);
 // 0, -ENOMEM, or -ENOSPC at 2^28 - 2 timers. O(1) amortised.
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token);
 
-// hrt_queue_add and hrt_queue_arm in one. 0, -ENOMEM or -ENOSPC.
+// hrt_queue_add and hrt_queue_arm_slot_tolerant in one. 0, -ENOMEM or -ENOSPC.
 int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                        hrt_token *out_token);
 
@@ -54,38 +54,34 @@ bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// Arms the timer, or moves it if it is armed: in the order of equal deadlines it then comes last.
-// The timer may be given out at any time in deadline_ns ... deadline_ns + tolerance_ns; see
-// hrt_queue_next_wake_ns. False if the token is stale. HRT_NEVER keeps it armed for ever. Negative
-// tolerance counts as 0. Cheapest when the deadline only moves later: a store. A tolerance above 0
-// may allocate, and is taken as 0 when memory is short.
-bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns);
-
-// The same for a timer that its caller waits for more exactly than for others, until it is armed
-// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns tells the earliest of its
-// kind. The first such timer of a queue allocates; it is armed as an ordinary one if memory is
-// short.
-bool hrt_queue_arm_precise(hrt_queue *queue, hrt_token token, int64_t deadline_ns);
-
-// True if the timer was armed. False if it was not, or if the token is stale.
-bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
-
+// False if the token is stale.
 bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
 // The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// The same for an owner: whoever added the timer and alone removes it knows that the slot is his,
-// so that no generation is compared. The slot must be live. hrt_queue_arm_slot arms without
-// tolerance.
+// What follows names a timer by its slot, which must be live: its owner, who added it and alone
+// removes it, knows that it is, or asks hrt_queue_is_live. No generation is compared.
+
+// Arms the timer, or moves it if it is armed: in the order of equal deadlines it then comes last.
+// HRT_NEVER keeps it armed for ever. Cheapest when the deadline only moves later: a store.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
+
+// The same; the timer may be given out at any time in deadline_ns ... deadline_ns + tolerance_ns,
+// see hrt_queue_next_wake_ns. Negative tolerance counts as 0. A tolerance above 0 may allocate, and
+// is taken as 0 when memory is short.
 void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
                                  int64_t tolerance_ns);
+
+// The same for a timer that its caller waits for more exactly than for others, until it is armed
+// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns tells the earliest of its
+// kind. The first such timer of a queue allocates; it is armed as an ordinary one if memory is
+// short.
 void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
+
+// True if the timer was armed.
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
-void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
-int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_settle returned
 // false, whatever was armed, disarmed and taken since it was called, except that a timer that was
@@ -102,8 +98,8 @@ bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING;
 // begin. HRT_NEVER if nothing is armed. Exact, or a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// The earliest deadline armed by hrt_queue_arm_precise; HRT_NEVER if there is none. Exact, or a
-// lower bound, as hrt_queue_next_ns.
+// The earliest deadline armed by hrt_queue_arm_slot_precise; HRT_NEVER if there is none. Exact, or
+// a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Does a bounded piece of the work that makes the three answers above exact. True if there is more
@@ -112,9 +108,6 @@ int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 // pieces together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32
 // timers in the bucket of the earliest one that lie too close together for their distance.)
 bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING;
-
-// hrt_queue_settle to its end, then hrt_queue_next_ns.
-int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and
 // writes them to out_due. Returns how many. Every deadline written is <= now_ns, and none that was
@@ -135,15 +128,6 @@ void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING;
 // The number of the latest arming; 0 before the first. Putting back is none.
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Visits the armed timers in order of slots, each once: *cursor begins at 0. False at the end.
-// Between two calls timers may be armed, disarmed and removed; those already passed by are not
-// visited again.
-bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor,
-                          hrt_due *out_timer) HRT_NONBLOCKING;
-
-// Disarms every timer; all stay live. O(timers).
-void hrt_queue_clear(hrt_queue *queue);
-
 // Gives memory back that removed timers no longer need, a bounded piece of work a call: about 1,024
 // timers, or one block given to the system. True if there is more to do. After a peak of n timers
 // it takes about n / 1,024 calls.
@@ -159,9 +143,8 @@ bool hrt_queue_trim(hrt_queue *queue);
 // trim then until nothing is left to do or something else is.
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Timers that exist, and timers that are armed.
+// Timers that exist.
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;
-size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Bytes held, without the pages that were reserved and never written.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);

@@ -16,11 +16,6 @@ uint64_t hrt_thread_timer_slack_ns(void);
 // At most 15 bytes are kept, the rest is cut (pthread_setname_np(3)).
 void hrt_thread_set_name(const char *_Nonnull name);
 
-// Restricts the thread to the processors whose bits are set in the mask (processors 0 ... 63). 0,
-// or -EINVAL if none of them is online or allowed.
-int hrt_thread_set_affinity(uint64_t cpu_mask);
-uint64_t hrt_thread_affinity(void);
-
 // Restricts the thread to the processors listed, by their numbers. 0, -ENOMEM, or -EINVAL if a
 // number is beyond what the kernel knows or if none of them is online and allowed.
 // sched_setaffinity(2).
@@ -41,7 +36,6 @@ typedef struct {
 // Threads that this one starts do not inherit it (SCHED_FLAG_RESET_ON_FORK). 0, or a negative errno
 // of sched_setattr(2): -EPERM, -EACCES, -EINVAL, -EBUSY (no room for one more deadline).
 int hrt_thread_set_schedule(const hrt_schedule *_Nonnull schedule);
-int hrt_thread_schedule(hrt_schedule *_Nonnull out_schedule);
 
 // The kernel's id of this thread, gettid(2).
 int32_t hrt_thread_id(void);

@@ -26,22 +26,15 @@ typedef enum {
     // An absolute timerfd and an eventfd in one epoll set, both edge-triggered and never read.
     // Exempt from timer slack.
     HRT_WAIT_TIMERFD = 1,
-    // clock_nanosleep with TIMER_ABSTIME, woken by the signal SIGRTMAX - 1, for which the first
-    // hrt_wait_create
-    // installs a handler in the process. Only the waiting thread may have the signal unblocked.
-    HRT_WAIT_NANOSLEEP = 2,
     // The loop of hrt_loop.h: four descriptors, libevent in between.
-    HRT_WAIT_LIBEVENT = 3,
-    // Reads the clock until the deadline: a whole processor, no system call.
-    HRT_WAIT_SPIN = 4,
+    HRT_WAIT_LIBEVENT = 2,
 } hrt_wait_kind;
 
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
 // 0, -ENOMEM, or the errno with which a filter refuses a system call that the way needs
 // (seccomp(2)); for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and
-// HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE; for HRT_WAIT_NANOSLEEP -EBUSY if the program has a
-// handler of its own for the signal, -ENOTSUP under Thread Sanitizer, which keeps signals back.
+// HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE.
 int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);
 
 // No thread may be inside a wait or a wake.

@@ -1,8 +1,7 @@
-#include <errno.h>
-#include <event2/event.h>
 #include <stdlib.h>
 
 #include "../include/hrt_loop.h"
+#include "hrt_event.h"
 
 struct hrt_host {
     struct event *event;
@@ -22,16 +21,13 @@ int hrt_host_add(struct event_base *base, int fd, void (*on_ready)(void *context
     hrt_host *host = malloc(sizeof *host);
     if (host == NULL) return -ENOMEM;
     *host = (hrt_host){.on_ready = on_ready, .context = context};
-    host->event = event_new(base, fd, EV_READ | EV_PERSIST, on_event, host);
-    errno = ENOMEM;  // for the failures of libevent that set none
-    if (host->event == NULL || event_add(host->event, NULL) != 0) {
-        int error = errno;
-        if (host->event != NULL) event_free(host->event);
+    int status = hrt_event_add(base, fd, EV_READ, on_event, host, &host->event);
+    if (status == 0) {
+        *out_host = host;
+    } else {
         free(host);
-        return -error;
     }
-    *out_host = host;
-    return 0;
+    return status;
 }
 
 void hrt_host_remove(hrt_host *host) {

@@ -1,6 +1,5 @@
 #include "../include/hrt_loop.h"
 
-#include <event2/event.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -10,15 +9,15 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "../clock/hrt_futex.h"
 #include "../clock/hrt_precise.h"
 #include "../clock/hrt_tick.h"
-#include "../hrt_status.h"
+#include "../clock/hrt_timerfd.h"
 #include "../include/hrt_thread.h"
 #include "../wait/hrt_probe.h"
+#include "hrt_event.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
@@ -93,26 +92,24 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
 }
 
 // Any of the three that libevent tries (evutil_make_internal_pipe_ in evutil.c).
-static bool make_pipe(int ends[2]) {
-    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 || pipe(ends) == 0) return true;
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0;
+static int make_pipe(int ends[2]) {
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 || pipe(ends) == 0) return 0;
+    return hrt_status(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
 }
 
 // libevent 2.1 ends the process, with exit(3), where it cannot have its signal pipe: see before it
 // tries, with a descriptor in the place of the epoll set. Another thread may still take the last
 // ones in between.
-static bool can_have_base(int fd) {
+static int probe_base(int fd) {
     int set = fcntl(fd, F_DUPFD_CLOEXEC, 0), ends[2];
-    if (set < 0) return false;
-    bool has_pipe = make_pipe(ends);
-    int error = errno;
-    if (has_pipe) {
+    if (set < 0) return hrt_status(set);
+    int status = make_pipe(ends);
+    if (status == 0) {
         close(ends[0]);
         close(ends[1]);
     }
     close(set);
-    errno = error;
-    return has_pipe;
+    return status;
 }
 
 static struct event_base *make_base(void) {
@@ -129,35 +126,29 @@ static struct event_base *make_base(void) {
     return base;
 }
 
-static struct event *add_event(hrt_loop *loop, int fd, short events, event_callback_fn callback,
-                               void *context) {
-    struct event *event = event_new(loop->base, fd, events | EV_PERSIST, callback, context);
-    if (event == NULL) return NULL;
-    if (event_add(event, NULL) == 0) return event;
-    int error = errno;
-    event_free(event);
-    errno = error;
-    return NULL;
+static int open_base(hrt_loop *loop, struct event_base *host_base) {
+    loop->owns_base = host_base == NULL;
+    int status = loop->owns_base ? probe_base(loop->timer_fd) : 0;
+    if (status != 0) return status;
+    errno = ENOMEM;  // for the failures of libevent that set none
+    loop->base = loop->owns_base ? make_base() : host_base;
+    if (loop->base == NULL) return hrt_status(-1);
+    if (loop->owns_base) return 0;
+    loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
+    return loop->host_event == NULL ? hrt_status(-1) : 0;
 }
 
 static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     loop->timer_fd = timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (loop->timer_fd < 0) return -1;
-    if (hrt_probe_timer(loop->timer_fd) != 0) return -1;
-    if (host_base == NULL && !can_have_base(loop->timer_fd)) return -1;
-    errno = ENOMEM;  // for the failures of libevent that set none
-    loop->owns_base = host_base == NULL;
-    loop->base = loop->owns_base ? make_base() : host_base;
-    if (loop->base == NULL) return -1;
-    if (host_base != NULL) {
-        loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
-        if (loop->host_event == NULL) return -1;
-    }
+    int status = hrt_status(loop->timer_fd);
+    if (status == 0) status = hrt_probe_timer(loop->timer_fd);
+    if (status == 0) status = open_base(loop, host_base);
+    if (status != 0) return status;
     // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be
     // read. A host's base may know no edges; there each pass of the loop arms the timerfd anew,
     // which makes it unreadable as well.
-    loop->timer_event = add_event(loop, loop->timer_fd, EV_READ | EV_ET, on_timer, loop);
-    return loop->timer_event == NULL ? -1 : 0;
+    return hrt_event_add(loop->base, loop->timer_fd, EV_READ | EV_ET, on_timer, loop,
+                         &loop->timer_event);
 }
 
 static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_loop) {
@@ -166,13 +157,13 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
     loop->clock = clock;
     loop->timer_fd = -1;
     loop->armed_ns = HRT_NEVER;
-    if (open_descriptors(loop, host_base) != 0) {
-        int error = errno;
+    int status = open_descriptors(loop, host_base);
+    if (status == 0) {
+        *out_loop = loop;
+    } else {
         hrt_loop_destroy(loop);
-        return -error;
     }
-    *out_loop = loop;
-    return 0;
+    return status;
 }
 
 int hrt_loop_create(hrt_loop **out_loop) {
@@ -211,18 +202,8 @@ void hrt_loop_destroy(hrt_loop *loop) {
     free(loop);
 }
 
-static void set_timer(int fd, int64_t deadline_ns) {
-    struct itimerspec spec = {0};  // all zero disarms
-    if (deadline_ns != HRT_NEVER) {
-        spec.it_value = hrt_timespec_from_ns(deadline_ns);
-        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
-    }
-    if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0)
-        hrt_impossible("timerfd_settime", errno);
-}
-
 static void arm(hrt_loop *loop, int64_t deadline_ns) {
-    set_timer(loop->timer_fd, deadline_ns);
+    hrt_timerfd_arm(loop->timer_fd, deadline_ns);
     loop->armed_ns = deadline_ns;
     loop->is_expired = false;
 }
@@ -232,7 +213,7 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
 static void make_readable(int fd) {
     // Kernels without CONFIG_CHECKPOINT_RESTORE do not know it (timerfd_create(2)).
     uint64_t expirations = 1;
-    if (ioctl(fd, TFD_IOC_SET_TICKS, &expirations) != 0) set_timer(fd, 0);
+    if (ioctl(fd, TFD_IOC_SET_TICKS, &expirations) != 0) hrt_timerfd_arm(fd, 0);
 }
 
 static int take_wake(hrt_loop *loop) {
@@ -282,8 +263,8 @@ static int wait_on_word(hrt_loop *loop, int64_t deadline_ns) {
 // With nothing watched the timerfd is all that libevent would wait for.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
-    if (poll(&timer, 1, -1) < 0 && errno != EINTR) hrt_impossible("poll", errno);
-    if (timer.revents != 0) loop->is_expired = true;
+    if (HRT_RETRY(poll(&timer, 1, -1)) < 0) hrt_impossible("poll", errno);
+    loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
 }
@@ -379,16 +360,17 @@ static int ask_epoll(int fd) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     if (set < 0) return 0;  // no descriptor left to ask with
     struct epoll_event event = {.events = EPOLLIN};
-    int status = epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+    int status = hrt_status(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
     close(set);
     return status;
 }
 
 int hrt_loop_can_watch(int fd) {
-    struct stat status;
-    if (fstat(fd, &status) != 0) return -errno;
-    if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) return -EPERM;
-    return S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode) ? 0 : ask_epoll(fd);
+    struct stat file;
+    int status = hrt_status(fstat(fd, &file));
+    if (status != 0) return status;
+    if (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)) return -EPERM;
+    return S_ISSOCK(file.st_mode) || S_ISFIFO(file.st_mode) ? 0 : ask_epoll(fd);
 }
 
 static int make_room(hrt_loop *loop) {
@@ -412,12 +394,10 @@ int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_wa
     short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) |
                    ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0) |
                    ((events & HRT_EDGE) != 0 ? EV_ET : 0);
-    errno = ENOMEM;
-    watch->event = add_event(loop, fd, wanted, on_ready, watch);
-    if (watch->event == NULL) {
-        int error = errno;
+    status = hrt_event_add(loop->base, fd, wanted, on_ready, watch, &watch->event);
+    if (status != 0) {
         free(watch);
-        return -error;
+        return status;
     }
     loop->watch_count++;
     *out_watch = watch;

@@ -1,7 +1,6 @@
 #include "../include/hrt_main_queue.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +43,7 @@ int hrt_main_queue_check(void) {
         dispatch.is_broken != NULL ? dispatch.is_broken() : hrt_fork_generation() != 0;
     if (is_broken) return -ENOTSUP;
     int probe = eventfd(0, EFD_CLOEXEC);
-    if (probe < 0) return -errno;
+    if (probe < 0) return hrt_status(probe);
     close(probe);
     return 0;
 }
@@ -61,7 +60,7 @@ void hrt_main_queue_drain(int fd) {
     // Before the drain: what is posted after this makes it readable anew. Another loop that serves
     // the main queue too, as Foundation's, may have read it.
     uint64_t posts;
-    if (read(fd, &posts, sizeof posts) < 0 && errno != EAGAIN && errno != EINTR)
+    if (HRT_RETRY(read(fd, &posts, sizeof posts)) < 0 && errno != EAGAIN)
         hrt_impossible("read of the main queue's eventfd", errno);
     dispatch.drain(NULL);
 }

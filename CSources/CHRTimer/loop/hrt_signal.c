@@ -1,5 +1,4 @@
 // Signals as counts in an eventfd. The handler may run on any thread of the process.
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -78,24 +77,24 @@ int hrt_signal_open(int signal, int *out_fd) {
     int closed = CLOSED;
     if (!atomic_compare_exchange_strong(&signal_fds[signal], &closed, OPENING)) return -EBUSY;
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fd < 0) {
-        int error = errno;
+    int status = hrt_status(fd);
+    if (status != 0) {
         atomic_store(&signal_fds[signal], CLOSED);
-        return -error;
+        return status;
     }
     atomic_store(&signal_fds[signal], fd + 1);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     hrt_lock_acquire(&actions);
-    int error = sigaction(signal, &action, &former_actions[signal]) == 0 ? 0 : errno;
+    status = hrt_status(sigaction(signal, &action, &former_actions[signal]));
     hrt_lock_release(&actions);
-    if (error != 0) {
+    if (status != 0) {
         atomic_store(&signal_fds[signal], CLOSED);
         close(fd);
-        return -error;
+        return status;
     }
     *out_fd = fd;
-    int status = open_door(signal);
+    status = open_door(signal);
     if (status != 0) hrt_signal_close(signal);
     return status;
 }

@@ -28,21 +28,8 @@ void hrt_queue_destroy(hrt_queue *queue) {
     hrt_pages_unmap(queue, sizeof *queue);
 }
 
-// The node, in the wheel of the first lane or nowhere, is armed without tolerance. True.
-static HRT_ON_PATH bool arm_filed(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node,
-                                  uint64_t key) {
-    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
-    hrt_node_set_armed(queue, node, key);
-    return HRT_UNLIKELY(hrt_lane_armed(&queue->lane, slot, node->place, key))
-               ? hrt_rare_file_listed(queue)
-               : true;
-}
-
 int hrt_queue_add(hrt_queue *queue, hrt_token *out_token) {
-    if (HRT_UNLIKELY(queue->spare_count == 0)) {
-        int status = hrt_rare_refill(queue);
-        if (status != 0) return status;
-    }
+    if (HRT_UNLIKELY(queue->spare_count == 0)) return hrt_rare_add(queue, out_token);
     uint32_t slot = hrt_slab_take_spare(queue);
     *out_token = (hrt_token){.slot = slot, .generation = hrt_node_of(queue, slot)->generation};
     return 0;
@@ -71,48 +58,27 @@ bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING 
     return hrt_slab_node(queue, token) != NULL;
 }
 
-static HRT_ON_PATH bool remove_node(struct hrt_queue *queue, uint32_t slot, struct hrt_node *node) {
+bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
+    struct hrt_node *node = hrt_slab_node(queue, token);
+    if (node == NULL) return false;
     if (HRT_UNLIKELY(node->place > HRT_NOWHERE || queue->spare_count == HRT_SPARES)) {
-        return hrt_rare_remove(queue, slot + 1);
+        return hrt_rare_remove(queue, token.slot + 1);
     }
     queue->armed_count += (node->arming < 1) - 1U;
     if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
     node->arming = 0;
-    hrt_slab_give_spare(queue, slot, node);
+    hrt_slab_give_spare(queue, token.slot, node);
     return true;
 }
 
-bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    struct hrt_node *node = hrt_slab_node(queue, token);
-    return node != NULL && remove_node(queue, token.slot, node);
-}
-
-bool hrt_queue_arm(hrt_queue *queue, hrt_token token, int64_t deadline_ns, int64_t tolerance_ns) {
-    struct hrt_node *node = hrt_slab_node(queue, token);
-    if (node == NULL) return false;
-    uint64_t key = hrt_key(deadline_ns);
-    if (HRT_UNLIKELY(tolerance_ns > 0 || node->place > HRT_NOWHERE)) {
-        return hrt_rare_arm(queue, token.slot + 1, key, tolerance_ns);
-    }
-    return arm_filed(queue, token.slot, node, key);
-}
-
-bool hrt_queue_arm_precise(hrt_queue *queue, hrt_token token, int64_t deadline_ns) {
-    if (hrt_slab_node(queue, token) == NULL) return false;
-    return hrt_rare_arm_precise(queue, token.slot + 1, hrt_key(deadline_ns));
-}
-
-bool hrt_queue_disarm(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_node(queue, token) != NULL && hrt_queue_disarm_slot(queue, token.slot);
-}
-
 bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_node(queue, token) != NULL && hrt_queue_is_armed_slot(queue, token.slot);
+    const struct hrt_node *node = hrt_slab_node(queue, token);
+    return node != NULL && hrt_node_is_armed(node);
 }
 
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    return hrt_slab_node(queue, token) != NULL ? hrt_queue_deadline_ns_slot(queue, token.slot)
-                                               : INT64_MAX;
+    const struct hrt_node *node = hrt_slab_node(queue, token);
+    return node != NULL && hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
 }
 
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
@@ -120,9 +86,12 @@ void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HR
     uint64_t key = hrt_key(deadline_ns);
     if (HRT_UNLIKELY(node->place > HRT_NOWHERE)) {
         hrt_rare_arm_ordinary(queue, slot + 1, key);
-    } else {
-        arm_filed(queue, slot, node, key);
+        return;
     }
+    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
+    hrt_node_set_armed(queue, node, key);
+    bool is_list_full = hrt_lane_armed(&queue->lane, slot, node->place, key);
+    if (HRT_UNLIKELY(is_list_full)) hrt_rare_file_listed(queue);
 }
 
 void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
@@ -138,17 +107,8 @@ bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
 }
 
-void hrt_queue_remove_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    remove_node(queue, slot, hrt_node_of(queue, slot));
-}
-
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
-}
-
-int64_t hrt_queue_deadline_ns_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
-    const struct hrt_node *node = hrt_node_at(queue, slot + 1);
-    return hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
 }
 
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
@@ -196,11 +156,6 @@ bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING {
     return !is_settled;
 }
 
-int64_t hrt_queue_next_exact_ns(hrt_queue *queue) HRT_NONBLOCKING {
-    while (hrt_queue_settle(queue)) continue;
-    return hrt_queue_next_ns(queue);
-}
-
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
@@ -221,35 +176,9 @@ uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->armings & ~HRT_ARMED;
 }
 
-bool hrt_queue_next_armed(const hrt_queue *queue, uint32_t *cursor,
-                          hrt_due *out_timer) HRT_NONBLOCKING {
-    for (uint32_t index = *cursor + 1; index >> HRT_BLOCK_BITS < queue->blocks_used; index++) {
-        uint32_t block = index >> HRT_BLOCK_BITS;
-        if ((index & (HRT_BLOCK_NODES - 1)) >= queue->blocks[block].used) {
-            index |= HRT_BLOCK_NODES - 1;
-            continue;
-        }
-        const struct hrt_node *node = hrt_node_at(queue, index);
-        if (!hrt_node_is_armed(node)) continue;
-        *out_timer = hrt_node_due(index, node);
-        *cursor = index;
-        return true;
-    }
-    return false;
-}
-
-void hrt_queue_clear(hrt_queue *queue) {
-    uint32_t cursor = 0;
-    hrt_due timer;
-    while (hrt_queue_next_armed(queue, &cursor, &timer))
-        hrt_queue_disarm_slot(queue, timer.token.slot);
-}
-
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->taken - queue->spare_count;
 }
-
-size_t hrt_queue_armed_count(const hrt_queue *queue) HRT_NONBLOCKING { return queue->armed_count; }
 
 size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
     size_t bytes = hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue);

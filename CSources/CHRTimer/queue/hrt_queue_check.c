@@ -1,5 +1,6 @@
 // The invariants, each in one place. Abort with the sentence that does not hold.
-#include "hrt_queue_rare.h"
+#include "hrt_queue_lane.h"
+#include "hrt_queue_slab.h"
 
 #ifdef HRT_CHECKING
 

@@ -4,8 +4,8 @@
 // nothing kept over a call.
 #include "hrt_queue_rare.h"
 
-// Filing must never allocate: every lane has room for all nodes.
-int hrt_rare_refill(struct hrt_queue *queue) {
+// Makes one node spare. Filing must never allocate: every lane has room for all nodes.
+static int refill(struct hrt_queue *queue) {
     uint32_t blocks = hrt_slab_blocks_wanted(queue);
     for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_LANES; number++) {
         if (queue->lanes[number] == NULL) continue;
@@ -13,6 +13,14 @@ int hrt_rare_refill(struct hrt_queue *queue) {
         if (status != 0) return status;
     }
     return hrt_slab_refill(queue);
+}
+
+int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token) {
+    int status = refill(queue);
+    if (status != 0) return status;
+    uint32_t slot = hrt_slab_take_spare(queue);
+    *out_token = (hrt_token){.slot = slot, .generation = hrt_node_of(queue, slot)->generation};
+    return 0;
 }
 
 // Takes the node out of the lane it is filed in, to be filed in another.
@@ -28,7 +36,7 @@ static void leave(struct hrt_queue *queue, uint32_t index) {
     if (hrt_node_is_armed(node)) hrt_lane_leaves(hrt_lane_of(queue, node), index, node);
 }
 
-static bool arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
+static void arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
     struct hrt_node *node = hrt_node_at(queue, index);
     change_lane(queue, lane, index, node);
     hrt_node_set_armed(queue, node, key);
@@ -39,52 +47,54 @@ static bool arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t inde
     } else if (HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key))) {
         hrt_wheel_file_listed(queue, lane);
     }
-    return true;
 }
 
-bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING {
+void hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING {
     leave(queue, index);
-    return arm_in(queue, &queue->lane, index, key);
+    arm_in(queue, &queue->lane, index, key);
 }
 
-bool hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key) {
+void hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key) {
     struct hrt_lane *lane = hrt_lane_make(queue, HRT_PRECISE);
     leave(queue, index);
-    return arm_in(queue, lane != NULL ? lane : &queue->lane, index, key);
+    arm_in(queue, lane != NULL ? lane : &queue->lane, index, key);
 }
 
-static bool arm_first_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
+static void arm_first_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
                                int64_t tolerance_ns) {
     struct hrt_lane *lane = hrt_lane_make(queue, HRT_TOLERANT);
     leave(queue, index);
-    if (lane == NULL) return arm_in(queue, &queue->lane, index, key);
+    if (lane == NULL) {
+        arm_in(queue, &queue->lane, index, key);
+        return;
+    }
     hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
-    return arm_in(queue, lane, index, key);
-}
-
-static bool file_listed(struct hrt_queue *queue, struct hrt_lane *lane) {
-    hrt_wheel_file_listed(queue, lane);
-    return true;
+    arm_in(queue, lane, index, key);
 }
 
 // A timer with tolerance is armed with tolerance again: the common path of its lane.
-static HRT_ON_PATH bool arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
+static HRT_ON_PATH void arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
                                      int64_t tolerance_ns) {
     struct hrt_node *node = hrt_node_at(queue, index);
     struct hrt_lane *lane = queue->lanes[HRT_TOLERANT];
     uint32_t place = node->place - ((uint32_t)HRT_TOLERANT << HRT_PLACE_LANE_SHIFT);
-    if (HRT_UNLIKELY(place > HRT_NOWHERE))
-        return arm_first_tolerant(queue, index, key, tolerance_ns);
+    if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
+        arm_first_tolerant(queue, index, key, tolerance_ns);
+        return;
+    }
     hrt_lane_leaves(lane, index, node);
     hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
     hrt_node_set_armed(queue, node, key);
-    return HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key)) ? file_listed(queue, lane)
-                                                                     : true;
+    bool is_list_full = hrt_lane_armed(lane, index - 1, place, key);
+    if (HRT_UNLIKELY(is_list_full)) hrt_wheel_file_listed(queue, lane);
 }
 
-bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
-    if (tolerance_ns > 0) return arm_tolerant(queue, index, key, tolerance_ns);
-    return hrt_rare_arm_ordinary(queue, index, key);
+void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
+    if (tolerance_ns > 0) {
+        arm_tolerant(queue, index, key, tolerance_ns);
+    } else {
+        hrt_rare_arm_ordinary(queue, index, key);
+    }
 }
 
 void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
@@ -100,6 +110,7 @@ void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
 }
 
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
+    // Not by hrt_rare_arm, which the compiler would call and not put here.
     if (tolerance_ns > 0) {
         arm_tolerant(queue, index, key, tolerance_ns);
     } else {
@@ -110,14 +121,13 @@ int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int6
 
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                       hrt_token *out_token) {
-    int status = hrt_queue_add(queue, out_token);
+    int status = hrt_rare_add(queue, out_token);
     if (status == 0) hrt_rare_arm(queue, out_token->slot + 1, hrt_key(deadline_ns), tolerance_ns);
     return status;
 }
 
-bool hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING {
+void hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING {
     hrt_wheel_file_listed(queue, &queue->lane);
-    return true;
 }
 
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue) {

@@ -4,18 +4,16 @@
 #include "hrt_queue_lane.h"
 #include "hrt_queue_slab.h"
 
-// Makes one node spare, with room for it in every lane. 0, -ENOMEM or -ENOSPC.
-int hrt_rare_refill(struct hrt_queue *queue);
-
 // The rest of the common paths of hrt_queue.c. Each returns what the path that ends in it does.
+int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token);
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                       hrt_token *out_token);
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue);
-bool hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
-bool hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
-bool hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key);
-bool hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING;
+void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns);
+void hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING;
+void hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key);
+void hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING;
 bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
 void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
                        uint64_t arming) HRT_NONBLOCKING;

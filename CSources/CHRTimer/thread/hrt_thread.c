@@ -1,6 +1,5 @@
 #include "../include/hrt_thread.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,9 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../hrt_status.h"
+
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
     if (slack_ns == 0 || slack_ns > LONG_MAX) return -EINVAL;
-    return prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0) == 0 ? 0 : -errno;
+    return hrt_status(prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0));
 }
 
 uint64_t hrt_thread_timer_slack_ns(void) { return (uint64_t)prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
@@ -21,25 +22,6 @@ void hrt_thread_set_name(const char *name) {
     strncpy(kept, name, sizeof kept - 1);
     kept[sizeof kept - 1] = '\0';
     pthread_setname_np(pthread_self(), kept);
-}
-
-int hrt_thread_set_affinity(uint64_t cpu_mask) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (cpu_mask >> cpu & 1) CPU_SET(cpu, &cpus);
-    }
-    return sched_setaffinity(0, sizeof cpus, &cpus) == 0 ? 0 : -errno;
-}
-
-uint64_t hrt_thread_affinity(void) {
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) return 0;
-    uint64_t cpu_mask = 0;
-    for (int cpu = 0; cpu < 64; cpu++) {
-        if (CPU_ISSET(cpu, &cpus)) cpu_mask |= UINT64_C(1) << cpu;
-    }
-    return cpu_mask;
 }
 
 int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
@@ -54,7 +36,7 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
         if (processors[index] >= MOST) status = -EINVAL;
         CPU_SET_S(processors[index], size, cpus);  // out of range it does nothing
     }
-    if (status == 0 && sched_setaffinity(0, size, cpus) != 0) status = -errno;
+    if (status == 0) status = hrt_status(sched_setaffinity(0, size, cpus));
     CPU_FREE(cpus);
     return status;
 }
@@ -83,21 +65,7 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
         .deadline_ns = schedule->deadline_ns,
         .period_ns = schedule->period_ns,
     };
-    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -errno;
-}
-
-int hrt_thread_schedule(hrt_schedule *out_schedule) {
-    struct attributes attributes = {.size = sizeof attributes};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -errno;
-    *out_schedule = (hrt_schedule){
-        .policy = attributes.policy,
-        .nice = attributes.nice,
-        .priority = attributes.priority,
-        .runtime_ns = attributes.runtime_ns,
-        .deadline_ns = attributes.deadline_ns,
-        .period_ns = attributes.period_ns,
-    };
-    return 0;
+    return hrt_status(syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }

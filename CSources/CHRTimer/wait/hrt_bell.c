@@ -1,13 +1,11 @@
 #include "../include/hrt_bell.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "../clock/hrt_tick.h"
-#include "../hrt_status.h"
+#include "../clock/hrt_timerfd.h"
 #include "hrt_probe.h"
 
 struct hrt_bell {
@@ -20,30 +18,30 @@ struct hrt_bell {
 // one thread alone.
 static int add_timer(hrt_bell *bell, hrt_clock clock, int *out_fd) {
     *out_fd = timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (*out_fd < 0) return -1;
+    if (*out_fd < 0) return hrt_status(*out_fd);
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    return epoll_ctl(bell->epoll_fd, EPOLL_CTL_ADD, *out_fd, &event);
+    return hrt_status(epoll_ctl(bell->epoll_fd, EPOLL_CTL_ADD, *out_fd, &event));
 }
 
 static int open_descriptors(hrt_bell *bell) {
     bell->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (bell->epoll_fd < 0) return -1;
-    if (add_timer(bell, HRT_CLOCK_MONOTONIC, &bell->monotonic_fd) != 0) return -1;
-    if (add_timer(bell, HRT_CLOCK_BOOT, &bell->boot_fd) != 0) return -1;
-    return hrt_probe(bell->epoll_fd, bell->boot_fd);
+    int status = hrt_status(bell->epoll_fd);
+    if (status == 0) status = add_timer(bell, HRT_CLOCK_MONOTONIC, &bell->monotonic_fd);
+    if (status == 0) status = add_timer(bell, HRT_CLOCK_BOOT, &bell->boot_fd);
+    return status == 0 ? hrt_probe(bell->epoll_fd, bell->boot_fd) : status;
 }
 
 int hrt_bell_create(hrt_bell **out_bell) {
     hrt_bell *bell = malloc(sizeof *bell);
     if (!bell) return -ENOMEM;
     *bell = (hrt_bell){.epoll_fd = -1, .monotonic_fd = -1, .boot_fd = -1};
-    if (open_descriptors(bell) != 0) {
-        int error = errno;
+    int status = open_descriptors(bell);
+    if (status == 0) {
+        *out_bell = bell;
+    } else {
         hrt_bell_destroy(bell);
-        return -error;
     }
-    *out_bell = bell;
-    return 0;
+    return status;
 }
 
 void hrt_bell_destroy(hrt_bell *bell) {
@@ -54,23 +52,14 @@ void hrt_bell_destroy(hrt_bell *bell) {
 }
 
 void hrt_bell_set(hrt_bell *bell, hrt_clock clock, int64_t instant_ns) {
-    instant_ns = hrt_tick_reading(clock, instant_ns);
-    struct itimerspec spec = {0};  // all zero disarms
-    if (instant_ns != HRT_NEVER) {
-        spec.it_value = hrt_timespec_from_ns(instant_ns);
-        if (instant_ns <= 0) spec.it_value.tv_nsec = 1;
-    }
     int fd = clock == HRT_CLOCK_BOOT ? bell->boot_fd : bell->monotonic_fd;
-    if (timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
-        hrt_impossible("timerfd_settime", errno);
-    }
+    hrt_timerfd_arm(fd, hrt_tick_reading(clock, instant_ns));
 }
 
 void hrt_bell_wait(hrt_bell *bell) {
     // Room for both, so that one thread takes both edges if they come together. Without a timeout,
     // which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
     struct epoll_event events[2];
-    while (epoll_wait(bell->epoll_fd, events, 2, -1) < 0) {
-        if (errno != EINTR) hrt_impossible("epoll_wait", errno);
-    }
+    if (HRT_RETRY(epoll_wait(bell->epoll_fd, events, 2, -1)) < 0)
+        hrt_impossible("epoll_wait", errno);
 }

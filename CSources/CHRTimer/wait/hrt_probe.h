@@ -6,7 +6,7 @@
 // can fail, than at its first wait, which cannot.
 
 // timerfd_settime(2) of the timer, which it disarms, and epoll_wait(2) of the set, which has
-// nothing that is ready. 0, or -1 with errno.
+// nothing that is ready. 0 or a negative errno.
 int hrt_probe(int epoll_fd, int timer_fd);
 
 // The same, and epoll_ctl(2), by a set of its own, which it closes; and poll(2).

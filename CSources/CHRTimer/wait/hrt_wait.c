@@ -12,9 +12,7 @@ static int open_kind(hrt_wait *wait) {
         case HRT_WAIT_FUTEX:
             return wait->clock == HRT_CLOCK_BOOT ? -ENOTSUP : hrt_futex_probe(wait->clock);
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_open(wait);
-        case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_open(wait);
         case HRT_WAIT_LIBEVENT: return hrt_loop_create_for(wait->clock, &wait->loop);
-        case HRT_WAIT_SPIN: return 0;
     }
     return -EINVAL;
 }
@@ -52,9 +50,7 @@ static int until(hrt_wait *wait, int64_t deadline_ns) {
     switch (wait->kind) {
         case HRT_WAIT_FUTEX: return hrt_wait_futex_until(wait, deadline_ns);
         case HRT_WAIT_TIMERFD: return hrt_wait_timerfd_until(wait, deadline_ns);
-        case HRT_WAIT_NANOSLEEP: return hrt_wait_nanosleep_until(wait, deadline_ns);
         case HRT_WAIT_LIBEVENT: return libevent_until(wait, deadline_ns);
-        case HRT_WAIT_SPIN: return hrt_wait_spin_whole_until(wait, deadline_ns);
     }
     __builtin_unreachable();
 }
@@ -79,8 +75,6 @@ void hrt_wait_wake(hrt_wait *wait) {
     switch (wait->kind) {
         case HRT_WAIT_FUTEX: hrt_wait_futex_wake(wait); break;
         case HRT_WAIT_TIMERFD: hrt_wait_timerfd_wake(wait); break;
-        case HRT_WAIT_NANOSLEEP: hrt_wait_nanosleep_wake(wait); break;
         case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
-        case HRT_WAIT_SPIN: break;  // it reads the word
     }
 }

@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "../include/hrt_loop.h"
 #include "../include/hrt_wait.h"
@@ -23,12 +22,6 @@ struct hrt_wait {
             _Atomic int64_t later_ns;  // what it is to be set to; HRT_NEVER since the last wait
             int64_t armed_ns;  // what timer_fd was last set to; only the waiting thread touches it
         } timerfd;
-        struct {
-            _Atomic pid_t
-                sleeper;   // the thread inside clock_nanosleep, 0 for none: whom to send the signal
-            pid_t waiter;  // the thread that has the signal unblocked; only the waiting thread
-                           // touches it
-        } nanosleep;
         hrt_loop *loop;
     };
 };
@@ -37,8 +30,8 @@ static inline int hrt_wait_consume_wake(hrt_wait *wait) {
     return atomic_exchange(&wait->woken, 0) ? HRT_WAIT_WOKEN : HRT_WAIT_TIMED_OUT;
 }
 
-// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c, hrt_wait_nanosleep.c. `open` gives 0 or a
-// negative errno.
+// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c. `open` gives 0 or a negative errno. Files
+// call one way: precise -> wait -> the ways.
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_futex_wake(hrt_wait *wait);
 
@@ -47,11 +40,5 @@ void hrt_wait_timerfd_close(hrt_wait *wait);
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_timerfd_wake(hrt_wait *wait);
 bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns);
-
-int hrt_wait_nanosleep_open(hrt_wait *wait);
-int hrt_wait_nanosleep_until(hrt_wait *wait, int64_t deadline_ns);
-void hrt_wait_nanosleep_wake(hrt_wait *wait);
-
-int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

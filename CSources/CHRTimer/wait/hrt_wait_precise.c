@@ -1,26 +1,9 @@
-// Waiting by reading the clock: a whole wait, or what is left of one after a sleep.
-#include <sched.h>
-
+// The two parts of a precise wait: a sleep until the margin, and reading the clock after it.
 #include "../clock/hrt_precise.h"
-#include "../clock/hrt_spin.h"
 #include "hrt_wait_parts.h"
-
-// Who spins a whole wait gives way for as long as a computing thread's slice may still end in time.
-static const int64_t FAR_NS = 5 * 1000 * 1000;
 
 // Margins are shorter (hrt_margin.h): where more is left of one, the clock was set back.
 static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
-
-int hrt_wait_spin_whole_until(hrt_wait *wait, int64_t deadline_ns) {
-    int64_t now_ns = hrt_clock_now_ns(wait->clock), spun_ns = 0;
-    while (!atomic_load_explicit(&wait->woken, memory_order_relaxed)) {
-        now_ns = hrt_spin(&wait->woken, wait->clock, deadline_ns, now_ns, FAR_NS, &spun_ns);
-        if (now_ns >= deadline_ns) break;
-        sched_yield();
-        now_ns = hrt_clock_now_ns(wait->clock);
-    }
-    return hrt_wait_consume_wake(wait);
-}
 
 int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin) {
     hrt_early_wake early = hrt_wake_early(wait->clock, deadline_ns, margin);

@@ -1,11 +1,9 @@
-#include <errno.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "../hrt_status.h"
+#include "../clock/hrt_timerfd.h"
 #include "hrt_probe.h"
 #include "hrt_wait_parts.h"
 
@@ -13,21 +11,27 @@
 // need be read.
 static int watch(hrt_wait *wait, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
-    return epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event);
+    return hrt_status(epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event));
+}
+
+// A descriptor, perhaps, which goes into the set.
+static int keep(hrt_wait *wait, int fd, int *out_fd) {
+    *out_fd = fd;
+    return fd < 0 ? hrt_status(fd) : watch(wait, fd);
+}
+
+static int open_timer(hrt_wait *wait, int *out_fd) {
+    return keep(wait, timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK), out_fd);
 }
 
 static int open_descriptors(hrt_wait *wait) {
     wait->timerfd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (wait->timerfd.epoll_fd < 0) return -1;
-    wait->timerfd.timer_fd = timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (wait->timerfd.timer_fd < 0) return -1;
-    wait->timerfd.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (wait->timerfd.wake_fd < 0) return -1;
-    wait->timerfd.later_fd = timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (wait->timerfd.later_fd < 0) return -1;
-    if (watch(wait, wait->timerfd.timer_fd) != 0) return -1;
-    if (watch(wait, wait->timerfd.later_fd) != 0) return -1;
-    if (watch(wait, wait->timerfd.wake_fd) != 0) return -1;
+    int status = hrt_status(wait->timerfd.epoll_fd);
+    if (status == 0) status = open_timer(wait, &wait->timerfd.timer_fd);
+    if (status == 0) status = open_timer(wait, &wait->timerfd.later_fd);
+    if (status == 0)
+        status = keep(wait, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), &wait->timerfd.wake_fd);
+    if (status != 0) return status;
     return hrt_probe(wait->timerfd.epoll_fd, wait->timerfd.timer_fd);
 }
 
@@ -36,10 +40,9 @@ int hrt_wait_timerfd_open(hrt_wait *wait) {
     wait->timerfd.later_fd = -1;
     atomic_init(&wait->timerfd.later_ns, HRT_NEVER);
     wait->timerfd.armed_ns = HRT_NEVER;
-    if (open_descriptors(wait) == 0) return 0;
-    int error = errno;
-    hrt_wait_timerfd_close(wait);
-    return -error;
+    int status = open_descriptors(wait);
+    if (status != 0) hrt_wait_timerfd_close(wait);
+    return status;
 }
 
 void hrt_wait_timerfd_close(hrt_wait *wait) {
@@ -49,22 +52,11 @@ void hrt_wait_timerfd_close(hrt_wait *wait) {
     if (wait->timerfd.later_fd >= 0) close(wait->timerfd.later_fd);
 }
 
-static void set(int timer_fd, int64_t deadline_ns) {
-    struct itimerspec spec = {0};  // all zero disarms
-    if (deadline_ns != HRT_NEVER) {
-        spec.it_value = hrt_timespec_from_ns(deadline_ns);
-        if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
-    }
-    if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0) {
-        hrt_impossible("timerfd_settime", errno);
-    }
-}
-
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
     // Also when the deadline is the one already set: a timerfd that has expired makes no new edge
     // by itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
-    set(wait->timerfd.timer_fd, deadline_ns);
+    hrt_timerfd_arm(wait->timerfd.timer_fd, deadline_ns);
     wait->timerfd.armed_ns = deadline_ns;
 }
 
@@ -77,7 +69,7 @@ bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
         if (former_ns <= deadline_ns) return true;
     } while (!atomic_compare_exchange_weak(&wait->timerfd.later_ns, &former_ns, deadline_ns));
     for (;;) {
-        set(wait->timerfd.later_fd, deadline_ns);
+        hrt_timerfd_arm(wait->timerfd.later_fd, deadline_ns);
         int64_t now_ns = atomic_load(&wait->timerfd.later_ns);
         if (now_ns >= deadline_ns) return true;
         deadline_ns = now_ns;
@@ -98,10 +90,10 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         is_armed = true;
         // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in
         // fs/select.c).
-        int count = epoll_wait(wait->timerfd.epoll_fd, events, 3, -1);
-        if (count < 0 && errno != EINTR) hrt_impossible("epoll_wait", errno);
+        long count = HRT_RETRY(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1));
+        if (count < 0) hrt_impossible("epoll_wait", errno);
         bool is_later = false;
-        for (int index = 0; index < count; index++) {
+        for (long index = 0; index < count; index++) {
             is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
             is_later |= events[index].data.fd == wait->timerfd.later_fd;
         }

@@ -1,6 +1,5 @@
 #include "vs_drm.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +47,9 @@ static const vs_drm_calls kernel_calls = {kernel_open, kernel_ioctl, read};
 // 0 or a negative errno. drm_ioctl restarts by itself what a signal interrupted, where it can.
 static int call(const vs_drm_calls *calls, int fd, int number, void *argument) {
     int status;
-    do status = calls->ioctl(fd, number, argument);
-    while (status < 0 && (errno == EINTR || errno == EAGAIN));
-    return status < 0 ? -errno : 0;
+    do status = hrt_status(HRT_RETRY(calls->ioctl(fd, number, argument)));
+    while (status == -EAGAIN);
+    return status;
 }
 
 static int queue(vs_drm *drm, uint64_t refreshes) {
@@ -127,10 +126,11 @@ static int drm_take(vs_source *source, vs_sample *out_sample) {
     // The kernel gives whole events (drm_read in drm_file.c).
     _Alignas(vs_drm_event) char buffer[1024];
     while (1) {
-        ssize_t bytes = drm->calls->read(drm->source.fd, buffer, sizeof buffer);
-        if (bytes < 0 && errno == EINTR) continue;
-        if (bytes < 0 && errno == EAGAIN) return 0;
-        if (bytes <= 0) return bytes < 0 ? -errno : -ENODEV;
+        ssize_t bytes = HRT_RETRY(drm->calls->read(drm->source.fd, buffer, sizeof buffer));
+        int status = hrt_status(bytes);
+        if (status == -EAGAIN) return 0;
+        if (status != 0) return status;
+        if (bytes == 0) return -ENODEV;
         int has_told = 0;
         for (size_t at = 0; at + sizeof(vs_drm_event) <= (size_t)bytes;) {
             const vs_drm_event *event = (const void *)(buffer + at);
@@ -210,7 +210,7 @@ static int open_card(const char *path, const vs_drm_calls *calls, vs_source **ou
                      const char **out_failure) {
     *out_failure = "open a card of /dev/dri";
     int fd = calls->open(path);
-    if (fd < 0) return -errno;
+    if (fd < 0) return hrt_status(fd);
     vs_drm *drm = calloc(1, sizeof *drm);
     if (!drm) {
         close(fd);

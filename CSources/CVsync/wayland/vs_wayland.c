@@ -1,8 +1,6 @@
 #include "vs_wayland.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,8 +12,8 @@ static int failure(const vs_wayland *wayland) {
     return error > 0 ? -error : -EPIPE;
 }
 
-// Reads what comes within that time, and dispatches all there is. 0 or a negative errno.
-static int read_within(vs_wayland *wayland, int milliseconds) {
+// Reads what comes until then, and dispatches all there is. 0 or a negative errno.
+static int read_until(vs_wayland *wayland, int64_t until_ms) {
     const vs_wl *wl = wayland->wl;
     // Not 0 while there is something that somebody else has read.
     while (wl->prepare_read(wayland->connection, wayland->queue) != 0) {
@@ -23,9 +21,7 @@ static int read_within(vs_wayland *wayland, int milliseconds) {
     }
     // EAGAIN: the compositor takes nothing now. It may tell something all the same.
     (void)wl->flush(wayland->connection);
-    struct pollfd waiting = {.fd = wayland->source.fd, .events = POLLIN};
-    // Interrupted counts as nothing.
-    if (poll(&waiting, 1, milliseconds) <= 0) {
+    if (!vs_wait_readable(wayland->source.fd, until_ms)) {
         wl->cancel_read(wayland->connection);
     } else {
         wayland->has_read = 1;
@@ -55,7 +51,7 @@ static int take(vs_wayland *wayland, int reads, vs_sample *out_sample) {
     if (!wayland->connection) return -EPIPE;
     int status = 0;
     if (reads) {
-        status = read_within(wayland, 0);
+        status = read_until(wayland, 0);
     } else if (wayland->wl->dispatch_pending(wayland->connection, wayland->queue) < 0 ||
                wayland->wl->error(wayland->connection) != 0) {
         status = failure(wayland);
@@ -165,12 +161,6 @@ static void on_synced(void *data, vs_wl_proxy *proxy, uint32_t serial) {
     *(int *)data = 1;
 }
 
-static int64_t now_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Waits until the compositor has answered all that was sent before.
 static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
     static vs_wl_handler handlers[] = {(vs_wl_handler)on_synced};
@@ -183,8 +173,7 @@ static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
     wayland->wl->add_listener(callback, handlers, &is_done);
     int status = 0;
     while (!is_done && status == 0) {
-        int64_t left_ms = until_ms - now_ms();
-        status = left_ms > 0 ? read_within(wayland, (int)left_ms) : -ETIMEDOUT;
+        status = vs_now_ms() < until_ms ? read_until(wayland, until_ms) : -ETIMEDOUT;
     }
     wayland->wl->destroy(callback);
     return status;
@@ -194,7 +183,7 @@ static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
 static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
     static vs_wl_handler handlers[] = {
         (vs_wl_handler)on_global, (vs_wl_handler)on_global_remove};
-    int64_t until_ms = now_ms() + answer_within_ms;
+    int64_t until_ms = vs_now_ms() + answer_within_ms;
     vs_wl_argument arguments[] = {{.n = 0}};
     wayland->registry = wayland->wl->marshal_new(wayland->display, VS_WL_DISPLAY_GET_REGISTRY,
                                                  arguments, wayland->wl->registry);
@@ -211,7 +200,7 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     const vs_wl *wl = wayland->wl;
     // Not the application's number, which it may close while the loop still watches.
     wayland->source.fd = fcntl(wl->descriptor(wayland->connection), F_DUPFD_CLOEXEC, 3);
-    if (wayland->source.fd < 0) return -errno;
+    if (wayland->source.fd < 0) return hrt_status(wayland->source.fd);
     wayland->queue = wl->create_queue(wayland->connection);
     wayland->display = wl->create_wrapper(wayland->connection);
     wayland->surface = wl->create_wrapper(surface);
@@ -223,7 +212,7 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     if (status != 0 || wayland->reads) return status;
     // Nothing is to be read by us: a descriptor that is never readable.
     int quiet = eventfd(0, EFD_CLOEXEC);
-    if (quiet < 0) return -errno;
+    if (quiet < 0) return hrt_status(quiet);
     close(wayland->source.fd);
     wayland->source.fd = quiet;
     return 0;

@@ -1,5 +1,3 @@
-#include <errno.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,20 +6,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../vs_source.h"
 #include "vs_xcb.h"
 
 // A connected socket, or a negative errno.
 static int connect_local(long number, int is_abstract) {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return -errno;
+    if (fd < 0) return hrt_status(fd);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     // An abstract address begins with a zero (unix(7)).
     char *path = address.sun_path + is_abstract;
     int length = snprintf(path, sizeof address.sun_path - 1, "/tmp/.X11-unix/X%ld", number);
     socklen_t bytes =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-    if (connect(fd, (struct sockaddr *)&address, bytes) == 0) return fd;
-    int status = -errno;
+    int status = hrt_status(connect(fd, (struct sockaddr *)&address, bytes));
+    if (status == 0) return fd;
     close(fd);
     return status;
 }
@@ -43,13 +42,12 @@ int vs_x11_answers(const char *display, int within_ms) {
     static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
     if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {
-        struct pollfd waiting = {.fd = fd, .events = POLLIN};
-        int found;
-        do found = poll(&waiting, 1, within_ms);
-        while (found < 0 && errno == EINTR);
         char byte;
-        if (found == 0) status = -ETIMEDOUT;
-        if (found > 0 && recv(fd, &byte, 1, MSG_DONTWAIT) == 1) status = 0;
+        if (!vs_wait_readable(fd, vs_now_ms() + within_ms)) {
+            status = -ETIMEDOUT;
+        } else if (recv(fd, &byte, 1, MSG_DONTWAIT) == 1) {
+            status = 0;
+        }
     }
     close(fd);
     return status;

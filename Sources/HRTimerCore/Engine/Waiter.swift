@@ -9,21 +9,14 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
     /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
     case timerfd
-    /// `clock_nanosleep(2)`, woken by the signal SIGRTMAX - 1, for which it installs a handler. For comparison with the futex,
-    /// which is as exact.
-    case nanosleep
     /// libevent's loop over our timerfd: four descriptors.
     case libevent
-    /// No sleep at all: a whole processor for one engine.
-    case spin
 
     package var kind: hrt_wait_kind {
         switch self {
         case .futex: HRT_WAIT_FUTEX
         case .timerfd: HRT_WAIT_TIMERFD
-        case .nanosleep: HRT_WAIT_NANOSLEEP
         case .libevent: HRT_WAIT_LIBEVENT
-        case .spin: HRT_WAIT_SPIN
         }
     }
 }

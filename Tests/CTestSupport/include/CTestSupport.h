@@ -57,6 +57,19 @@ void ctest_say(int fd, const char *_Nonnull word);
 // not know.
 int ctest_refuse(const char *_Nonnull name, int32_t error);
 
+// How the kernel chooses when the calling thread runs, sched_getattr(2).
+typedef struct {
+    uint32_t policy;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns;
+    uint64_t deadline_ns;
+    uint64_t period_ns;
+} ctest_schedule;
+
+// 0 or a negative errno.
+int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
+
 // Has malloc give back what it keeps for later. malloc_trim(3)
 void ctest_give_memory_back(void);
 

@@ -9,7 +9,7 @@ import Synchronization
 @MainActor func coarseClock(_ arguments: [String]) {
     guard arguments.count == 2, let precision = TimerPrecision.allCases.first(where: { "\($0)" == arguments[1] }) else {
         print(
-            "coarse-clock (futex, timerfd, nanosleep, libevent, loop, loop-with-source, served-loop, wait-futex, wait-libevent) precision"
+            "coarse-clock (futex, timerfd, libevent, loop, loop-with-source, served-loop, wait-futex, wait-libevent) precision"
         )
         exit(2)
     }

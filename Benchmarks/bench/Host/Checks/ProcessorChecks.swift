@@ -1,3 +1,4 @@
+import CBench
 import CHRTimer
 import Glibc
 
@@ -6,7 +7,7 @@ enum ProcessorChecks {
     static func findings(_ files: SystemFiles) -> [Finding] {
         [
             count(Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
-            affinity(allowed: hrt_thread_affinity().nonzeroBitCount, online: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
+            affinity(allowed: cbench_affinity().nonzeroBitCount, online: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
             threading(files), isolation(files), migration(files), governor(files), boost(files), range(files),
             virtualisation(files),
         ]

@@ -1,0 +1,40 @@
+import CTestSupport
+import CVsync
+import Glibc
+import TestSupport
+import TestTraits
+import Testing
+
+private let hasXCB = dlopen("libxcb-present.so.0", RTLD_LAZY) != nil && dlopen("libxcb.so.1", RTLD_LAZY) != nil
+
+@Suite(.serialized, .ownThread, .enabled(if: hasXCB, "libxcb-present is not installed"))
+struct SilentServerTests {
+    /// Listens as the X server of that number, and says nothing.
+    private static func listen(as number: Int) -> Int32 {
+        let path = [0] + "/tmp/.X11-unix/X\(number)".utf8
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        let fd = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let bytes = socklen_t(MemoryLayout<sa_family_t>.size + path.count)
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(fd, $0, bytes) }
+        }
+        return status == 0 && Glibc.listen(fd, 4) == 0 ? fd : -1
+    }
+
+    @Test("Waiting for a server that does not answer ends in time, however many signals come", .timeLimit(.minutes(1)))
+    func signals() async {
+        // In a process of its own: the handler is the process's.
+        await #expect(processExitsWith: .success) {
+            let number = 20_000 + Int(getpid() % 10_000)
+            #expect(Self.listen(as: number) >= 0)
+            var storm = ctest_storm()
+            #expect(ctest_storm_begin(5000, &storm) == 0)
+            var source: OpaquePointer?
+            var failure: UnsafePointer<CChar>?
+            #expect(vs_x11_open(":\(number)", 0, 0, 200, &source, &failure) == -ETIMEDOUT)
+            #expect(ctest_storm_end(storm) > 0)
+        }
+    }
+}
