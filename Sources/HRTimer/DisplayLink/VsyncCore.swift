@@ -48,6 +48,8 @@ struct VsyncCore: Sendable {
     private var isOpening = false
     /// When the request under way went to the compositor, with a commit of the surface.
     private var sent_ns: Int64?
+    /// From that answer on a request may wait for another commit.
+    private var nextDelay = 0
     /// What is done while the surface is hidden.
     private(set) var whenHidden = VsyncSource.WhenHidden.full
     /// Those before they were slowed because the surface is hidden.
@@ -219,7 +221,15 @@ struct VsyncCore: Sendable {
     // MARK: A surface
 
     /// The application is about to commit it.
+    ///
+    /// Without a count, a display of half the rate that is believed tells of the same refreshes, if all commits that take a
+    /// request along come in the second half of its period. Now and then a request waits for the commit after. Where that comes in
+    /// the second half, too, as of a link for each second refresh of the rate that is believed, nothing tells the two apart.
     mutating func willCommit(_ now_ns: Int64) {
+        if model.mayBeDoubled, answers >= nextDelay {
+            nextDelay = answers + 3
+            return
+        }
         let taken = driver?.willCommit() ?? 0
         if taken != 0 { sent_ns = now_ns }
         guard taken == 1 else { return }

@@ -51,11 +51,15 @@ struct VsyncModel: Sendable {
     /// The latest that were not stale, accepted or not, and how many refreshes each of them was asked to be after the last.
     private var recent: [(sample: Sample, asked: Int64)] = []
     private var usesSequence = false
+    /// How many samples in a row had a count that rises and agreed on no period.
+    private var disagreements = 0
     /// The latest 16 verdicts, a bit for each that was refused.
     private var refusals: UInt16 = 0
     private var refusedInRow = 0
     /// How many steps in a row were longer than one refresh although the next one was asked for.
     private var longSteps = 0
+    /// How many steps in a row were of an even number of refreshes, and how many of those were longer than asked for.
+    private var evenSteps = (all: 0, long: 0)
     /// How many of the latest samples in a row are off the line through those before, to the same side.
     private var leaning = 0
 
@@ -66,6 +70,8 @@ struct VsyncModel: Sendable {
     private static let noise_ns = 50_000.0
     /// So many samples in a row that lean to one side are of another rate or phase, if too near to be refused.
     private static let samplesToLean = 8
+    /// So many steps in a row tell of another period.
+    private static let stepsToDoubt = 16
     /// Of a period: how far from the prediction a sample may be.
     private static let gate = 0.2
     /// With a sequence that can be trusted, how far at most where the samples scatter much.
@@ -78,6 +84,9 @@ struct VsyncModel: Sendable {
         guard let fit, refusedInRow == 0, leaning == 0 else { return false }
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
+
+    /// Every second refresh alone was told of late: perhaps there are no others.
+    var mayBeDoubled: Bool { fit != nil && !usesSequence && evenSteps.all >= Self.stepsToDoubt / 2 }
 
     /// Begins anew: what comes after a long silence.
     mutating func restart() {
@@ -109,8 +118,11 @@ struct VsyncModel: Sendable {
         let skipped = ordinal - last.ordinal - max(1, asked)
         longSteps = skipped > 0 ? longSteps + 1 : 0
         missedRefreshes += max(0, skipped)
-        if !usesSequence, longSteps >= 16 {
+        countEven(ordinal - last.ordinal, isLong: skipped > 0)
+        let isDoubled = evenSteps.all >= Self.stepsToDoubt && evenSteps.long >= Self.stepsToDoubt / 4
+        if !usesSequence, isDoubled || longSteps >= Self.stepsToDoubt {
             // Not one refresh was told in the time of one: it is the period that is longer.
+            if isDoubled { halveAsked() }
             relearn()
             return .restarted
         }
@@ -125,6 +137,14 @@ struct VsyncModel: Sendable {
         }
         self.fit = Self.line(through: points[...]) ?? fit
         return hasChanged ? .restarted : .accepted
+    }
+
+    private mutating func countEven(_ step: Int64, isLong: Bool) {
+        evenSteps = step % 2 == 0 ? (evenSteps.all + 1, evenSteps.long + (isLong ? 1 : 0)) : (0, 0)
+    }
+
+    private mutating func halveAsked() {
+        for place in recent.indices { recent[place].asked = (recent[place].asked + 1) / 2 }
     }
 
     /// Of the latest eight samples those that are off the line through the ones before, the latest included, on its side.
@@ -202,22 +222,30 @@ struct VsyncModel: Sendable {
         refusals = 0
         refusedInRow = 0
         longSteps = 0
+        evenSteps = (0, 0)
         leaning = 0
     }
 
     /// The latest samples, if they agree on a period, become the first of the line.
+    ///
+    /// A change of rate makes a count disagree for at most five samples. Only one that disagrees for longer is given up for the
+    /// times alone, by which half the rate may look like the former one: see `VsyncCore.willCommit`.
     private mutating func learn() -> Bool {
         guard recent.count == Self.samplesToLock else { return false }
-        for withSequence in [true, false] {
-            guard let points = agreeing(withSequence: withSequence), let fit = Self.line(through: points[...]) else {
-                continue
-            }
-            self.points = points
-            self.fit = fit
-            usesSequence = withSequence
-            return true
+        if learn(withSequence: true) { return true }
+        disagreements += steps_ns(withSequence: true) == nil ? 0 : 1
+        return (disagreements == 0 || disagreements >= Self.samplesToLock) && learn(withSequence: false)
+    }
+
+    private mutating func learn(withSequence: Bool) -> Bool {
+        guard let points = agreeing(withSequence: withSequence), let fit = Self.line(through: points[...]) else {
+            return false
         }
-        return false
+        self.points = points
+        self.fit = fit
+        usesSequence = withSequence
+        disagreements = 0
+        return true
     }
 
     private func agreeing(withSequence: Bool) -> [Point]? {

@@ -23,6 +23,8 @@ final class DisplayModel {
         var dropped = 0
         /// The loop ran in other modes since it was aimed: of what was dropped nothing may count.
         var isExcused = false
+        /// The latest call, and what was dropped by then; nil if what decides about calls has changed since.
+        var since: (number: Int64, dropped: Int)?
     }
 
     /// What a call should tell.
@@ -44,7 +46,7 @@ final class DisplayModel {
     }
 
     /// The first after `number` that the interval divides.
-    private func following(_ number: Int64, _ interval: Int64) -> Int64 {
+    func following(_ number: Int64, _ interval: Int64) -> Int64 {
         var next = number + 1
         while next % interval != 0 { next += 1 }
         return next

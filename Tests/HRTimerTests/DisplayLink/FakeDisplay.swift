@@ -30,6 +30,8 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     /// Instants that are on no grid, from that refresh on.
     private var irregular: (first: Int64, instants_ns: [Double])?
     var mood = Mood.well
+    /// Whether it numbers its refreshes.
+    var countsRefreshes = true
     /// Instants at which something was asked.
     private(set) var requests_ns: [Int64] = []
     private var answers: [vs_sample] = []
@@ -129,7 +131,10 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
             return 0
         case .asleep: answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
         case .well:
-            tell(max(last + refreshes, latest + 1))
+            var next = max(last + refreshes, latest + 1)
+            // A commit just before a refresh is shown at the one after.
+            if commits == .application, instant_ns(next) - time.now.nanoseconds < 100_000 { next += 1 }
+            tell(next)
         }
         return 0
     }
@@ -146,7 +151,8 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
             // The display has become slower meanwhile.
             if number > latest { return tell(number) }
             last = number
-            answer(vs_sample(time_ns: instant_ns(number), sequence: UInt64(number), flags: 0))
+            let flags = countsRefreshes ? 0 : UInt32(VS_NO_SEQUENCE)
+            answer(vs_sample(time_ns: instant_ns(number), sequence: UInt64(number), flags: flags))
         }
     }
 

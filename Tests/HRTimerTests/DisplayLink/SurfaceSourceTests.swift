@@ -71,6 +71,65 @@ import Testing
         link.invalidate()
     }
 
+    /// The rate that is found when a display becomes slower while it is learnt; the link then draws for each refresh.
+    private func becomesSlower(
+        _ rates: (before: Double, after: Double),
+        interval: Int,
+        learning_ms: Int,
+        counts: Bool
+    ) throws -> (found: Double, drawingEach: Double) {
+        let display = try display(rates.before, .application)
+        display.countsRefreshes = counts
+        let source = display.source()
+        let link = link(source)
+        link.frameInterval = interval
+        run(0.1 + Double(learning_ms) / 1000)
+        display.setRate(rates.after)
+        run(6)
+        let found = source.framesPerSecond
+        link.frameInterval = 1
+        run(2)
+        defer { link.invalidate() }
+        return (found, source.framesPerSecond)
+    }
+
+    @Test(
+        "A surface whose display becomes slower while it is learnt is not taken for one of the former rate",
+        arguments: [(70.34, 35.17), (120, 30), (60, 30)]
+    )
+    func becomesSlower(_ before: Double, _ after: Double) throws {
+        for (interval, learning_ms) in (1...3).flatMap({ interval in (0..<6).map { (interval, 28 * $0) } }) {
+            let rates = try becomesSlower((before, after), interval: interval, learning_ms: learning_ms, counts: true)
+            #expect(abs(rates.found / after - 1) < 1e-3, "interval \(interval), after \(learning_ms) ms")
+        }
+    }
+
+    @Test(
+        "Without a count, a display that becomes slower is found by a link for each refresh",
+        arguments: [
+            (70.34, 35.17), (120, 60), (120, 40), (120, 30),
+        ]
+    )
+    func becomesSlowerUncounted(_ before: Double, _ after: Double) throws {
+        for learning_ms in stride(from: 0, to: 300, by: 35) {
+            let rates = try becomesSlower((before, after), interval: 1, learning_ms: learning_ms, counts: false)
+            #expect(abs(rates.found / after - 1) < 1e-3, "after \(learning_ms) ms")
+        }
+    }
+
+    @Test(
+        "Without a count, a surface drawn late for each refresh looks like one of twice the rate drawn for each second one"
+    )
+    func looksDoubled() throws {
+        var found: Set<Double> = []
+        for learning_ms in stride(from: 203, to: 300, by: 7) {
+            let rates = try becomesSlower((70.34, 35.17), interval: 2, learning_ms: learning_ms, counts: false)
+            found.insert((rates.found * 100).rounded() / 100)
+            #expect(abs(rates.drawingEach / 35.17 - 1) < 1e-3, "after \(learning_ms) ms")
+        }
+        #expect(found == [35.17, 70.34])
+    }
+
     @Test("Where nothing is drawn nothing is asked; the calls go on, and the surface does not count as hidden")
     func still() throws {
         let display = try display(60, .application)

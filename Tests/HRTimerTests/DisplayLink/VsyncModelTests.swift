@@ -165,6 +165,25 @@ import Testing
         }
     }
 
+    @Test(
+        "A display that changes its rate while it is learnt is learnt by its own count, with no sample of the former rate",
+        arguments: [(70.34, 35.17), (35.17, 70.34), (144, 48), (60, 75)]
+    )
+    func newRateInLearning(_ before: Double, _ after: Double) {
+        for (former, step) in (1...5).flatMap({ former in [1, 2].map { (former, $0) } }) {
+            var model = VsyncModel()
+            var (time_ns, count) = (5e9, UInt64(100))
+            for index in 0..<60 {
+                time_ns += Double(step) * 1e9 / (index < former ? before : after)
+                count += UInt64(step)
+                let sample = VsyncModel.Sample(time_ns: Int64(time_ns), sequence: count)
+                _ = model.add(sample, now_ns: Int64(time_ns) + 50_000, asked: Int64(step))
+            }
+            let found = model.fit?.grid.framesPerSecond ?? 0
+            #expect(abs(found / after - 1) < 1e-3, "\(former) samples of \(before) Hz, each of \(step)")
+        }
+    }
+
     @Test("The same rate in another phase is found after six samples")
     func newPhase() {
         var random = SeededRandom(seed: 1)

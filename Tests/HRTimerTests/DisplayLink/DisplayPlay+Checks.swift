@@ -1,0 +1,115 @@
+import HRTimerTesting
+import TestSupport
+
+@testable import HRTimer
+
+/// What calls are checked for.
+extension DisplayPlay {
+    func check(_ name: Int, _ link: DisplayLink) {
+        guard let model = model.links[name] else { return }
+        let statistics = link.statistics
+        if statistics.calls != model.calls { differ("\(statistics.calls) calls of \(name), not \(model.calls)") }
+        if !isLearnt, statistics.droppedFrames != model.dropped {
+            differ("\(statistics.droppedFrames) dropped of \(name), not \(model.dropped)")
+        }
+        if link.isInLoop != (model.loop != nil) { differ("\(name) is in a loop: \(link.isInLoop)") }
+    }
+
+    func calls(_ name: Int, _ link: DisplayLink) {
+        let now_ns = time.now.nanoseconds
+        if isLearnt { return callsOfLearnt(name, link, now_ns) }
+        let (before, due) = (model.links[name]?.called, model.links[name]?.due)
+        guard expected.contains(name), called.insert(name).inserted, let should = model.beginCall(name, now_ns) else {
+            return differ("a call of \(name) that should not be")
+        }
+        let told = link.state.withLock { $0.told }
+        let isDroppedOnly = told.number == should.number
+        guard isDroppedOnly else { return differ("\(name) was called for \(told.number ?? -1), not \(should.number)") }
+        if told.timestamp_ns != instant_ns(should.number) {
+            differ("\(name) tells another instant of \(should.number)")
+        }
+        if told.target_ns != instant_ns(should.target) { differ("\(name) tells another target at \(should.number)") }
+        if now_ns < instant_ns(should.number) { differ("\(name) is early") }
+        if let before, let before_ns = past_ns[before] {
+            let passed_ns = instant_ns(should.number) - before_ns
+            if told.delta_ns != passed_ns { differ("\(name): delta is \(told.delta_ns), and \(passed_ns) passed") }
+        }
+        excuse(name, link, should)
+        calls += 1
+        // Later than in the refresh that it was due at.
+        if let due, should.number > due.number { lateCalls += 1 }
+        if mayBeSlow { actInside(name, link) }
+    }
+
+    /// When a call comes depends on what was heard of the display; what it tells does not.
+    func callsOfLearnt(_ name: Int, _ link: DisplayLink, _ now_ns: Int64) {
+        let told = link.state.withLock { $0.told }
+        guard let number = told.number, let told_ns = told.timestamp_ns, let state = model.links[name] else { return }
+        if told_ns != instant_ns(number) { differ("\(name) tells another instant of \(number)") }
+        if now_ns < told_ns { differ("\(name) is early") }
+        if let before = state.called {
+            if number <= before { differ("\(name) was called for \(number) after \(before)") }
+            if let before_ns = past_ns[before], told.delta_ns != told_ns - before_ns {
+                differ("\(name) tells another delta")
+            }
+        }
+        if state.isPaused || state.loop == nil { differ("a call of \(name) that should not be") }
+        if told.target_ns != instant_ns(model.following(number, state.interval)) {
+            differ("\(name) tells another target at \(number)")
+        }
+        checkConservation(name, state, number, link.droppedFrames)
+        called.insert(name)
+        calls += 1
+        if let due = state.due, number > due.number { lateCalls += 1 }
+        model.links[name]?.called = number
+        model.links[name]?.calls += 1
+        if kind == .surface { source.willCommit() }
+        if mayBeSlow { actInside(name, link) }
+    }
+
+    /// What the link's interval divides of the refreshes from one call to the next was dropped.
+    func checkConservation(_ name: Int, _ state: DisplayModel.Link, _ number: Int64, _ dropped: Int) {
+        if let since = state.since {
+            // A late call is for the latest refresh, in the place of one that the interval divides.
+            let passed = Int(number / state.interval - since.number / state.interval) - 1
+            let counted = dropped - since.dropped
+            // With a lead, a frame whose end is brought nearer may have lost its call without anybody being busy.
+            let uncounted = state.isExcused ? passed : state.lead_ns == nil ? 0 : 1
+            if counted > passed || counted < passed - uncounted {
+                differ("\(name) dropped \(counted) from \(since.number) to \(number), not \(passed)")
+            }
+            conserved += passed
+        }
+        model.links[name]?.since = (number, dropped)
+        model.links[name]?.isExcused = false
+    }
+
+    /// What decides about the link's calls has changed: up to the next one it may have had other refreshes.
+    func beginAnew(_ name: Int) { model.links[name]?.since = nil }
+
+    func excuse(_ name: Int, _ link: DisplayLink, _ should: DisplayModel.Told) {
+        guard !isLearnt, should.excused > 0, let most = model.links[name]?.dropped else { return }
+        let dropped = link.droppedFrames
+        if dropped > most || dropped < most - should.excused {
+            differ("\(dropped) dropped of \(name), \(most) at most")
+        }
+        model.links[name]?.dropped = dropped
+    }
+
+    /// Nobody else is due: what the handler does has one order alone.
+    func actInside(_ name: Int, _ link: DisplayLink) {
+        switch Int.random(in: 0..<30, using: &random) {
+        case 0: pause(name, link)
+        case 1: request(name, link)
+        case 2: lead(name, link)
+        case 3: changeRate()
+        case 4: invalidate(name, link)
+        case 5...7:
+            slowCalls += 1
+            follow()
+            time.advance(by: .microseconds(Int64.random(in: 0...50_000, using: &random)))
+        default: return
+        }
+        follow()
+    }
+}
