@@ -12,7 +12,10 @@ int64_t vs_now_ms(void) {
 // poll(2) takes what is left, which is less after each signal.
 static int poll_until(struct pollfd *waiting, int64_t until_ms) {
     int64_t left_ms = until_ms - vs_now_ms();
-    return poll(waiting, 1, left_ms > 0 ? (int)left_ms : 0);
+    if (left_ms > 0) return poll(waiting, 1, (int)left_ms);
+    // Time is up: signals that come one upon the other must not keep it here.
+    int found = poll(waiting, 1, 0);
+    return found < 0 ? 0 : found;
 }
 
 int vs_wait_readable(int fd, int64_t until_ms) {
