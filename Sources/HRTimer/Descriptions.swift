@@ -23,7 +23,7 @@ extension LoopTimer: CustomStringConvertible {
         withLink { link in
             guard let core = link.core, !core.isInherited else { return [] }
             return core.state.withLock { loop in
-                loop.schedule.isLive(link.token) ? loop.modes.names(of: loop.records[link.token.slot].modes) : []
+                loop.core.isLive(link.token) ? loop.modes.names(of: loop.core.group(of: link.token)) : []
             }
         }
     }
@@ -40,16 +40,18 @@ extension TimerLoop: CustomStringConvertible {
             var parts = [
                 state.runs.last.map { "runs in \($0.mode)" } ?? (state.hostIndex == nil ? "does not run" : "hosted")
             ]
-            if state.schedule.sleepsUntil_ns != .min { parts.append("waits") }
+            if state.core.isParked { parts.append("waits") }
             if state.isKeptAlive { parts.append("kept alive") }
-            let count = state.schedule.count
+            let count = state.core.count
             parts.append("\(count) \(count == 1 ? "timer" : "timers")")
             var earliest_ns = Int64.max
-            state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.shownDeadline_ns(time)) } }
+            state.core.forEachTimer { deadline_ns, _, target in
+                earliest_ns = min(earliest_ns, target.shownDeadline_ns(deadline_ns, time))
+            }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
             let sources = state.descriptors.entries.count
             if sources > 0 { parts.append("\(sources) \(sources == 1 ? "source" : "sources")") }
-            parts.append("\(state.schedule.precision)")
+            parts.append("\(state.core.precision)")
             return "\(name)(\(parts.joined(separator: ", ")))"
         }
     }

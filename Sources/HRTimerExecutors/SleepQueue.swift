@@ -15,13 +15,13 @@ struct Sleep: Sendable {
 struct SleepQueue: ~Copyable, Sendable {
     private let time: TimeBase
     private let bell: Bell
-    /// As long as there is but one, it is here, and not in the schedule, each line of which is out of the cache after a sleep.
+    /// As long as there is but one, it is here, and not in the core, each line of which is out of the cache after a sleep.
     private var only: (sleep: Sleep, deadline_ns: Int64, tolerance_ns: Int64)?
-    private var schedule: TimerSchedule
+    private var core: FiringCore
     private var scheduled = 0
-    /// By the schedule's slots.
+    /// By the core's slots.
     private var sleeps = SlotArray<Sleep?> { nil }
-    /// The schedule may have something to give back.
+    /// The core may have something to give back.
     private var isUntidy = false
     /// It has not.
     private var isTrimmingSleeps = false
@@ -35,7 +35,7 @@ struct SleepQueue: ~Copyable, Sendable {
     init(_ clock: TimerClock, _ precision: TimerPrecision, _ bell: Bell) {
         time = TimeBase.kernel.on(clock)
         let coalesces = precision == .coalesced
-        schedule = TimerSchedule(precision: coalesces ? .coalesced : .normal, now_ns: time.now_ns)
+        core = FiringCore(precision: coalesces ? .coalesced : .normal, now_ns: time.now_ns)
         self.bell = bell
     }
 
@@ -54,7 +54,7 @@ struct SleepQueue: ~Copyable, Sendable {
     }
 
     private mutating func schedule(_ sleep: Sleep, _ deadline_ns: Int64, _ tolerance_ns: Int64) {
-        let token = schedule.add(deadline_ns: deadline_ns, .init(tolerance_ns: tolerance_ns))
+        let token = core.add(deadline_ns: deadline_ns, TimerOptions(tolerance_ns: tolerance_ns))
         sleeps.makeRoom(for: token.slot)
         sleeps[token.slot] = sleep
         scheduled += 1
@@ -89,7 +89,6 @@ struct SleepQueue: ~Copyable, Sendable {
         guard aim_ns < .max else { return }
         let now_ns = time.now_ns
         let ring = now_ns >= rings_ns ? length_ns.take().map { Ring(at_ns: rings_ns, length_ns: $0) } : nil
-        if scheduled > 0 { schedule.beginTurn() }
         if canRise, taken.first == nil, now_ns < aim_ns, let ring, let due = next(aim_ns) {
             if due.sleep.asks == nil, due.deadline_ns > now_ns {
                 taken.first = (due.sleep, time, due.deadline_ns)
@@ -98,8 +97,6 @@ struct SleepQueue: ~Copyable, Sendable {
             } else {
                 taken.others.append(due.sleep)
             }
-            // What was taken beside it is not due: another thread's, when the deadline comes.
-            if scheduled > 0 { schedule.beginTurn() }
         }
         if let ring, !taken.isEarly { lead?.record(now_ns - ring.at_ns, ofSleep: ring.length_ns) }
         while taken.others.count < most, let due = next(now_ns) {
@@ -109,8 +106,6 @@ struct SleepQueue: ~Copyable, Sendable {
                 taken.others.append(due.sleep)
             }
         }
-        // The schedule has taken a batch: what is left of that is due, too, and armed again.
-        if scheduled > 0 { schedule.beginTurn() }
         if !taken.isEarly, hasDue(now_ns) {
             taken.hasMore = true
         } else {
@@ -120,9 +115,9 @@ struct SleepQueue: ~Copyable, Sendable {
         taken.wantsTidying = taken.wantsTidying || isUntidy
     }
 
-    private func hasDue(_ now_ns: Int64) -> Bool {
+    private mutating func hasDue(_ now_ns: Int64) -> Bool {
         if let only { return only.deadline_ns <= now_ns }
-        return scheduled > 0 && schedule.hasDue(at: now_ns)
+        return scheduled > 0 && core.hasDue(at: now_ns)
     }
 
     private mutating func next(_ limit_ns: Int64) -> (sleep: Sleep, deadline_ns: Int64)? {
@@ -132,15 +127,15 @@ struct SleepQueue: ~Copyable, Sendable {
             return (only.sleep, only.deadline_ns)
         }
         while scheduled > 0 {
-            switch schedule.next(now_ns: limit_ns) {
+            switch core.next(upTo: limit_ns) {
             case .none: return nil
             case .more: continue
-            case .due(let due):
-                let sleep = sleeps[due.token.slot].take()
-                _ = schedule.remove(schedule.token(due))
+            case .expired(let entry):
+                let sleep = sleeps[entry.token.slot].take()
+                core.remove(entry.token)
                 scheduled -= 1
                 isUntidy = true
-                if let sleep { return (sleep, due.deadline_ns) }
+                if let sleep { return (sleep, entry.place_ns) }
             }
         }
         return nil
@@ -166,8 +161,8 @@ struct SleepQueue: ~Copyable, Sendable {
         if scheduled == 0 { return .max }
         // A crowd is settled piece by piece: until then the bell may ring too early, and the next piece follows.
         var pieces = 16
-        while pieces > 0, schedule.settle() { pieces -= 1 }
-        return schedule.nextWake.at_ns
+        while pieces > 0, core.normalize() { pieces -= 1 }
+        return core.nextPark.until_ns
     }
 
     private mutating func set(_ aim_ns: Int64, _ now_ns: Int64, _ lead: SleepLead?) {
@@ -185,8 +180,8 @@ struct SleepQueue: ~Copyable, Sendable {
             isTrimmingSleeps = sleeps.trim { $0 == nil }
             return true
         }
-        isUntidy = schedule.wantsTrim
-        if isUntidy { isTrimmingSleeps = !schedule.trim() }
+        isUntidy = core.wantsTrim
+        if isUntidy { isTrimmingSleeps = !core.trim() }
         return isUntidy
     }
 }

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func isAsleep(_ engine: TimerEngine) -> Bool {
-        engine.core.state.withLock { $0.schedule.sleepsUntil_ns } != .min
+        engine.core.state.withLock { $0.parkedUntil_ns } != .min
     }
 
     @Test(

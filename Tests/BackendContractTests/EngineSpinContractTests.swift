@@ -34,7 +34,7 @@ import Testing
     private func waitUntilSpinning(upTo deadline: MonotonicInstant) -> Bool {
         while engine.now < deadline {
             let isSpinning = engine.core.state.withLock { state in
-                state.running != nil && state.schedule.sleepsUntil_ns == deadline.nanoseconds
+                state.running != nil && state.parkedUntil_ns == deadline.nanoseconds
             }
             if isSpinning { return true }
             usleep(50)
@@ -45,7 +45,7 @@ import Testing
     /// The thread sleeps, or spins up to another deadline, while this one has not come.
     private func hasLeft(_ deadline: MonotonicInstant) -> Bool {
         while engine.now < deadline {
-            let until_ns = engine.core.state.withLock { $0.schedule.sleepsUntil_ns }
+            let until_ns = engine.core.state.withLock { $0.parkedUntil_ns }
             // Sleeping, so that the thread has the processor.
             usleep(50)
             if until_ns != .min, until_ns != deadline.nanoseconds { return engine.now < deadline }

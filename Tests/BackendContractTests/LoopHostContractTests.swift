@@ -75,7 +75,7 @@ import Testing
             timer.invalidate()
         }
         loop.process()
-        #expect(loop.core.state.withLock { $0.schedule.sleepsUntil_ns } == deadline.nanoseconds)
+        #expect(loop.core.state.withLock { $0.core.parkedUntil_ns } == deadline.nanoseconds)
         pending.invalidate()
     }
 

@@ -37,7 +37,7 @@ import Testing
 
     private func waitUntilSpinning(upTo deadline: MonotonicInstant) -> Bool {
         while MonotonicInstant.now < deadline {
-            if loop.core.state.withLock({ $0.prepared != nil }) { return true }
+            if loop.core.state.withLock({ $0.core.isSpinning }) { return true }
             usleep(50)
         }
         return false
@@ -46,7 +46,7 @@ import Testing
     /// The thread sleeps, or spins up to another deadline, while this one has not come.
     private func hasLeft(_ deadline: MonotonicInstant) -> Bool {
         while MonotonicInstant.now < deadline {
-            let until_ns = loop.core.state.withLock { $0.schedule.sleepsUntil_ns }
+            let until_ns = loop.core.state.withLock { $0.core.parkedUntil_ns }
             // Sleeping, so that the thread has the processor.
             usleep(50)
             if until_ns != .min, until_ns != deadline.nanoseconds { return MonotonicInstant.now < deadline }
@@ -118,7 +118,7 @@ import Testing
         let log = Recorder<String>()
 
         override func prepare() { log.append("prepare") }
-        override func callOff() { log.append("call off") }
+        override func withdraw() { log.append("withdraw") }
     }
 
     @Test(
@@ -140,11 +140,11 @@ import Testing
             }
             let log = told.log.all
             // The round's preparation may be among those before, or not yet.
-            return log.last == (isCalledOff ? "call off" : "prepare") && log.count <= before + 2
+            return log.last == (isCalledOff ? "withdraw" : "prepare") && log.count <= before + 2
         }
         #expect(isTold)
         // One does not go without the other, nor comes twice.
-        #expect(told.log.all.filter { $0 == "call off" }.count <= told.log.all.filter { $0 == "prepare" }.count)
+        #expect(told.log.all.filter { $0 == "withdraw" }.count <= told.log.all.filter { $0 == "prepare" }.count)
         worker.end()
     }
 

@@ -144,7 +144,7 @@ struct SleepRaceTests {
     func touchesWakeNobody() async throws {
         let engine = try TimerEngine(.init(name: "contract"))
         let idle = IdleTimeout(.seconds(3600), engine: engine) {}
-        while engine.core.state.withLock({ $0.schedule.sleepsUntil_ns }) == .min { await Task.yield() }
+        while engine.core.state.withLock({ $0.parkedUntil_ns }) == .min { await Task.yield() }
         let before = engine.statistics
         for _ in 0..<1000 { #expect(idle.touch()) }
         #expect(engine.statistics == before)
@@ -193,7 +193,7 @@ struct SleepRaceTests {
             let task = Task.detached { try? await clock.sleep(until: deadline, tolerance: tolerance) }
             while engine.liveTimers == crowd.count { await Task.yield() }
             // It is the only one that ever comes: the engine sleeps until the end of its window.
-            let wake_ns = engine.core.state.withLock { $0.schedule.exactWake().at_ns }
+            let wake_ns = engine.core.state.withLock { $0.exactPark().until_ns }
             task.cancel()
             await task.value
             return wake_ns - deadline.nanoseconds
@@ -208,7 +208,7 @@ struct SleepRaceTests {
             let task = Task.detached { try? await MonotonicClock(engine: few).sleep(until: deadline) }
             while few.liveTimers == 0 { await Task.yield() }
             defer { task.cancel() }
-            return few.core.state.withLock { $0.schedule.exactWake().at_ns } - deadline.nanoseconds
+            return few.core.state.withLock { $0.exactPark().until_ns } - deadline.nanoseconds
         }.value
         #expect(wake_ns == 0)
         await few.shutdown()

@@ -52,7 +52,7 @@ enum Sample {
     }
 
     private static func add(_ round: Int, base_ns: Int64, to result: SubjectResult) {
-        let fires = (0..<400).map { tick -> Fire in
+        let fires = (0..<400).map { tick -> cbench_fire in
             let deadline_ns = Int64(round * 1_000_000_000 + tick * 1_000_000)
             // Most within a third of the base, one in a hundred ten times as late, the very first of some a little early.
             let spread_ns = base_ns / 3 * Int64(tick % 40) / 40

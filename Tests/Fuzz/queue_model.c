@@ -102,20 +102,10 @@ static size_t take_once(struct queue_model *model, size_t capacity, hrt_due *bat
     return taken;
 }
 
-// Takes, and puts the last ones back; some of them twice, which changes nothing.
-static void take_and_put_back(struct queue_model *model, size_t capacity, size_t kept) {
+static void take_some(struct queue_model *model, size_t capacity) {
     hrt_due batch[BATCH];
     size_t subjects[BATCH];
-    size_t taken = take_once(model, capacity, batch, subjects);
-    while (taken > kept) {
-        taken--;
-        hrt_queue_put_back(model->queue, &batch[taken]);
-        if (taken % 3 == 0) hrt_queue_put_back(model->queue, &batch[taken]);
-        sorted_put_back(&model->sorted, subjects[taken]);
-        model->fired--;
-    }
-    require(model, hrt_queue_last_arming(model->queue) == model->sorted.armings,
-            "putting back is no arming");
+    take_once(model, capacity, batch, subjects);
 }
 
 static void take_all(struct queue_model *model, size_t capacity) {
@@ -222,9 +212,7 @@ static void use_stale(struct queue_model *model, uint64_t value) {
         if (timer->is_live && memcmp(&timer->token, &token, sizeof token) == 0) return;
     }
     require(model, !hrt_queue_is_live(model->queue, token), "a stale token is not live");
-    hrt_queue_put_back(model->queue,
-                       &(hrt_due){.deadline_ns = model->now_ns, .token = token, .arming = 1});
-    require(model, !hrt_queue_is_armed(model->queue, token), "a stale token is not put back");
+    require(model, !hrt_queue_is_armed(model->queue, token), "a stale token is not armed");
     require(model, !hrt_queue_remove(model->queue, token), "a stale token removes nothing");
     require(model, hrt_queue_deadline_ns(model->queue, token) == HRT_NEVER,
             "a stale token has no deadline");
@@ -273,8 +261,9 @@ static void move_time(struct queue_model *model, uint64_t value, size_t capacity
         case 12: sleep_once(model); return;
         default: model->now_ns = clamped_sum(model->now_ns, (int64_t)(amount % 1000000)); break;
     }
+    // What is due may wait while other timers are armed, moved and removed.
     if (capacity == 0)
-        take_and_put_back(model, amount % BATCH, amount / BATCH % BATCH);
+        take_some(model, amount % BATCH);
     else
         take_all(model, capacity);
 }

@@ -25,7 +25,7 @@ static bool is_before(const struct timer *a, const struct timer *b) {
                                             : a->arming < b->arming;
 }
 
-void sorted_put_back(struct sorted *sorted, size_t subject) {
+static void put_in_order(struct sorted *sorted, size_t subject) {
     const struct timer *timers = sorted->timers;
     size_t at = sorted->armed_count;
     while (at > 0 && is_before(&timers[subject], &timers[sorted->armed[at - 1]])) at--;
@@ -43,7 +43,7 @@ void sorted_arm(struct sorted *sorted, size_t subject, int64_t deadline_ns, int6
     timer->latest_ns = clamped_sum(deadline_ns, tolerance_ns < 0 ? 0 : tolerance_ns);
     timer->arming = ++sorted->armings;
     timer->is_precise = false;
-    sorted_put_back(sorted, subject);
+    put_in_order(sorted, subject);
 }
 
 int64_t sorted_next_ns(const struct sorted *sorted) {

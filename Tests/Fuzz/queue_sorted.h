@@ -32,8 +32,6 @@ int64_t clamped_sum(int64_t a, int64_t b);
 
 void sorted_arm(struct sorted *sorted, size_t subject, int64_t deadline_ns, int64_t tolerance_ns);
 void sorted_disarm(struct sorted *sorted, size_t subject);
-// What the timer was armed for last comes into the array again.
-void sorted_put_back(struct sorted *sorted, size_t subject);
 
 // HRT_NEVER if there is none.
 int64_t sorted_next_ns(const struct sorted *sorted);

@@ -72,9 +72,9 @@ private final class Flock: Sendable {
         state = Locked(State(random: SeededRandom(seed: seed), deadlines_ns: none, tolerances_ns: none))
         try core.start()
         for index in 0..<Self.timers {
-            var request = EngineCore.Request()
+            var request = TimerRequest()
             request.isOwned = true
-            let token = core.schedule(.call { [unowned self] fire in note(index, fire) }, request)
+            let token = core.schedule(.handler { [unowned self] fire in note(index, fire) }, request)
             state.withLock { $0.tokens.append(token) }
             arm(index)
         }

@@ -107,9 +107,9 @@ private enum RealRun {
 
         func begin() {
             for index in 0..<timers {
-                var request = EngineCore.Request()
+                var request = TimerRequest()
                 request.isOwned = true
-                let token = core.schedule(.call { [self] fire in note(index, fire) }, request)
+                let token = core.schedule(.handler { [self] fire in note(index, fire) }, request)
                 state.withLock { $0.tokens.append(token) }
             }
             for index in 0..<timers { arm(index) }

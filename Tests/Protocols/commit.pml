@@ -1,47 +1,65 @@
-// A prepared callback (Spin, EngineState.callOff, EngineCore.make): the engine's thread commits it by one exchange without the
-// lock, others withdraw it by one with the lock. It is called once, or never and cancel() says so; a call that was withdrawn
-// for an earlier timer's sake comes later; and none begins after cancel() returned true.
+// A prepared callback (FireCommit, FiringCore, EngineCore.make, TimerLoop.sleep): the core's thread commits it by one exchange without
+// the lock, others withdraw it by one with the lock. It is called once, or never and cancel() says so; a call that was withdrawn
+// for an earlier timer's sake comes later; none begins after cancel() returned true; and where the handler runs the loop again,
+// whoever arms something earlier wakes the thread.
 //
 // WRONG_1: the thread looks whether it was withdrawn, and commits afterwards.
-// WRONG_2: cancel() withdraws without looking whether it has begun.
+// WRONG_2: cancel() withdraws without looking whether it is committed.
 // WRONG_3: what was withdrawn, and not cancelled, is not put back.
-// WRONG_4: cancel() takes what somebody else has withdrawn for begun.
-mtype = { idle, waiting, begun, broken };
-mtype spin = idle;
-bool locked, running, live = true, armed = true;
+// WRONG_4: cancel() takes what somebody else has withdrawn for committed.
+// WRONG_5: the thread parks in a nested run with the committed callback still counting as the prepared one.
+mtype = { idle, waiting, committed, withdrawn };
+mtype commit = idle;
+bool locked, running, prepared, live = true, armed = true;
 bool cancelled, isSaidPending, cancelReturned;
+bool parked, woken, hasNews;
 byte calls;
 
 inline lock() { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 inline exchange(from, to) {
-    atomic { if :: spin == from -> spin = to; done = true :: else -> done = false fi }
+    atomic { if :: commit == from -> commit = to; done = true :: else -> done = false fi }
 }
 
-active proctype Engine() {
-    bool done;
+active proctype Core() {
+    bool done, made;
     do
     ::  lock();
         if
         ::  live && armed ->
-            armed = false; running = true; spin = waiting;
+            armed = false; running = true; prepared = true; commit = waiting; parked = true;
             unlock();
             // Up to here it spun, until the deadline or until it was woken.
 #ifdef WRONG_1
-            done = (spin == waiting);
-            if :: done -> spin = begun :: else fi;
+            made = (commit == waiting);
+            if :: made -> commit = committed :: else fi;
 #else
-            exchange(waiting, begun);
+            exchange(waiting, committed);
+            made = done;
 #endif
             if
-            ::  done -> assert(!(cancelReturned && isSaidPending)); calls++
+            ::  made ->
+                assert(!(cancelReturned && isSaidPending));
+                calls++;
+                // The handler may run the loop, until somebody has news for that.
+                if
+                ::  skip
+                ::  lock();
+#ifndef WRONG_5
+                    prepared = false; commit = idle;
+#endif
+                    parked = !hasNews;
+                    woken = false;
+                    if :: parked -> unlock(); woken :: else -> unlock() fi
+                fi
             ::  else
             fi;
             lock();
-            done = (spin != broken);
-            spin = idle; running = false;
+            parked = false;
+            if :: prepared -> prepared = false; commit = idle :: else fi;
+            running = false;
             if
-            ::  done -> live = false
+            ::  made -> live = false
 #ifdef WRONG_3
             ::  else
 #else
@@ -62,18 +80,18 @@ active proctype Canceller() {
     ::  live ->
         done = false;
         if
-        ::  running ->
+        ::  prepared ->
 #ifdef WRONG_2
-            spin = broken; done = true
+            commit = withdrawn; done = true
 #else
-            exchange(waiting, broken)
+            exchange(waiting, withdrawn)
 #endif
         ::  else
         fi;
 #ifdef WRONG_4
         isSaidPending = !running || done;
 #else
-        isSaidPending = !running || spin != begun;
+        isSaidPending = !running || (prepared && commit != committed);
 #endif
         cancelled = true; live = false; armed = false
     ::  else
@@ -87,8 +105,12 @@ out: skip
 active proctype Earlier() {
     bool done;
     lock();
-    if :: running -> exchange(waiting, broken) :: else fi;
-    unlock()
+    hasNews = true;
+    done = parked;
+    parked = false;
+    if :: done && prepared -> exchange(waiting, withdrawn) :: else fi;
+    unlock();
+    if :: done -> woken = true :: else fi
 }
 
 active proctype Judge() {

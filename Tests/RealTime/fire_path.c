@@ -43,7 +43,6 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
             // Some repeat soon, others late.
             int64_t interval_ns =
                 (int64_t)(next_random(path) % (index % 8 == 0 ? 100000000000 : 1000000000));
-            hrt_queue_put_back(path->queue, &batch[index]);
             hrt_queue_arm_slot(path->queue, batch[index].token.slot,
                                batch[index].deadline_ns + interval_ns);
             path->fired++;

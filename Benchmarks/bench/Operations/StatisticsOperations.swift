@@ -37,7 +37,7 @@ enum StatisticsOperations {
 
     private static let loop = OperationLoop(operations: 5_000_000)
 
-    /// What `EngineState.begin` counts.
+    /// What `FiringCore` counts of a fire.
     @inline(never)
     private static func count(_ statistics: inout EngineStatistics, _ lateness_ns: Int64) {
         statistics.missedTicks += lateness_ns > 1_000_000 ? 1 : 0

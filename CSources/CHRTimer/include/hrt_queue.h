@@ -120,12 +120,7 @@ bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING;
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING;
 
-// Arms a timer again that was just taken, exactly as it was: for the same deadline, under the same
-// number of arming, so that its place among equal deadlines is what it was; with its tolerance, or
-// precisely. Does nothing if the timer was removed or armed since.
-void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING;
-
-// The number of the latest arming; 0 before the first. Putting back is none.
+// The number of the latest arming; 0 before the first.
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Gives memory back that removed timers no longer need, a bounded piece of work a call: about 1,024

@@ -166,12 +166,6 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
     return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
 
-void hrt_queue_put_back(hrt_queue *queue, const hrt_due *due) HRT_NONBLOCKING {
-    struct hrt_node *node = hrt_slab_node(queue, due->token);
-    if (node == NULL || hrt_node_is_armed(node)) return;
-    hrt_rare_put_back(queue, due->token.slot + 1, hrt_key(due->deadline_ns), due->arming);
-}
-
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->armings & ~HRT_ARMED;
 }

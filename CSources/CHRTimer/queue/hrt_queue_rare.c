@@ -97,18 +97,6 @@ void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t
     }
 }
 
-void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
-                       uint64_t arming) HRT_NONBLOCKING {
-    struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *lane = hrt_lane_of(queue, node);
-    uint64_t last = queue->armings;
-    if (lane->windows != NULL)
-        hrt_windows_open(lane->windows, index, lane->windows->end_of.keys[index]);
-    queue->armings = (arming | HRT_ARMED) - 1;
-    arm_in(queue, lane, index, key);
-    queue->armings = last;
-}
-
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
     // Not by hrt_rare_arm, which the compiler would call and not put here.
     if (tolerance_ns > 0) {

@@ -15,8 +15,6 @@ void hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key
 void hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key);
 void hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING;
 bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING;
-void hrt_rare_put_back(struct hrt_queue *queue, uint32_t index, uint64_t key,
-                       uint64_t arming) HRT_NONBLOCKING;
 size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due,
                          size_t capacity) HRT_NONBLOCKING;
 

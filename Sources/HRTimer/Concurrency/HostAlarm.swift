@@ -3,7 +3,7 @@ import HRTimerCore
 /// What one timer of a host calls once: at its deadline, or because the host has ended and the deadline never comes.
 ///
 /// On an engine the timer holds this object itself, so that arming allocates nothing.
-class HostAlarm: @unchecked Sendable, StagedHandler {
+class HostAlarm: @unchecked Sendable, TimerOwner {
     // Sendable: it has nothing; subclasses say why they are.
 
     init() {}
@@ -32,11 +32,11 @@ class HostAlarm: @unchecked Sendable, StagedHandler {
                 lifeline.alarm.ring()
             }
         }
-        var asked = EngineCore.Request()
-        asked.deadline_ns = request.deadline_ns
-        asked.tolerance_ns = request.tolerance_ns
-        asked.crowdTolerance_ns = request.crowdTolerance_ns
-        let token = core.schedule(.staged(self), asked)
+        var ofEngine = TimerRequest()
+        ofEngine.deadline_ns = request.deadline_ns
+        ofEngine.tolerance_ns = request.tolerance_ns
+        ofEngine.crowdTolerance_ns = request.crowdTolerance_ns
+        let token = core.schedule(.owner(self), ofEngine)
         if token == .stale { hostHasEnded() }
         return .engine(token)
     }
@@ -53,15 +53,25 @@ class HostAlarm: @unchecked Sendable, StagedHandler {
         deinit { alarm.hostHasEnded() }
     }
 
-    // What the engine calls, the first three with its lock held.
+    // What the engine's core calls, the first two with its lock held.
 
-    final func laterDeadline() -> Int64? { nil }
-
-    final func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
-        StagedCall(Callback { [self] in ring() }, missedTicks: 0)
+    final func prepare(
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ core: inout FiringCore,
+        _ call: inout PreparedCall
+    ) -> Bool {
+        call.callee = .callback(Callback { [self] in ring() })
+        return true
     }
 
-    final func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
+    final func finish(
+        wasCalled: Bool,
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ core: inout FiringCore,
+        _ end: inout FireEnd
+    ) {}
 
-    final func engineHasEnded() { hostHasEnded() }
+    final func coreHasEnded() { hostHasEnded() }
 }

@@ -72,7 +72,7 @@ public final class IdleTimeout: Sendable {
 }
 
 /// What the engine holds of an `IdleTimeout`.
-private final class IdleCore: StagedHandler, @unchecked Sendable {
+private final class IdleCore: TimerOwner, @unchecked Sendable {
     // Sendable: `timer` is written before anything else is called, `handler` is behind a lock.
 
     /// The deadline while the time runs; otherwise why it does not. Whoever changes it from one to another has decided.
@@ -95,10 +95,10 @@ private final class IdleCore: StagedHandler, @unchecked Sendable {
 
     /// First of all.
     func register() {
-        var request = EngineCore.Request()
+        var request = TimerRequest()
         request.isOwned = true
-        timer = core.schedule(.staged(self), request)
-        if timer == .stale { engineHasEnded() }
+        timer = core.schedule(.owner(self), request)
+        if timer == .stale { coreHasEnded() }
     }
 
     /// Of a time that begins now. Never one of the words that are none.
@@ -195,18 +195,16 @@ private final class IdleCore: StagedHandler, @unchecked Sendable {
         return deadline_ns
     }
 
-    func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+    func prepare(_ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ call: inout PreparedCall) -> Bool {
         // Paused, or run out before: nothing to look for.
-        guard deadline_ns != nil else {
-            _ = engine.setOwned(timer, deadline_ns: .max, tolerance_ns: 0, now_ns)
-            return nil
-        }
-        return StagedCall(Callback { [self] in look() }, missedTicks: 0)
+        guard deadline_ns != nil else { return false }
+        call.callee = .callback(Callback { [self] in look() })
+        return true
     }
 
-    func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
+    func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd) {}
 
-    func engineHasEnded() {
+    func coreHasEnded() {
         word.store(Self.cancelled, ordering: .releasing)
         letGo()
     }

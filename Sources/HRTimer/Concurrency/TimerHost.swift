@@ -37,11 +37,11 @@ package enum TimerHost: Sendable {
     ) -> Alarm {
         switch self {
         case .engine(let core):
-            var request = EngineCore.Request()
+            var request = TimerRequest()
             request.deadline_ns = deadline_ns
             request.tolerance_ns = tolerance_ns
             if isEarly { return .engine(core.schedule(.early { _ in handler() }, request)) }
-            return .engine(core.schedule(.call { _ in handler() }, request))
+            return .engine(core.schedule(.handler { _ in handler() }, request))
         case .loop(let loop):
             let deadline = MonotonicInstant(nanoseconds: deadline_ns)
             let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in handler() }

@@ -27,9 +27,9 @@ final class SourceAlarm: Sendable {
             core = made
             owned = made
         }
-        var request = EngineCore.Request()
+        var request = TimerRequest()
         request.isOwned = true
-        let made = core.schedule(.call { [weak self, weak source] _ in if let self { source?.hasRung(self) } }, request)
+        let made = core.schedule(.handler { [weak self, weak source] _ in if let self { source?.hasRung(self) } }, request)
         token.withLock { $0 = made }
     }
 

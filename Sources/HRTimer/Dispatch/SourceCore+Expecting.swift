@@ -8,7 +8,7 @@ import HRTimerCore
 // Not on virtual time, where what is armed shows in `nextDeadline`, and not where the call's end decides the next deadline.
 extension SourceCore {
     /// On the engine's thread, with its lock held, after a call was submitted.
-    func expect(_ engine: inout EngineState) {
+    func expect(_ engine: inout FiringCore) {
         guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
         guard state.isActive, state.suspensions == 0 else { return }
         guard state.repetition.repeats, state.repetition.policy != .delay else { return }

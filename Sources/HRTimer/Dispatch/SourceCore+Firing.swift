@@ -2,10 +2,10 @@ import Glibc
 import HRTimerCore
 import Synchronization
 
-extension SourceCore: StagedHandler {
+extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
     @inline(__always)
-    func settle(_ state: inout State, _ engine: inout EngineState) -> Bool {
+    func settle(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // What was never active is not armed.
         guard let timer = state.timer, state.isActive else { return false }
         var deadline_ns = Int64.max
@@ -29,17 +29,17 @@ extension SourceCore: StagedHandler {
     }
 
     @inline(__always)
-    func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout EngineState) -> Bool {
+    func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
         if let precision = state.precision {
             let asked = asked(precision, leeway_ns: state.leeway_ns)
-            return engine.setOwned(timer, deadline_ns: deadline_ns, asked, core.time.now_ns)
+            return engine.armOwned(timer, deadline_ns: deadline_ns, asked, core.time.now_ns)
         }
-        return engine.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
+        return engine.armOwned(timer, deadline_ns: deadline_ns, tolerance_ns: state.leeway_ns, core.time.now_ns)
     }
 
-    private func asked(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerSchedule.Asked {
+    private func asked(_ precision: TimerPrecision, leeway_ns: Int64) -> TimerOptions {
         let mayShare = max(precision, core.precision) == .coalesced
-        return TimerSchedule.Asked(
+        return TimerOptions(
             tolerance_ns: mayShare ? leeway_ns : 0,
             isPrecise: precision == .precise && core.precision != .precise
         )
@@ -56,7 +56,7 @@ extension SourceCore: StagedHandler {
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
     /// for that alone. Not on virtual time, where everything comes when the clock is moved.
     @inline(__always)
-    func settleOrSubmit(_ state: inout State, _ engine: inout EngineState) -> (mustWake: Bool, submit: Callback?) {
+    func settleOrSubmit(_ state: inout State, _ engine: inout FiringCore) -> (mustWake: Bool, submit: Callback?) {
         if let submit = state.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
             state.timer != nil,
             !engine.isShutDown
@@ -88,53 +88,69 @@ extension SourceCore: StagedHandler {
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
-    package func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+    package func prepare(
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ engine: inout FiringCore,
+        _ call: inout PreparedCall
+    ) -> Bool {
         // Closed once more: it may have been moved since the engine looked.
         close()
         state.extras?.pointee.expected_ns = .max
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return nil }
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return false }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
             beIdle(now_ns, &state)
             // Scheduled anew for a later deadline.
             if !state.isIdle { _ = settle(&state, &engine) }
-            return nil
+            return false
         }
         if let submit = state.submit {
             state.isInFlight = true
             state.engineSubmits = true
             state.extras?.pointee.lead?.submit(for: state.ticks.deadline_ns)
-            return StagedCall(submit, missedTicks: 0, isEarly: state.hasLead)
+            call.callee = .callback(submit)
+            call.missedTicks = 0
+            call.isEarly = state.hasLead
+            return true
         }
-        engine.ticksBeforeCall = state.ticks
+        engine.before.ticks = state.ticks
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Scheduled anew for a later deadline.
             _ = settle(&state, &engine)
-            return nil
+            return false
         }
         state.engineSubmits = false
-        return StagedCall(event, missedTicks: Int(clamping: state.data - 1))
+        call.callee = .callback(event)
+        call.missedTicks = Int(clamping: state.data - 1)
+        call.isEarly = false
+        return true
     }
 
-    package func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
+    package func finish(
+        wasCalled: Bool,
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ engine: inout FiringCore,
+        _ end: inout FireEnd
+    ) {
         close()
-        if !state.engineSubmits { return endCall(wasCalled: wasCalled, &engine) }
-        // What was submitted ends on its queue.
-        if wasCalled {
-            expect(&engine)
-            return nil
+        if !state.engineSubmits {
+            end.block = finishCall(wasCalled: wasCalled, &engine)
+            return
         }
+        // What was submitted ends on its queue.
+        if wasCalled { return expect(&engine) }
         state.isInFlight = state.isCancelled
         settleUnlessPutBack(&engine)
-        if !state.isCancelled { return nil }
-        return Callback { [self] in onTarget { [self] in finishCancelling() } }
+        if state.isCancelled { end.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
     }
 
     /// On the engine's thread, with its lock held.
-    private func endCall(wasCalled: Bool, _ engine: inout EngineState) -> Callback? {
+    private func finishCall(wasCalled: Bool, _ engine: inout FiringCore) -> Callback? {
         let latch = endRunning(&state)
-        if !wasCalled, !state.isSetAnew { state.ticks = engine.ticksBeforeCall }
+        if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
         if wasCalled { endTicks() }
         if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
@@ -153,8 +169,8 @@ extension SourceCore: StagedHandler {
     }
 
     /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
-    private func settleUnlessPutBack(_ engine: inout EngineState) {
-        guard let timer = state.timer, !engine.schedule.isUntouchedSinceCall(timer) else { return }
+    private func settleUnlessPutBack(_ engine: inout FiringCore) {
+        guard let timer = state.timer, !engine.isUntouchedSinceCall(timer) else { return }
         _ = settle(&state, &engine)
     }
 
@@ -183,7 +199,7 @@ extension SourceCore: StagedHandler {
     }
 
     /// The engine counted the fire when it submitted the call, and could not know of the ticks.
-    private func takeSubmittedCall(_ state: inout State, _ engine: inout EngineState) -> Callback? {
+    private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         let (deadline_ns, now_ns) = (state.ticks.deadline_ns, now_ns(state))
         guard Self.mayDeliver(state), let event = Self.takeCall(now_ns, &state) else { return nil }
         engine.countMissed(state.data - 1)
@@ -256,7 +272,7 @@ extension SourceCore: StagedHandler {
     }
 
     /// The engine's thread is not there any more, or this is its last deed.
-    package func engineHasEnded() {
+    package func coreHasEnded() {
         var left = Left()
         let mustFinish = withLock { state, engine -> Bool in
             // What was cancelled is finished on its queue, if it has one.
@@ -279,7 +295,7 @@ extension SourceCore: StagedHandler {
             if state.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns
-            return (engine.setOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
+            return (engine.armOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
         }
         if mustWake { core.wake() }
         submit?.run()

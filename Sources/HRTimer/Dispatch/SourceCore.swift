@@ -46,7 +46,7 @@ package final class SourceCore: @unchecked Sendable {
     private let engine: TimerEngine
     var core: EngineCore { engine.core }
     /// The core's own, for the verbs: a source that is made and dropped counts one reference less.
-    private let engineState: LockedPlace<EngineState>
+    private let engineState: LockedPlace<FiringCore>
     /// The engine's.
     let defersMoves: Bool
     /// Leeway counts as none.
@@ -124,7 +124,7 @@ package final class SourceCore: @unchecked Sendable {
 
     /// For what settles, and so needs the deadline that holds.
     @inline(__always)
-    func withLock<Result>(_ body: (inout State, inout EngineState) -> Result) -> Result {
+    func withLock<Result>(_ body: (inout State, inout FiringCore) -> Result) -> Result {
         engineState.withLock { engine in
             close()
             return body(&state, &engine)
@@ -150,7 +150,7 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
     /// the ticks alone.
-    func updateFlags(_ change: (inout State, inout EngineState) -> Bool) {
+    func updateFlags(_ change: (inout State, inout FiringCore) -> Bool) {
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
@@ -163,12 +163,12 @@ package final class SourceCore: @unchecked Sendable {
 
     /// Gives it a timer of the engine with the first verb, which has the lock anyway: what was only made is nobody's.
     @inline(__always)
-    private func register(_ state: inout State, _ engine: inout EngineState) {
+    private func register(_ state: inout State, _ engine: inout FiringCore) {
         if state.timer == nil, !state.isCancelled, !state.hasEnded { makeTimer(&state, &engine) }
     }
 
     @inline(never)
-    private func makeTimer(_ state: inout State, _ engine: inout EngineState) {
+    private func makeTimer(_ state: inout State, _ engine: inout FiringCore) {
         state.timer = engine.addOwned(self)
         state.hasEnded = engine.isShutDown
     }
@@ -233,7 +233,7 @@ package final class SourceCore: @unchecked Sendable {
     /// What a source has no use for any more: freed after the lock.
     struct Left: ~Copyable {
         /// The source itself, as the engine had it.
-        var action: EngineCore.Action?
+        var target: TimerTarget?
         var event: Callback?
         var owned = SourceExtras.Owned()
         var mustWake = false
@@ -246,8 +246,8 @@ package final class SourceCore: @unchecked Sendable {
     }
 
     /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
-    func letGo(_ state: inout State, _ engine: inout EngineState, _ left: inout Left) {
-        if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.action) }
+    func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
+        if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
         if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
     }
@@ -315,7 +315,7 @@ package final class SourceCore: @unchecked Sendable {
             if state.precision == precision { return false }
             state.precision = precision
             state.extras?.pointee.lead = lead(state)
-            if precision == nil, let timer = state.timer { engine.askNothing(for: timer) }
+            if precision == nil, let timer = state.timer { engine.clearOptions(for: timer) }
             return true
         }
     }

@@ -36,7 +36,7 @@ final class LinkCall: CallPrelude, @unchecked Sendable {
 
     override func prepare() { link.state.withLock { $0.prepareCall(self) } }
 
-    override func callOff() { handler = nil }
+    override func withdraw() { handler = nil }
 
     /// With the link's lock.
     func makeUp(

@@ -10,5 +10,5 @@ class CallPrelude: @unchecked Sendable {
     func prepare() {}
 
     /// The call that was prepared does not come; its timer may be called another time. Without a lock.
-    func callOff() {}
+    func withdraw() {}
 }

@@ -100,9 +100,9 @@ extension FollowedClock {
                 core = time.clock == .wall ? WallTimerEngine.shared.core : BootTimeTimerEngine.shared.core
                 owned = nil
             }
-            var request = EngineCore.Request()
+            var request = TimerRequest()
             request.isOwned = true
-            token = core.schedule(.call { _ in ring() }, request)
+            token = core.schedule(.handler { _ in ring() }, request)
         }
 
         func isOn(_ time: TimeBase) -> Bool { self.time.virtual === time.virtual }

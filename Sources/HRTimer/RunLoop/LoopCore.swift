@@ -8,6 +8,8 @@ final class LoopCore: Sendable {
     let time: TimeBase
     let waiter: LoopWaiter
     let state: Locked<LoopState>
+    /// The state's, for the loop's thread without the lock.
+    let commit: FireCommit
     let locals = LocalHandlers()
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the
     /// lock; whatever a pass misses keeps the loop from sleeping.
@@ -31,7 +33,9 @@ final class LoopCore: Sendable {
     init(time: TimeBase, waiter: LoopWaiter) {
         self.time = time
         self.waiter = waiter
-        state = Locked(LoopState(now_ns: time.now_ns))
+        let initial = LoopState(now_ns: time.now_ns)
+        commit = initial.core.commit
+        state = Locked(initial)
     }
 
     func post(_ what: Posted) {

@@ -7,18 +7,9 @@ import HRTimerCore
 /// way round; none is taken while it is held, but what wakes the loop's thread.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
-    var schedule: TimerSchedule
+    /// Its groups are sets of modes.
+    var core: FiringCore
     var spinBudget = SpinMargin.defaultBudget
-    /// Of the timers in the schedule, by the slots of their tokens.
-    var records = SlotArray<TimerRecord> { TimerRecord() }
-    /// The schedule has nothing more to give back.
-    private var isTrimmingRecords = false
-    /// Taken out of the schedule, their call not yet come.
-    var overdue = OverdueTimers()
-    /// How often timers were armed: the order of equal deadlines.
-    var armings: UInt64 = 0
-    /// The call that waits, spinning, for its deadline. Whoever changes its timer calls it off first.
-    var prepared: PreparedCall?
     var performs = PendingPerforms()
     var descriptors = WatchedDescriptors()
     var mainQueue = MainQueueWatch()
@@ -37,34 +28,12 @@ struct LoopState: ~Copyable, Sendable {
     var runCount: UInt64 = 0
     /// Looks whether anybody runs the loop; in debug builds alone.
     var runWatch: RunWatch?
-    var account = LoopAccount()
     private var hasEnded = false
-    private let generation = hrt_fork_generation()
 
     init(now_ns: Int64) {
-        schedule = TimerSchedule(precision: .coalesced, now_ns: now_ns)
+        core = FiringCore(precision: .coalesced, now_ns: now_ns)
+        core.serve(ModeTable.nowhere, false)
     }
-
-    struct TimerRecord: Sendable {
-        /// Nil in a slot that is free.
-        var timer: LoopTimer?
-        var modes = ModeTable.nowhere
-        var phase = Phase.out
-        /// Its own, also while its call runs.
-        var deadline_ns = Int64.max
-        /// The number of its latest arming.
-        var arming: UInt64 = 0
-    }
-
-    /// Where a timer is, and what leads it from there to where:
-    ///
-    ///     phase     its deadline is         left when
-    ///     armed     in the schedule         it is due, or will be when a precise wait ends -> overdue; it is removed -> out
-    ///     overdue   among the overdue ones  its call is begun or prepared -> out; it is moved -> armed; it is removed -> out
-    ///     out       nowhere                 it is given a deadline -> armed; its prepared call is called off -> overdue
-    ///
-    /// Its handler runs, or waits in `prepared`, while it is out and in the loop.
-    enum Phase: Sendable { case armed, overdue, out }
 
     struct Run: Sendable {
         let mode: TimerLoop.Mode
@@ -74,7 +43,7 @@ struct LoopState: ~Copyable, Sendable {
         /// When it began, if that is written down.
         var begin_ns = Int64.max
         /// What its present pass fires.
-        var limit = OverdueTimers.Limit(now_ns: .min, arming: 0)
+        var limit = PassLimit(now_ns: .min, sequence: 0)
         var isStopped = false
     }
 }
@@ -82,6 +51,14 @@ struct LoopState: ~Copyable, Sendable {
 extension LoopState {
     /// The mode that the innermost run serves, or between runs that which a host serves; -1 for none.
     var served: Int { runs.last?.index ?? hostIndex ?? -1 }
+
+    /// Has the core fire what is in the mode that is served now, and nothing else.
+    mutating func serveGroups() {
+        for set in 0..<ModeTable.SetID(modes.setCount) { serve(set) }
+    }
+
+    /// The same for one set of modes.
+    mutating func serve(_ set: ModeTable.SetID) { core.serve(set, serves(set)) }
 
     /// Whether the running mode serves what is in a set of modes.
     func serves(_ set: ModeTable.SetID) -> Bool { modes.contains(set, served) }
@@ -111,41 +88,18 @@ extension LoopState {
     }
 
     /// The thread sleeps no more, or must not: true if it must be woken.
-    mutating func mustWakeNow() -> Bool { !isEnded && schedule.mustWake(at: .min) }
+    mutating func mustWakeNow() -> Bool { !isEnded && core.mustWake(at: .min) }
 
     /// The same for a run that has lost the last thing it could wait for.
     mutating func mustWakeToEnd() -> Bool {
-        guard schedule.sleepsUntil_ns != .min, let run = runs.last, !hasWork(in: run) else { return false }
+        guard core.isParked, let run = runs.last, !hasWork(in: run) else { return false }
         return mustWakeNow()
-    }
-}
-
-// Before the thread sleeps.
-extension LoopState {
-    /// When to be awake: for the next deadline, or for an overdue timer of the running mode that a precise wait has taken out
-    /// already, if its spin was broken.
-    var nextWake: TimerSchedule.Wake {
-        let wake = schedule.nextWake
-        let taken_ns = overdueDeadline_ns
-        return taken_ns == .max ? wake : TimerSchedule.Wake(at_ns: min(wake.at_ns, taken_ns), isPrecise: true)
-    }
-
-    /// What is better done before the thread sleeps: a bounded piece of work a call. True if there is more to do.
-    mutating func tidy() -> Bool {
-        if schedule.settle() { return true }
-        if !isTrimmingRecords {
-            guard schedule.wantsTrim else { return false }
-            isTrimmingRecords = !schedule.trim()
-            return true
-        }
-        isTrimmingRecords = records.trim { $0.timer == nil }
-        return isTrimmingRecords
     }
 }
 
 extension LoopState {
     /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be asked there.
-    var isEnded: Bool { hasEnded || generation != hrt_fork_generation() }
+    var isEnded: Bool { hasEnded || core.isShutDown }
 
     mutating func setEnded() { hasEnded = true }
 }
@@ -155,83 +109,37 @@ extension LoopState {
     mutating func addTimer(_ timer: LoopTimer, to mode: TimerLoop.Mode) -> TimerToken {
         let set = modes.adding(modes.index(of: mode), to: ModeTable.nowhere)
         modes.addMember(set)
-        let token = schedule.add()
-        records.makeRoom(for: token.slot)
-        records[token.slot].timer = timer
-        records[token.slot].modes = set
-        records[token.slot].phase = .out
-        return token
+        serve(set)
+        return core.addOwned(timer, group: set)
     }
 
     /// Gives the timer in place of nil, to be let go after the lock. Does nothing if the token is stale.
     @inline(__always)
-    mutating func removeTimer(_ token: TimerToken, _ timer: inout LoopTimer?) {
-        guard schedule.isLive(token) else { return }
-        leaveOverdue(token)
-        _ = schedule.remove(token)
-        modes.removeMember(records[token.slot].modes)
-        records[token.slot].phase = .out
-        swap(&timer, &records[token.slot].timer)
+    mutating func removeTimer(_ token: TimerToken, _ timer: inout TimerTarget?) {
+        if let set = core.remove(token, &timer) { modes.removeMember(set) }
     }
 
     mutating func addMode(_ mode: TimerLoop.Mode, to token: TimerToken) {
-        let set = modes.adding(modes.index(of: mode), to: records[token.slot].modes)
-        setModes(set, of: token)
+        setModes(modes.adding(modes.index(of: mode), to: core.group(of: token)), of: token)
     }
 
-    /// The timer if that was its last mode.
-    mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode) -> LoopTimer? {
-        guard schedule.isLive(token), let index = modes.known(mode) else { return nil }
-        let set = modes.removing(index, from: records[token.slot].modes)
-        var timer: LoopTimer?
-        if modes.isEmpty(set) { removeTimer(token, &timer) } else { setModes(set, of: token) }
-        return timer
+    /// True if that was its last mode: it is out of the loop.
+    mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode, _ timer: inout TimerTarget?) -> Bool {
+        guard core.isLive(token), let index = modes.known(mode) else { return false }
+        let set = modes.removing(index, from: core.group(of: token))
+        if modes.isEmpty(set) {
+            removeTimer(token, &timer)
+            return true
+        }
+        setModes(set, of: token)
+        return false
     }
 
     private mutating func setModes(_ set: ModeTable.SetID, of token: TimerToken) {
-        let former = records[token.slot].modes
+        let former = core.group(of: token)
         guard set != former else { return }
-        let isOverdue = records[token.slot].phase == .overdue
-        if isOverdue { overdue.remove(entry(token), former) }
-        records[token.slot].modes = set
-        if isOverdue { overdue.insert(entry(token), set) }
+        serve(set)
+        core.setGroup(set, of: token)
         modes.moveMember(from: former, to: set)
-    }
-
-    /// Forgets all timers and gives them, to be let go after the lock.
-    mutating func endTimers() -> [LoopTimer] {
-        overdue.removeAll()
-        if let prepared { account.takeBackPrepared(prepared.toldTicks) }
-        prepared = nil
-        schedule.end()
-        var timers: [LoopTimer] = []
-        records.forEach { record in if let timer = record.timer.take() { timers.append(timer) } }
-        records = SlotArray { TimerRecord() }
-        return timers
-    }
-
-    @inline(__always)
-    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ asked: TimerSchedule.Asked) {
-        leaveOverdue(token)
-        armings += 1
-        schedule.ask(asked, for: token)
-        schedule.arm(token, deadline_ns)
-        records[token.slot].phase = .armed
-        records[token.slot].deadline_ns = deadline_ns
-        records[token.slot].arming = armings
-    }
-
-    @inline(__always)
-    private mutating func leaveOverdue(_ token: TimerToken) {
-        if records[token.slot].phase == .overdue { overdue.remove(entry(token), records[token.slot].modes) }
-    }
-
-    @inline(__always)
-    func entry(_ token: TimerToken) -> OverdueTimers.Entry {
-        OverdueTimers.Entry(
-            deadline_ns: records[token.slot].deadline_ns,
-            arming: records[token.slot].arming,
-            token: token
-        )
     }
 }

@@ -15,40 +15,100 @@ extension LoopTimer {
             return Call(handler: handler, repeats: state.repetition.repeats)
         }
         guard let call else { return }
-        call.handler(self)
+        call.handler.call(self)
         if !call.repeats { end(isRevoked: false) }
     }
 
-    /// A struct for the reason of `TimerCall`.
     private struct Call {
-        let handler: Handler
+        let handler: OwnerFunction
         let repeats: Bool
     }
 }
 
+// What the loop's core calls with its lock held, which guards the state of a timer that is in the loop.
+extension LoopTimer: TimerOwner {
+    package func prepare(
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ core: inout FiringCore,
+        _ call: inout PreparedCall
+    ) -> Bool {
+        core.before.missedTicks = state.missedTicks
+        core.before.lastFired_ns = state.lastFired_ns
+        core.before.ticks = state.ticks
+        guard let handler = state.beginCall(now_ns: now_ns) else {
+            arm(timer, &core)
+            return false
+        }
+        call.callee = .function(handler)
+        call.missedTicks = state.missedTicks
+        if let prelude = state.prelude {
+            prelude.called_ns = now_ns
+            call.companion = prelude
+        }
+        return true
+    }
+
+    package func finish(
+        wasCalled: Bool,
+        _ now_ns: Int64,
+        _ timer: TimerToken,
+        _ core: inout FiringCore,
+        _ end: inout FireEnd
+    ) {
+        guard core.isLive(timer) else { return }
+        if !wasCalled {
+            if !core.isRestored { state.restore(core.before) }
+        } else if state.endCall(now_ns: now_ns) {
+            arm(timer, &core)
+        } else {
+            end.removesTimer = true
+            state.takeReferences(&end.released)
+        }
+    }
+
+    package func coreHasEnded() { invalidate() }
+
+    @inline(__always)
+    func arm(_ timer: TimerToken, _ core: inout FiringCore) {
+        core.setOptions(state.options, for: timer)
+        core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
+    }
+}
+
+
 // The calls of a pass.
 extension TimerLoop {
-    /// Fires what the pass took, beginning with a call that has begun already.
-    ///
-    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next
-    /// begin.
-    func fireDueTimers(_ first: consuming TimerCall?) {
-        var next = first
-        let core = core
-        while let call = next.take() {
-            call.handler(call.timer)
-            let now_ns = core.time.now_ns
-            var released = ReleasedTimer()
-            // Without a closure, which would keep copies of what it captures, and give what it finds as one more.
-            let loop = core.state.lock()
-            let after = loop.pointee.finish(call.token, call.timer, now_ns: now_ns, &released)
-            next = loop.pointee.nextCall(now_ns: now_ns)
-            core.state.unlock()
-            switch after {
-            case .armed: break
-            case .ended: call.timer.leave(core, call.token)
-            case .elsewhere: call.timer.endCallElsewhere(now_ns: now_ns)
-            }
+    /// Fires what the pass takes, beginning with a call that is prepared already, at that reading of the clock.
+    func fireDueTimers(_ first: inout Fire, at now_ns: Int64?) {
+        guard var now_ns else { return }
+        var second = Fire()
+        while true {
+            guard let then_ns = fire(&first, at: now_ns, preparing: &second) else { return }
+            guard let next_ns = fire(&second, at: then_ns, preparing: &first) else { return }
+            now_ns = next_ns
         }
+    }
+
+    /// Makes a call, and prepares the next one: gives the reading of the clock for that, or nil if there is none.
+    ///
+    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
+    @inline(__always)
+    private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
+        let core = core
+        fire.deliver(now_ns)
+        let after_ns = core.time.now_ns
+        // Without a closure, which would keep copies of what it captures.
+        let loop = core.state.lock()
+        let after = loop.pointee.finish(&fire, now_ns: after_ns, wasCalled: true)
+        let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
+        core.state.unlock()
+        switch after {
+        case .armed: break
+        case .ended: fire.timer?.leave(core, fire.token)
+        case .elsewhere: fire.timer?.endCallElsewhere(now_ns: after_ns)
+        }
+        if fire.isUnfinished { fire.letGo() }
+        return hasNext ? after_ns : nil
     }
 }

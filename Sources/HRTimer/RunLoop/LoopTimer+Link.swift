@@ -46,9 +46,9 @@ extension LoopTimer {
             }
             if core.isInherited { return nil }
             return core.state.withLock { loop in
-                let isCalledOff = loop.callOffPrepared(link.token)
+                let isWithdrawn = loop.withdraw(link.token, &state)
                 body(&state, core.time)
-                return rearm(link.token, &loop) || isCalledOff ? core : nil
+                return rearm(link.token, &loop) || isWithdrawn ? core : nil
             }
         }
         toWake?.waiter.wake()
@@ -56,9 +56,9 @@ extension LoopTimer {
 
     /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
     private func rearm(_ token: TimerToken, _ loop: inout LoopState) -> Bool {
-        guard !state.isFiring, loop.schedule.isLive(token) else { return false }
-        loop.arm(token, state.deadline_ns, state.asked)
-        return loop.schedule.mustWake(for: token, state.deadline_ns)
+        guard !state.isFiring, loop.core.isLive(token) else { return false }
+        arm(token, &loop.core)
+        return loop.core.mustWake(for: token, state.deadline_ns)
     }
 
     /// What became of adding a timer.
@@ -66,7 +66,7 @@ extension LoopTimer {
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
-        var released = ReleasedTimer()
+        var released = Released()
         followed?.prepare(core.time)
         let attachment = withLink { link -> Attachment in
             if link.core == nil {
@@ -85,10 +85,10 @@ extension LoopTimer {
             guard link.core === core else { return .elsewhere }
             if core.isInherited { return .ended }
             return core.state.withLock { loop in
-                guard loop.schedule.isLive(link.token) else { return .ended }
-                let isCalledOff = loop.callOffPrepared(link.token)
+                guard loop.core.isLive(link.token) else { return .ended }
+                let isWithdrawn = loop.withdraw(link.token, &state)
                 loop.addMode(mode, to: link.token)
-                return .addedAgain(mustWake: loop.mustWakeNow() || isCalledOff)
+                return .addedAgain(mustWake: loop.mustWakeNow() || isWithdrawn)
             }
         }
         switch attachment {
@@ -107,19 +107,19 @@ extension LoopTimer {
     func detach(from loop: TimerLoop, _ mode: TimerLoop.Mode) {
         let core = loop.core
         var mustWake = false
-        let released = withLink { link -> LoopTimer? in
-            guard link.core === core, !core.isInherited else { return nil }
-            let released = core.state.withLock { loop -> LoopTimer? in
-                let isCalledOff = loop.callOffPrepared(link.token)
-                let released = loop.removeTimer(link.token, from: mode)
-                mustWake = loop.mustWakeToEnd() || isCalledOff
-                return released
+        var target: TimerTarget?
+        withLink { link in
+            guard link.core === core, !core.isInherited else { return }
+            let isOut = core.state.withLock { loop in
+                let isWithdrawn = loop.withdraw(link.token, &state)
+                let isOut = loop.removeTimer(link.token, from: mode, &target)
+                mustWake = loop.mustWakeToEnd() || isWithdrawn
+                return isOut
             }
-            if released != nil { link = Link() }
-            return released
+            if isOut { link = Link() }
         }
         if mustWake { core.waiter.wake() }
-        withExtendedLifetime(released) {}
+        withExtendedLifetime(target) {}
     }
 
     var isInLoop: Bool { withLink { $0.core != nil } }
@@ -128,8 +128,8 @@ extension LoopTimer {
         withLink { link in
             guard link.core === loop.core, !loop.core.isInherited else { return false }
             return loop.core.state.withLock { loop in
-                guard loop.schedule.isLive(link.token), let index = loop.modes.known(mode) else { return false }
-                return loop.modes.contains(loop.records[link.token.slot].modes, index)
+                guard loop.core.isLive(link.token), let index = loop.modes.known(mode) else { return false }
+                return loop.modes.contains(loop.core.group(of: link.token), index)
             }
         }
     }

@@ -72,18 +72,19 @@ extension LoopTimer {
 
     /// Without `isRevoked` the calls that have begun still come to their actor.
     func end(isRevoked: Bool) {
-        var released = ReleasedTimer()
+        var target: TimerTarget?
+        var released = Released()
         lock.acquire()
         if link.core?.isInherited ?? false {
             lock.release()
         } else if let core = link.core.take() {
             // Not by closures, so that references are moved and not counted on the way.
             let loop = core.state.lock()
-            let isCalledOff = loop.pointee.callOffPrepared(link.token)
+            let isWithdrawn = loop.pointee.withdraw(link.token, &state)
             if isRevoked { state.isRevoked = true }
             state.takeReferences(&released)
-            loop.pointee.removeTimer(link.token, &released.timer)
-            let mustWake = isCalledOff || loop.pointee.mustWakeToEnd()
+            loop.pointee.removeTimer(link.token, &target)
+            let mustWake = isWithdrawn || loop.pointee.mustWakeToEnd()
             core.state.unlock()
             link.token = .stale
             lock.release()
@@ -94,6 +95,6 @@ extension LoopTimer {
             lock.release()
         }
         followed?.end()
-        withExtendedLifetime(released) {}
+        withExtendedLifetime((released, target)) {}
     }
 }

@@ -4,7 +4,7 @@ extension LoopTimer {
     /// What a timer is, in a loop and out of one. Not copied, which would count the references in it.
     struct State: ~Copyable, Sendable {
         /// Nil once the timer is invalid.
-        var handler: Handler?
+        var handler: OwnerFunction?
         var extras: Extras?
         /// Few timers have one.
         var prelude: CallPrelude?
@@ -33,7 +33,7 @@ extension LoopTimer {
 
         @inline(__always)
         init(
-            handler: __owned Handler?,
+            handler: __owned OwnerFunction?,
             extras: __owned Extras?,
             deadline_ns: Int64,
             origin: Origin,
@@ -88,9 +88,8 @@ extension LoopTimer {
 }
 
 extension LoopTimer.State {
-    /// What the loop is asked for.
-    var asked: TimerSchedule.Asked {
-        TimerSchedule.Asked(
+    var options: TimerOptions {
+        TimerOptions(
             tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
             isPrecise: precision == .precise
         )
@@ -129,11 +128,11 @@ extension LoopTimer.State {
 
     /// What a user's code may be freed with: to be let go without a lock. The timer is invalid from now on.
     @inline(__always)
-    mutating func takeReferences(_ released: inout ReleasedTimer) {
-        swap(&released.handler, &handler)
-        swap(&released.prelude, &prelude)
+    mutating func takeReferences(_ released: inout Released) {
+        swap(&released.function, &handler)
+        if prelude != nil { released.objects.0 = prelude.take() }
         if extras?.calls != nil { missedTicks = reportedMisses }
-        swap(&released.extras, &extras)
+        if extras != nil { released.objects.1 = extras.take() }
     }
 
     /// The missed ticks that the handler's present or latest call tells, wherever it runs.
@@ -153,7 +152,7 @@ extension LoopTimer.State {
 extension LoopTimer.State {
     /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
     /// then.
-    mutating func beginCall(now_ns: Int64) -> LoopTimer.Handler? {
+    mutating func beginCall(now_ns: Int64) -> OwnerFunction? {
         var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
@@ -179,11 +178,11 @@ extension LoopTimer.State {
     }
 
     /// As if the call had not begun.
-    mutating func callOff(_ call: PreparedCall) {
+    mutating func restore(_ before: BeforeCall) {
         isFiring = false
-        lastFired_ns = call.lastFired_ns
-        missedTicks = call.missedTicks
-        ticks = isMoved ? TickCount(deadline_ns: .max) : call.ticks
+        lastFired_ns = before.lastFired_ns
+        missedTicks = before.missedTicks
+        ticks = before.ticks
     }
 
     /// Ends the call and sets the next deadline. False if there is none.

@@ -112,37 +112,36 @@ extension LoopTimer {
         _ calls: ActorCalls
     ) {
         let method = action(target)
-        guard let actor = method.isolation else { return plain(method)(timer) }
+        guard let actor = method.isolation else { return plain(method).call(timer) }
         timer.call(on: actor, calls, plain(method))
     }
 
     /// What the call tells goes with it: the loop may be calls ahead by the time that the actor gets to it.
-    private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: @escaping Handler) {
+    private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: OwnerFunction) {
         let ticks = withState { $0.ticksOfCall(calls) }
-        calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler(self) }
+        calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler.call(self) }
     }
 
     /// The block, called on its actor, if it has one.
     @inline(__always)
-    static func handler(_ block: __owned @escaping Block) -> Handler {
+    static func handler(_ block: __owned @escaping Block) -> OwnerFunction {
         guard let actor = block.isolation else { return plain(block) }
         let plain = plain(block)
         let calls = ActorCalls(merges: true)
-        return { timer in timer.call(on: actor, calls, plain) }
+        return OwnerFunction { timer in unsafeDowncast(timer, to: LoopTimer.self).call(on: actor, calls, plain) }
     }
 
     private var isRevoked: Bool { withState { $0.isRevoked } }
 
     /// To be called where its actor is. See `onItsActor`; apart, since what is generic would wrap it, on the hot path.
     @inline(__always)
-    private static func plain(_ block: __owned @escaping Block) -> Handler {
+    private static func plain(_ block: __owned @escaping Block) -> OwnerFunction {
         struct Isolated { let function: Block }
-        struct Plain { let function: Handler }
-        let plain = withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
+        return withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
             place.initializeElement(at: 0, to: Isolated(function: block))
-            // Unsafe: of the same layout, and moved out as what it was moved in.
-            return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
+            // Unsafe: of the same layout, and moved out as what it was moved in. Any object, by which the core calls it, is passed as
+            // a timer is, and it is called with a timer alone.
+            return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: OwnerFunction.self).move()
         }
-        return plain.function
     }
 }

@@ -47,7 +47,7 @@ public final class LoopTimer: @unchecked Sendable {
         repetition: Repetition,
         tolerance_ns: Int64 = 0,
         userInfo: (any Sendable)?,
-        handler: __owned Handler?,
+        handler: __owned OwnerFunction?,
         date: FireDate? = nil,
         followed: FollowedClock? = nil
     ) {

@@ -1,3 +1,5 @@
+import HRTimerCore
+
 /// The modes a loop has met, and the sets of them that its timers and sources are in.
 ///
 /// Each set has a number: what is in some modes keeps that, and whether it is served is one look at the set. `.common` is a
@@ -7,6 +9,9 @@ struct ModeTable: Sendable {
     /// A set of modes, by its number.
     typealias SetID = Int32
 
+    /// How many sets there are.
+    var setCount: Int { sets.count }
+
     /// In no mode.
     static let nowhere: SetID = 0
     private static let common = 0
@@ -14,10 +19,10 @@ struct ModeTable: Sendable {
     private var indices: [TimerLoop.Mode: Int] = [.common: common, .default: 1, .tracking: 2]
     /// The last one looked up: hashing its name takes longer than arming a timer.
     private var latest = (mode: TimerLoop.Mode.default, index: 1)
-    private var commonModes = ModeSet()
+    private var commonModes = NumberSet()
     /// By number. Equal ones may have several, after a mode became a common one.
-    private var sets = [ModeSet()]
-    private var ids = [ModeSet(): nowhere]
+    private var sets = [NumberSet()]
+    private var ids = [NumberSet(): nowhere]
     /// How many timers and sources are in each set, and how many sets with any each mode is in.
     private var members = [0]
     private var populated = [0, 0, 0]
@@ -95,7 +100,7 @@ struct ModeTable: Sendable {
         return id(of: changed)
     }
 
-    private mutating func id(of set: ModeSet) -> SetID {
+    private mutating func id(of set: NumberSet) -> SetID {
         if let id = ids[set] { return id }
         let id = SetID(sets.count)
         sets.append(set)

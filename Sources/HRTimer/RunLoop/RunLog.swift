@@ -25,7 +25,9 @@ struct RunLog: Sendable {
 extension LoopState {
     /// The innermost run ends.
     mutating func endRun(_ now_ns: @autoclosure () -> Int64) {
-        guard let run = runs.popLast(), runLog != nil, run.begin_ns < .max else { return }
+        guard let run = runs.popLast() else { return }
+        serveGroups()
+        guard runLog != nil, run.begin_ns < .max else { return }
         runLog?.add(run.index, from: run.begin_ns, to: now_ns())
     }
 }
@@ -43,8 +45,8 @@ extension TimerLoop {
         timer.withLink { link in
             guard link.core === core, !core.isInherited else { return [] }
             return core.state.withLock { state in
-                guard state.schedule.isLive(link.token), let log = state.runLog else { return [] }
-                let modes = state.records[link.token.slot].modes
+                guard state.core.isLive(link.token), let log = state.runLog else { return [] }
+                let modes = state.core.group(of: link.token)
                 let present = state.runs.map { RunLog.Entry(index: $0.index, begin_ns: $0.begin_ns, end_ns: now_ns) }
                 return (log.entries + present)
                     .filter { !state.modes.contains(modes, $0.index) && $0.begin_ns < $0.end_ns }

@@ -27,7 +27,7 @@ extension TimerLoop {
         let earliest_ns = state.withLock { state -> Int64 in
             var earliest_ns = Int64.max
             if !state.isEnded {
-                state.records.forEach { if $0.timer != nil { earliest_ns = min(earliest_ns, $0.deadline_ns) } }
+                state.core.forEachTimer { deadline_ns, _, _ in earliest_ns = min(earliest_ns, deadline_ns) }
             }
             return earliest_ns
         }
@@ -97,7 +97,7 @@ extension TimerLoop {
     /// The loop's thread ends.
     func reportTimersNeverRun() {
         guard SilentMistake.isLookedFor, !core.isInherited else { return }
-        let timers = state.withLock { $0.runCount == 0 && $0.hostIndex == nil && !$0.isEnded ? $0.schedule.count : 0 }
+        let timers = state.withLock { $0.runCount == 0 && $0.hostIndex == nil && !$0.isEnded ? $0.core.count : 0 }
         if timers == 0 { return }
         SilentMistake.report(
             SilentMistake(

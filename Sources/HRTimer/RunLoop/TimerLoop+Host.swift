@@ -50,17 +50,19 @@ extension TimerLoop {
                 let index = state.modes.index(of: mode)
                 state.hostIndex = index
                 state.hostServesMainQueue = canServeMainQueue && state.modes.isCommon(index)
+                state.serveGroups()
             }
             updateWatches()
             let now_ns = time.now_ns
             let until_ns = state.withLock { state -> Int64 in
-                // Due timers of other modes become overdue ones, so that the descriptor is not readable for them.
-                state.collectDue(now_ns: now_ns)
-                if state.hasOverdue(at: now_ns) || state.hasWorkNow { return .min }
-                while state.tidy() {}
+                // Due timers of other modes expire, so that the descriptor is not readable for them.
+                state.core.expireAll(upTo: now_ns)
+                if state.core.firstExpired_ns <= now_ns || state.hasWorkNow { return .min }
+                while state.core.tidy() {}
                 // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
-                state.schedule.sleep(until: state.nextWake)
-                return state.schedule.sleepsUntil_ns
+                let park = state.core.nextPark
+                state.core.park(until: park)
+                return park.until_ns
             }
             waiter.arm(until_ns)
         }

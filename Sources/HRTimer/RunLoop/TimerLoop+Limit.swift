@@ -9,19 +9,29 @@ extension TimerLoop {
             guard let index = state.modes.known(mode) else { return nil }
             guard state.hasWork(in: index) else { return nil }
             var earliest_ns = Int64.max
-            state.records.forEach { record in
-                guard record.timer != nil, state.modes.contains(record.modes, index) else { return }
-                earliest_ns = min(earliest_ns, record.shownDeadline_ns(time))
+            let modes = state.modes
+            state.core.forEachTimer { deadline_ns, set, target in
+                if modes.contains(set, index) {
+                    earliest_ns = min(earliest_ns, target.shownDeadline_ns(deadline_ns, time))
+                }
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }
     }
 }
 
-extension LoopState.TimerRecord {
-    /// When its timer is due, also where that follows another clock, as far as it is known now.
-    func shownDeadline_ns(_ time: TimeBase) -> Int64 {
-        guard let timer, timer.followed != nil else { return deadline_ns }
+extension TimerTarget? {
+    /// When a loop's timer is due, also where that follows another clock, as far as it is known now.
+    func shownDeadline_ns(_ deadline_ns: Int64, _ time: TimeBase) -> Int64 {
+        guard let timer = self?.timer, timer.followed != nil else { return deadline_ns }
         return min(deadline_ns, timer.state.shownDeadline_ns(time))
+    }
+}
+
+extension TimerTarget {
+    /// A loop has no other targets.
+    var timer: LoopTimer? {
+        guard case .owner(let owner) = self else { return nil }
+        return unsafeDowncast(owner as AnyObject, to: LoopTimer.self)
     }
 }

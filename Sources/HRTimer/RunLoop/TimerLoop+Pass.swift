@@ -12,21 +12,22 @@ extension TimerLoop {
         var hasServed = callTriggers(onlyFirst: returnsAfterSource)
         if hasServed { performBlocks() }
         var ready = ReadyDescriptors()
+        var fire = Fire()
         if hasServed || limit_ns < .max && limit_ns <= time.now_ns || isMainQueueReady() {
             updateWatches()
             _ = waiter.poll()
             ready = takeReady()
-            fireDueTimers(beginPass())
+            fireDueTimers(&fire, at: beginPass(&fire))
         } else {
             tell(.beforeWaiting)
-            var call = sleep(limit_ns: limit_ns)
-            if call == nil {
+            var call_ns = sleep(limit_ns: limit_ns, &fire)
+            if call_ns == nil {
                 // Before a handler can run the loop, which looks anew.
                 ready = takeReady()
                 tell(.afterWaiting)
-                call = beginPass()
+                call_ns = beginPass(&fire)
             }
-            fireDueTimers(call)
+            fireDueTimers(&fire, at: call_ns)
         }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
         if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }
@@ -52,105 +53,106 @@ extension TimerLoop {
         for block in blocks { block() }
     }
 
-    /// Takes what is due, and begins the first call.
-    private func beginPass() -> TimerCall? {
+    /// Takes what is due, and prepares the first call. Gives the clock's reading, nil without a call.
+    private func beginPass(_ fire: inout Fire) -> Int64? {
         let now_ns = time.now_ns
-        return core.state.withLock { state in
+        let hasCall = core.state.withLock { state in
             state.beginPass(now_ns: now_ns)
-            return state.nextCall(now_ns: now_ns)
+            return state.prepareNext(now_ns: now_ns, &fire)
         }
+        return hasCall ? now_ns : nil
     }
 
-    /// Sleeps until there is something to do. Gives the first call if that is a timer's and nobody is to be told before.
-    private func sleep(limit_ns: Int64) -> TimerCall? {
+    /// Sleeps until there is something to do. If that is a timer's first call, and nobody is to be told before, gives the clock's
+    /// reading for it.
+    private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let isTold = isObserved(.afterWaiting)
         while true {
             let plan = core.state.withLock { prepareToSleep(limit_ns, &$0) }
             for source in plan.refused { source.invalidate() }
-            guard let wake = plan.wake else { continue }
-            var prepared: TimerCall?
-            let (found, woken_ns) = sleep(until: wake, plan.spinBudget, isTold, &prepared)
-            if let woken_ns, prepared != nil, confirm(woken_ns) {
-                prepared?.prelude?.called_ns = woken_ns
-                return prepared.take()
+            guard let park = plan.park else { continue }
+            var isPrepared = false
+            let (found, woken_ns) = sleep(until: park, plan.spinBudget, isTold, &fire, &isPrepared)
+            if isPrepared {
+                // Nothing stands between the deadline and the call, not even a lock.
+                if let woken_ns, core.commit.commit() {
+                    fire.prelude?.called_ns = woken_ns
+                    return woken_ns
+                }
+                putBack(&fire)
             }
-            prepared?.prelude?.callOff()
             let now_ns = woken_ns ?? time.now_ns
-            let isOver = !found.isEmpty || wake.at_ns == .min || now_ns >= limit_ns
-            let awake = core.state.withLock { state -> Awake in
+            let isOver = !found.isEmpty || park.until_ns == .min || now_ns >= limit_ns
+            var hasCall = false
+            let isDue = core.state.withLock { state -> Bool in
                 // Before the observers of `afterWaiting`: what they add needs no wake.
-                state.schedule.stayAwake()
-                _ = state.callOffPrepared()
+                state.core.stayAwake()
                 // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
                 // reason for a pass.
-                state.collectDue(now_ns: now_ns)
-                let isDue = state.hasOverdue(at: now_ns)
-                if wake.at_ns > .min { state.countWakeup(isSpurious: !isOver && !isDue) }
-                guard found.isEmpty, !isTold, isDue else { return Awake(isDue: isOver || isDue, call: nil) }
+                state.core.expireAll(upTo: now_ns)
+                let isDue = state.core.firstExpired_ns <= now_ns
+                if park.until_ns > .min { state.core.account.countWakeup(isSpurious: !isOver && !isDue) }
+                guard found.isEmpty, !isTold, isDue else { return isOver || isDue }
                 state.beginPass(now_ns: now_ns)
-                return Awake(isDue: true, call: state.nextCall(now_ns: now_ns))
+                hasCall = state.prepareNext(now_ns: now_ns, &fire)
+                return true
             }
-            if awake.isDue { return awake.call }
+            if isDue { return hasCall ? now_ns : nil }
         }
     }
 
-    /// The prepared call's deadline has come, and nobody called it off: nothing stands between that and the call.
-    @inline(__always)
-    private func confirm(_ now_ns: Int64) -> Bool {
-        let state = core.state.lock()
-        defer { core.state.unlock() }
-        guard state.pointee.confirmPrepared(now_ns: now_ns) else { return false }
-        state.pointee.schedule.stayAwake()
-        return true
-    }
-
-    private struct Awake {
-        let isDue: Bool
-        let call: TimerCall?
+    /// The prepared call does not come now.
+    @inline(never)
+    private func putBack(_ fire: inout Fire) {
+        _ = core.commit.withdraw()
+        fire.prelude?.withdraw()
+        core.state.withLock { state in _ = state.finish(&fire, now_ns: .min, wasCalled: false) }
+        fire.letGo()
     }
 
     private struct Plan {
         /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
         /// work that others should not wait for.
-        var wake: TimerSchedule.Wake?
+        var park: Park?
         var spinBudget = 0.0
         /// What cannot be watched.
         var refused: [LoopSource] = []
     }
 
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
-        let now = Plan(wake: TimerSchedule.Wake(at_ns: .min))
+        let now = Plan(park: Park(until_ns: .min))
         let refused = state.updateWatches(core.waiter)
-        if !refused.isEmpty { return Plan(wake: nil, refused: refused) }
+        if !refused.isEmpty { return Plan(park: nil, refused: refused) }
         // A block or a trigger may have been the last thing there was.
         guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run) else {
             return now
         }
         if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
-        let overdue_ns = state.overdueDeadline_ns
-        // Due in a run around this one, and not called yet; or a precise wait took it and was broken.
-        if overdue_ns < .max, overdue_ns <= time.now_ns { return now }
-        if state.tidy() { return Plan() }
-        var wake = state.nextWake
-        if limit_ns < wake.at_ns { wake = TimerSchedule.Wake(at_ns: limit_ns) }
-        state.schedule.sleep(until: wake)
-        return Plan(wake: wake, spinBudget: state.spinBudget)
+        let expired_ns = state.core.firstExpired_ns
+        // Due in a run around this one, and not called yet; or a precise wait took it and was interrupted.
+        if expired_ns < .max, expired_ns <= time.now_ns { return now }
+        if state.core.tidy() { return Plan() }
+        var park = state.core.nextPark
+        if limit_ns < park.until_ns { park = Park(until_ns: limit_ns) }
+        state.core.park(until: park)
+        return Plan(park: park, spinBudget: state.spinBudget)
     }
 
-    /// `prepared` becomes the call that was begun before its deadline; none is if somebody is to be told first.
+    /// The first call is prepared before its deadline, unless somebody is to be told first.
     private func sleep(
-        until wake: TimerSchedule.Wake,
+        until park: Park,
         _ spinBudget: Double,
         _ isTold: Bool,
-        _ prepared: inout TimerCall?
+        _ fire: inout Fire,
+        _ isPrepared: inout Bool
     ) -> (LoopWaiter.Found, now_ns: Int64?) {
-        let until_ns = wake.at_ns
+        let until_ns = park.until_ns
         if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
-            guard wake.isPrecise else { return (waiter.wait(until: until_ns), nil) }
+            guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                prepared = core.state.withLock { $0.prepareCall(at: until_ns, isBegun: !isTold) }
-                prepared?.prelude?.prepare()
+                isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
+                if isPrepared { fire.prelude?.prepare() }
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

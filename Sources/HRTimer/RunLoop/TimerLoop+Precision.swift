@@ -13,8 +13,8 @@ extension TimerLoop {
     /// Never early in any. In a loop that a host drives (`process`, an `event_base`) the host waits, and `.precise` counts as
     /// `.normal`. On a virtual time all are exact.
     public var precision: TimerPrecision {
-        get { state.withLock { $0.schedule.precision } }
-        set { change { $0.schedule.precision = newValue } }
+        get { state.withLock { $0.core.precision } }
+        set { change { $0.core.precision = newValue } }
     }
 
     /// Processor time that the loop may spin away for precise deadlines, as a fraction of one core: 0 ... 1, clamped, NaN

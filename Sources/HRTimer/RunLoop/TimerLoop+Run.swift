@@ -125,7 +125,7 @@ extension TimerLoop {
     public var currentMode: Mode? { state.withLock { $0.runs.last?.mode } }
 
     /// Whether the loop sleeps, waiting for something to do. Any thread.
-    public var isWaiting: Bool { state.withLock { $0.schedule.sleepsUntil_ns != .min } }
+    public var isWaiting: Bool { state.withLock { $0.core.isParked } }
 
     /// Whether the loop goes on running while it has nothing to do: then only `stop()` or a limit ends a run. Any thread.
     public var isKeptAlive: Bool {
@@ -185,8 +185,9 @@ extension TimerLoop {
             let run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
             guard state.hasWork(in: run) else { return false }
             // A nested run in a handler.
-            state.schedule.stayAwake()
+            state.core.stayAwake()
             state.runs.append(run)
+            state.serveGroups()
             state.runCount += 1
             if state.runLog != nil { state.runs[state.runs.count - 1].begin_ns = time.now_ns }
             return true

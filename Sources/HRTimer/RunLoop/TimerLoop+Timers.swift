@@ -27,6 +27,7 @@ extension TimerLoop {
     public func addCommonMode(_ mode: Mode) {
         let mustWake = state.withLock { state in
             state.modes.makeCommon(mode)
+            state.serveGroups()
             return state.mustWakeNow()
         }
         if mustWake { waiter.wake() }

@@ -99,7 +99,7 @@ public final class TimerLoop: Sendable {
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
 
     /// How many timers the loop holds: added, and neither invalidated nor fired for the last time.
-    public var liveTimers: Int { state.withLock { $0.isEnded ? 0 : $0.schedule.count } }
+    public var liveTimers: Int { state.withLock { $0.isEnded ? 0 : $0.core.count } }
 
     /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
     func end() {
@@ -108,13 +108,13 @@ public final class TimerLoop: Sendable {
             state.setEnded()
             state.modes.removeAllMembers()
             return (
-                timers: state.endTimers(), sources: state.descriptors.removeAll(core.waiter),
+                timers: state.core.end(), sources: state.descriptors.removeAll(core.waiter),
                 triggers: state.triggers.removeAll(), observers: state.observers.removeAll(),
                 blocks: state.performs.removeAll(),
                 watch: state.runWatch.take()
             )
         }
-        for timer in held.timers { timer.invalidate() }
+        for target in held.timers { target.timer?.coreHasEnded() }
         held.sources.forEach { $0.invalidate() }
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }

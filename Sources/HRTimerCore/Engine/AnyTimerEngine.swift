@@ -6,7 +6,7 @@ public class AnyTimerEngine: @unchecked Sendable {
 
     package final let core: EngineCore
     /// The core's, for whoever holds the engine: reading them counts no reference.
-    package final let statePlace: LockedPlace<EngineState>
+    package final let statePlace: LockedPlace<FiringCore>
     package final let defersMoves: Bool
 
     init(_ core: EngineCore) {

@@ -62,12 +62,12 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         policy: MissedTickPolicy = .merge,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request()
+        var request = TimerRequest()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
-        return core.schedule(.call { handler(Fire($0)) }, request)
+        return core.schedule(.handler { handler(Fire($0)) }, request)
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see

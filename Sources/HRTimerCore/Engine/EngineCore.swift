@@ -5,20 +5,9 @@ import Synchronization
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
 /// can end the thread.
 ///
-/// Two locks meet here. That of the state guards all of `EngineState`, and of a source on this engine the source's own state:
+/// Two locks meet here. That of the state guards all of the `FiringCore`, and of a source on this engine the source's own state:
 /// nothing else is locked while it is held. That of the thread guards `thread`, and is not held together with any other.
 package final class EngineCore: Sendable {
-    package typealias Handler = @Sendable (TimerFire) -> Void
-
-    /// What a timer does when it fires.
-    package enum Action: Sendable {
-        case call(Handler)
-        case staged(any StagedHandler)
-        /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that
-        /// before.
-        case early(Handler)
-    }
-
     package let time: TimeBase
     /// Whether a source may move its deadline later without a word, and be asked when the former one comes.
     package let defersMoves: Bool
@@ -31,13 +20,12 @@ package final class EngineCore: Sendable {
     private let isOver = Atomic(false)
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
     /// the state asks for are sent after the lock, by `wake()`.
-    package let state: Locked<EngineState>
-    private let spin: Spin
+    package let state: Locked<FiringCore>
+    private let commit: FireCommit
     private let thread = Locked(EngineThread())
     private let hasGrants = Latch()
     private let generation = hrt_fork_generation()
     /// Recorded into by the engine's thread alone.
-    private let lateness = LatencyHistogram()
     private let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let margin: SpinMargin
@@ -54,12 +42,12 @@ package final class EngineCore: Sendable {
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
         let isReal = configuration.time.virtual == nil
         wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
-        let initial = EngineState(
+        let initial = FiringCore(
             precision: configuration.precision,
             isVirtual: time.virtual != nil,
             now_ns: time.now_ns
         )
-        spin = initial.spin
+        commit = initial.commit
         state = Locked(initial)
         margin = SpinMargin(
             budget: configuration.spinBudget,
@@ -104,15 +92,13 @@ package final class EngineCore: Sendable {
 
     package var liveTimers: Int { state.withLock { $0.liveTimers } }
     package var statistics: EngineStatistics {
-        var statistics = state.withLock { $0.statistics }
+        var statistics = state.withLock { $0.account.statistics }
         statistics.fires += callsElsewhere.load(ordering: .relaxed)
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
         return statistics
     }
     package var latenessSoFar: LatencyHistogram {
-        let all = lateness.copy()
-        if let elsewhere = state.withLock({ $0.latenessElsewhere }) { all.add(elsewhere) }
-        return all
+        state.withLock { $0.account.latenessSoFar }
     }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
@@ -126,42 +112,25 @@ package final class EngineCore: Sendable {
         await hasGrants.opened()
         return thread.withLock { $0.grants }
     }
-
-    /// When a face wants it, and how.
-    package struct Request {
-        /// `Int64.max`: not armed yet.
-        package var deadline_ns = Int64.max
-        package var repetition = Repetition.once
-        package var tolerance_ns: Int64 = 0
-        /// What counts as tolerance instead, if it is more, on an engine that coalesces and has `crowd` timers. Not on virtual
-        /// time.
-        package var crowdTolerance_ns: Int64 = 0
-        /// Nil for the engine's own.
-        package var precision: TimerPrecision?
-        /// Stays until it is cancelled, however often it fires.
-        package var isOwned = false
-
-        package init() {}
-    }
 }
 
 // Any thread.
 extension EngineCore {
     /// The token is stale if the engine has ended.
-    package func schedule(_ action: consuming Action, _ request: Request) -> TimerToken {
-        // Not by a closure, so that the action is moved: each copy would retain and release its handler.
+    package func schedule(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
+        // Not by a closure, so that the target is moved: each copy would retain and release its handler.
         let state = self.state.lock()
         if state.pointee.isShutDown {
             self.state.unlock()
-            withExtendedLifetime(action) {}
+            withExtendedLifetime(target) {}
             return .stale
         }
-        let token = state.pointee.add(consume action, request)
+        let token = state.pointee.add(consume target, request)
         let mustWake =
             request.deadline_ns < .max && state.pointee.mustWake(for: token, request.deadline_ns, time.now_ns)
         // A thread that sleeps by timerfd need not be woken now to sleep less: that would be two wake-ups for one deadline.
         let canWait = mustWake && wakesLater && request.precision != .precise
-        if canWait { state.pointee.schedule.sleep(until: TimerSchedule.Wake(at_ns: request.deadline_ns)) }
+        if canWait { state.pointee.park(until: Park(until_ns: request.deadline_ns)) }
         self.state.unlock()
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
         return token
@@ -186,11 +155,11 @@ extension EngineCore {
         arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
     }
 
-    private func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout EngineState) -> Bool) -> Bool {
+    private func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard arm(&state) else { return (false, false) }
-            let isCalledOff = state.callOff(token)
-            return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isCalledOff)
+            let isWithdrawn = state.withdraw(token)
+            return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { waiter.wake() }
         return isLive
@@ -211,9 +180,9 @@ extension EngineCore {
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
-        var request = Request()
+        var request = TimerRequest()
         request.deadline_ns = time.now_ns
-        return schedule(.call { _ in block() }, request) != .stale
+        return schedule(.handler { _ in block() }, request) != .stale
     }
 
     /// True if the timer is not called for its deadline, and never will be.
@@ -242,7 +211,7 @@ extension EngineCore {
         isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
         let dropped = state.pointee.pendingTimers
-        var timers = state.pointee.end()
+        let targets = state.pointee.end()
         self.state.unlock()
         waiter.wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
@@ -255,8 +224,8 @@ extension EngineCore {
         } else {
             hasEnded?.wait()
         }
-        timers.forEach { timer in
-            if case .staged(let owner) = timer.action { owner.engineHasEnded() }
+        for target in targets {
+            if case .owner(let owner) = target { owner.coreHasEnded() }
         }
         return dropped
     }
@@ -297,49 +266,49 @@ extension EngineCore {
 
     /// What came of a sleep.
     private struct Slept {
-        /// Up to when calls are to be made up now, and wait for their deadlines: the thread is awake before them.
-        var upTo_ns = Int64.min
+        /// Up to when callbacks are to be prepared now, and wait for their deadlines: the thread is awake before them.
+        var horizon_ns = Int64.min
         /// What it slept until, if time has come to that.
         var deadline_ns: Int64?
     }
 
-    private func sleep(until wake: TimerSchedule.Wake) -> Slept {
-        guard wake.isPrecise else {
-            return waiter.wait(until: wake.at_ns) ? Slept() : Slept(deadline_ns: wake.at_ns)
+    private func sleep(until park: Park) -> Slept {
+        guard park.isPrecise else {
+            return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
         }
         margin.noteUse()
         learnWhatOthersSpun()
-        if waiter.waitToMargin(before: wake.at_ns, margin) { return Slept() }
+        if waiter.waitToMargin(before: park.until_ns, margin) { return Slept() }
         if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
-        return Slept(upTo_ns: wake.at_ns)
+        return Slept(horizon_ns: park.until_ns)
     }
 
-    /// Makes all calls that are due by `limit_ns`, and those that will be due by `slept.upTo_ns`, each at its time. Gives the
-    /// next instant to wait for, or nil when the engine has ended.
+    /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time. Gives the next instant
+    /// to wait for, or nil when the engine has ended.
     ///
-    /// A call takes the lock twice: to begin, and to end. Where nothing is left to do after the end, that is also the begin of
-    /// the next.
-    private func turn(_ slept: Slept, limit_ns: Int64 = .max) -> TimerSchedule.Wake? {
+    /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is also the
+    /// begin of the next.
+    private func turn(_ slept: Slept, limit_ns: Int64 = .max) -> Park? {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
-        var call = EngineState.Call()
+        var fire = Fire()
         var state = self.state.lock()
         state.pointee.wakeUp()
         while true {
-            let step = state.pointee.step(now_ns, upTo_ns: slept.upTo_ns, limit_ns: limit_ns, &call)
+            let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
             self.state.unlock()
-            switch step {
+            switch poll {
             case .ended: return nil
-            case .sleep(let wake): return wake
+            case .park(let park): return park
             case .again: break
-            case .call:
-                let spun_ns = make(&call)
+            case .fire:
+                let (wasCalled, spun_ns) = make(&fire)
                 now_ns = time.now_ns
-                if configuration.isShared { lookAtTimeTaken(now_ns, call) }
+                if configuration.isShared { lookAtTimeTaken(now_ns, fire) }
                 state = self.state.lock()
-                if !state.pointee.end(&call, now_ns, spun_ns: spun_ns) { continue }
+                if !state.pointee.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: spun_ns) { continue }
                 self.state.unlock()
-                call.finish()
+                fire.letGo()
             }
             now_ns = time.now_ns
             state = self.state.lock()
@@ -348,58 +317,46 @@ extension EngineCore {
 
     /// In debug builds: one user's slow handler is everybody's delay.
     @inline(never)
-    private func lookAtTimeTaken(_ now_ns: Int64, _ call: borrowing EngineState.Call) {
+    private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
         guard SilentMistake.isLookedFor, time.virtual == nil else { return }
-        // A call that was made ahead spun up to its deadline first.
-        let taken_ns = now_ns.subtractingSaturating(max(call.begun_ns, call.deadline_ns))
+        // One that was prepared ahead spun up to its deadline first.
+        let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
         SilentMistake.reportIfSlow(taken_ns, onSharedEngine: name)
     }
 
-    /// Makes the call, at its deadline if that has not come yet, unless it is broken off. Gives how long it spun.
-    private func make(_ call: inout EngineState.Call) -> Int64 {
-        var now_ns = call.begun_ns
+    /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun.
+    private func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64) {
+        var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
-        let isEarly = call.isEarly
-        if call.isAhead {
-            if !isEarly {
+        if fire.isAhead {
+            if !fire.isEarly {
                 let isWoken: Bool
-                (isWoken, now_ns, spun_ns) = waiter.spin(until: call.due.deadline_ns, margin)
-                if isWoken { _ = spin.breakOff() }
+                (isWoken, now_ns, spun_ns) = waiter.spin(until: fire.place_ns, margin)
+                if isWoken { _ = commit.withdraw() }
             }
-            guard spin.begin() else { return spun_ns }
+            guard commit.commit() else { return (false, spun_ns) }
         }
-        let late_ns = call.lateness_ns(now_ns)
-        switch call.action {
-        case .call(let handler), .early(let handler):
-            let fire = TimerFire(call, firedAt_ns: now_ns)
-            if let watch = configuration.latenessWatch { watch.look(fire, late_ns) }
-            handler(fire)
-        case .staged:
-            // Let go at once: its source may have another handler by now.
-            call.staged.take()?.callback.run()
-            if let watch = configuration.latenessWatch { watch.look(TimerFire(call, firedAt_ns: now_ns), late_ns) }
-        case nil:
-            break
+        if let watch = configuration.latenessWatch {
+            deliver(&fire, now_ns, watch)
+        } else {
+            fire.deliver(now_ns)
         }
-        if !isEarly { lateness.record(late_ns) }
-        return spun_ns
+        return (true, spun_ns)
     }
-}
 
-extension TimerFire {
-    fileprivate init(_ call: borrowing EngineState.Call, firedAt_ns: Int64) {
-        self.init(
-            token: call.token,
-            deadline_ns: call.deadline_ns,
-            firedAt_ns: firedAt_ns,
-            missedTicks: call.missedTicks
-        )
+    @inline(never)
+    private func deliver(_ fire: inout Fire, _ now_ns: Int64, _ watch: TimerEngine.LatenessWatch) {
+        // The lateness of a source is known where its call was made.
+        let isHandler = fire.owner == nil
+        if isHandler { watch.look(fire, now_ns) }
+        fire.deliver(now_ns)
+        if !isHandler { watch.look(fire, now_ns) }
     }
 }
 
 extension TimerEngine.LatenessWatch {
-    fileprivate func look(_ fire: TimerFire, _ late_ns: Int64) {
-        if .nanoseconds(late_ns) > bound { handler(fire) }
+    fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
+        if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
     }
 }
 
@@ -408,7 +365,7 @@ extension EngineCore: VirtualTimeParticipant {
 
     /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
-        time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.schedule.exactWake().at_ns })
+        time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.exactPark().until_ns })
     }
 
     package func runDue() {

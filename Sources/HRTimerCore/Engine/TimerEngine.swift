@@ -138,12 +138,12 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         policy: MissedTickPolicy = .merge,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request()
+        var request = TimerRequest()
         request.deadline_ns = deadline.nanoseconds
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
-        return core.schedule(.call(consume handler), request)
+        return core.schedule(.handler(consume handler), request)
     }
 
     /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:precision:policy:handler:)`.
@@ -158,12 +158,12 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         policy: MissedTickPolicy = .merge,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
-        var request = EngineCore.Request()
+        var request = TimerRequest()
         request.deadline_ns = core.deadline_ns(after: delay)
         request.repetition = Repetition(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
-        return core.schedule(.call(consume handler), request)
+        return core.schedule(.handler(consume handler), request)
     }
 
     /// The same with the interval in another spelling than `Duration`; NaN counts as 0.1 ms.

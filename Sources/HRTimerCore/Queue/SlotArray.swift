@@ -46,8 +46,7 @@ import Glibc
             fatalError("no memory for \(Self.chunkSize) more timers")
         }
         let elements = memory.bindMemory(to: Element.self, capacity: Self.chunkSize)
-        let vacant = vacant()
-        elements.initialize(repeating: vacant, count: Self.chunkSize)
+        for place in 0..<Self.chunkSize { (elements + place).initialize(to: vacant()) }
         chunks[chunk] = elements
     }
 

@@ -32,9 +32,16 @@ import Testing
         source.schedule(deadline: .now.advanced(by: .seconds(3600)))
         source.activate()
         let deadline_ns = source.nextDeadline!.nanoseconds
-        let call = engine.core.state.withLock { source.core.begin(deadline_ns - 1, &$0) }
-        #expect(try #require(call).isEarly == onQueue)
-        _ = engine.core.state.withLock { source.core.end(wasCalled: false, &$0) }
+        let timer = source.core.state.timer ?? .stale
+        let isEarly = engine.core.state.withLock { core in
+            var call = PreparedCall()
+            return source.core.prepare(deadline_ns - 1, timer, &core, &call) ? call.isEarly : nil
+        }
+        #expect(isEarly == onQueue)
+        engine.core.state.withLock { core in
+            var end = FireEnd()
+            source.core.finish(wasCalled: false, deadline_ns - 1, timer, &core, &end)
+        }
         source.cancel()
         engine.shutdown()
     }

@@ -1,10 +1,10 @@
 import Dispatch
 import Glibc
-import HRTimer
 import HRTimerTesting
 import TestSupport
 import Testing
 
+@testable import HRTimer
 @testable import HRTimerCore
 
 /// What a source does between the steps of its engine, which makes up a call, maybe before the deadline, and then makes it or
@@ -39,11 +39,24 @@ import Testing
 
     /// As the engine does, under its lock.
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
-        engine.core.state.withLock { source.core.begin(instant.nanoseconds, &$0) }?.callback.run
+        engine.core.state.withLock { core in
+            var call = PreparedCall()
+            let timer = source.core.state.timer ?? .stale
+            guard source.core.prepare(instant.nanoseconds, timer, &core, &call),
+                case .callback(let callback) = call.callee
+            else { return nil }
+            return callback.run
+        }
     }
 
     private func end(_ source: TimerSource, wasCalled: Bool) {
-        engine.core.state.withLock { source.core.end(wasCalled: wasCalled, &$0) }?.run()
+        let end = engine.core.state.withLock { core -> Callback? in
+            var end = FireEnd()
+            let timer = source.core.state.timer ?? .stale
+            source.core.finish(wasCalled: wasCalled, time.now.nanoseconds, timer, &core, &end)
+            return end.block.take()
+        }
+        end?.run()
     }
 
     @Test("A call made up before its deadline, called off and wanted again, comes at the deadline and not before")
@@ -153,18 +166,18 @@ import Testing
             source.setEventHandler { order.append(index) }
             return source
         }
-        let isCalledOff = engine.core.state.withLock { state in
+        let isWithdrawn = engine.core.state.withLock { state in
             let now_ns = time.now.nanoseconds
             state.wakeUp()
-            var call = EngineState.Call()
-            guard case .call = state.step(now_ns, upTo_ns: deadline.nanoseconds, limit_ns: .max, &call) else {
+            var fire = Fire()
+            guard case .fire = state.poll(now_ns, horizon_ns: deadline.nanoseconds, limit_ns: .max, &fire) else {
                 return false
             }
-            let isCalledOff = state.spin.breakOff()
-            _ = state.end(&call, now_ns, spun_ns: 0)
-            return isCalledOff
+            let isWithdrawn = state.commit.withdraw()
+            _ = state.finish(&fire, now_ns, wasCalled: false)
+            return isWithdrawn
         }
-        #expect(isCalledOff)
+        #expect(isWithdrawn)
         time.advance(by: .seconds(1))
         #expect(order.all == [0, 1, 2])
         sources.forEach { $0.cancel() }

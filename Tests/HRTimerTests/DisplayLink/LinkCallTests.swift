@@ -58,7 +58,7 @@ import Testing
         call.prepare()
         #expect(link.timestamp == at(10))
         #expect(link.statistics.calls == 1)
-        call.callOff()
+        call.withdraw()
         #expect(link.timestamp == at(10))
         fire(20.001)
         #expect(seen.all == [at(10), at(20)])
@@ -104,7 +104,7 @@ import Testing
         call.prepare()
         link.invalidate()
         #expect(isCaptured != nil)
-        call.callOff()
+        call.withdraw()
         #expect(isCaptured == nil)
     }
 

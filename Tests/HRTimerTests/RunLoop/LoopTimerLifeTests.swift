@@ -140,12 +140,12 @@ import Testing
             return timer
         }
         for timer in timers { timer.invalidate() }
-        #expect(loop.core.state.withLock { $0.schedule.wantsTrim })
+        #expect(loop.core.state.withLock { $0.core.wantsTrim })
         let last = LoopTimer(fireAt: at(1), interval: .zero, repeats: false) { [log] _ in log.append("tick") }
         loop.add(last, forMode: .default)
         loop.run()
         #expect(log.count == 1)
-        #expect(!loop.core.state.withLock { $0.schedule.wantsTrim })
+        #expect(!loop.core.state.withLock { $0.core.wantsTrim })
     }
 
     @Test("What is set before the timer is added counts when it is")

@@ -1,7 +1,7 @@
-import HRTimerCore
 import Testing
 
 @testable import HRTimer
+@testable import HRTimerCore
 
 /// Timers that a precise loop has taken out of its queue before their deadline, while it spins up to it: what becomes of them
 /// if the spin is broken. The loop's state alone, told the time.
@@ -13,9 +13,10 @@ import Testing
         var state = LoopState(now_ns: 0)
         private var names: [ObjectIdentifier: String] = [:]
         private var timers: [LoopTimer] = []
+        private var latest_ns = Int64.min
 
         init() {
-            state.schedule.precision = .precise
+            state.core.precision = .precise
             run(.default)
         }
 
@@ -29,25 +30,31 @@ import Testing
         }
 
         mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
-            state.arm(token, deadline_ns, .init())
+            state.core.setOptions(.init(), for: token)
+            state.core.arm(token, deadlineOfOwner_ns: deadline_ns)
         }
 
         mutating func run(_ mode: TimerLoop.Mode) {
             state.runs = [LoopState.Run(mode: mode, index: state.modes.index(of: mode))]
+            state.serveGroups()
         }
 
         mutating func prepare(at deadline_ns: Int64) {
-            _ = state.prepareCall(at: deadline_ns, isBegun: false)
+            var fire = Fire()
+            _ = state.prepareAhead(of: deadline_ns, isWanted: false, &fire)
         }
 
-        var nextWake: TimerSchedule.Wake { state.nextWake }
+        var nextPark: Park { state.core.nextPark }
 
         /// What the loop would fire at that instant.
         mutating func fire(at now_ns: Int64) -> [String] {
             state.beginPass(now_ns: now_ns)
             var fired: [String] = []
-            while let call = state.nextCall(now_ns: now_ns) {
-                fired.append(names[ObjectIdentifier(call.timer)] ?? "?")
+            var fire = Fire()
+            while state.prepareNext(now_ns: now_ns, &fire) {
+                fired.append(fire.timer.flatMap { names[ObjectIdentifier($0)] } ?? "?")
+                _ = state.finish(&fire, now_ns: now_ns, wasCalled: true)
+                fire.letGo()
             }
             return fired
         }
@@ -59,12 +66,12 @@ import Testing
         _ = loop.add("one", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns)
         #expect(loop.fire(at: Self.deadline_ns - 1) == [])
-        #expect(loop.nextWake.at_ns == Self.deadline_ns)
-        loop.state.schedule.precision = .normal
-        #expect(loop.nextWake.at_ns == Self.deadline_ns)
-        #expect(loop.nextWake.isPrecise)
+        #expect(loop.nextPark.until_ns == Self.deadline_ns)
+        loop.state.core.precision = .normal
+        #expect(loop.nextPark.until_ns == Self.deadline_ns)
+        #expect(loop.nextPark.isPrecise)
         #expect(loop.fire(at: Self.deadline_ns) == ["one"])
-        #expect(loop.nextWake.at_ns == .max)
+        #expect(loop.nextPark.until_ns == .max)
     }
 
     @Test("Order is by deadline, then by arming, whatever was armed while the loop spun", arguments: [0, 5000])
@@ -86,7 +93,7 @@ import Testing
         _ = loop.add("prepared", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns)
         _ = loop.add("earlier", Self.deadline_ns - 100)
-        #expect(loop.nextWake.at_ns == Self.deadline_ns - 100)
+        #expect(loop.nextPark.until_ns == Self.deadline_ns - 100)
         loop.prepare(at: Self.deadline_ns - 100)
         #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
         #expect(loop.fire(at: Self.deadline_ns) == ["prepared"])
@@ -101,9 +108,9 @@ import Testing
         let earlier = loop.add("earlier", Self.deadline_ns - 100)
         if !isFirstInBoth { loop.state.addMode(.modal, to: earlier) }
         loop.prepare(at: Self.deadline_ns - 100)
-        #expect(loop.nextWake.at_ns == Self.deadline_ns - 100)
+        #expect(loop.nextPark.until_ns == Self.deadline_ns - 100)
         #expect(loop.fire(at: Self.deadline_ns - 100) == ["earlier"])
-        #expect(loop.nextWake.at_ns == Self.deadline_ns)
+        #expect(loop.nextPark.until_ns == Self.deadline_ns)
         #expect(loop.fire(at: Self.deadline_ns) == ["first"])
     }
 
@@ -113,8 +120,9 @@ import Testing
         _ = loop.add("late", Self.deadline_ns - 100)
         _ = loop.add("next", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns - 100)
-        let call = loop.state.prepareCall(at: Self.deadline_ns, isBegun: true)
-        #expect(call == nil)
+        var fire = Fire()
+        let isPrepared = loop.state.prepareAhead(of: Self.deadline_ns, isWanted: true, &fire)
+        #expect(!isPrepared)
         #expect(loop.fire(at: Self.deadline_ns) == ["late", "next"])
     }
 
@@ -126,7 +134,7 @@ import Testing
         let earlier = loop.add("earlier", Self.deadline_ns)
         let same = loop.add("same", Self.deadline_ns)
         loop.prepare(at: Self.deadline_ns)
-        var released: LoopTimer?
+        var released: TimerTarget?
         loop.state.removeTimer(removed, &released)
         #expect(released != nil)
         loop.arm(later, Self.deadline_ns + 50)
@@ -154,7 +162,7 @@ import Testing
     }
 }
 
-/// A call that was begun before its deadline, while the thread spins: whoever changes its timer calls it off. The steps of the
+/// A call that was prepared before its deadline, while the thread spins: whoever changes its timer withdraws it. The steps of the
 /// loop's thread one by one, told the time.
 @Suite struct PreparedCallTests {
     private let loop = TimerLoop(precision: .precise)
@@ -166,34 +174,57 @@ import Testing
         return timer
     }
 
-    private func prepare() -> TimerCall? {
-        loop.core.state.withLock { state in
-            state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
-            return state.prepareCall(at: deadline.nanoseconds, isBegun: true)
+    /// True if a call was prepared.
+    private func prepare(_ fire: inout Fire, after seconds: Int64 = 0) -> Bool {
+        let deadline_ns = deadline.nanoseconds + seconds * 1_000_000_000
+        return loop.core.state.withLock { state in
+            run(&state)
+            return state.prepareAhead(of: deadline_ns, isWanted: true, &fire)
         }
     }
 
-    private func confirm() -> Bool {
-        loop.core.state.withLock { $0.confirmPrepared(now_ns: deadline.nanoseconds) }
+    private func run(_ state: inout LoopState) {
+        state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
+        state.serveGroups()
     }
 
-    /// The timers that a pass at that instant would call.
+    /// The thread has spun up to the deadline, or was interrupted. True if the call is made.
+    private func end(_ fire: inout Fire, late_ns: Int64 = 0) -> Bool {
+        let isCommitted = loop.core.commit.commit()
+        let now_ns = deadline.nanoseconds + late_ns
+        if isCommitted { fire.deliver(now_ns) }
+        loop.core.state.withLock { state in
+            _ = state.finish(&fire, now_ns: now_ns, wasCalled: isCommitted)
+        }
+        fire.letGo()
+        return isCommitted
+    }
+
+    /// The timers that a pass at that instant calls.
     private func pass(_ seconds: Double = 0) -> [LoopTimer] {
         let now_ns = deadline.nanoseconds + Int64(seconds * 1e9)
-        return loop.core.state.withLock { state in
-            var timers: [LoopTimer] = []
+        var timers: [LoopTimer] = []
+        var fire = Fire()
+        loop.core.state.withLock { state in
+            run(&state)
             state.beginPass(now_ns: now_ns)
-            while let call = state.nextCall(now_ns: now_ns) { timers.append(call.timer) }
-            return timers
         }
+        while loop.core.state.withLock({ $0.prepareNext(now_ns: now_ns, &fire) }) {
+            if let timer = fire.timer { timers.append(timer) }
+            loop.core.state.withLock { state in _ = state.finish(&fire, now_ns: now_ns, wasCalled: true) }
+            fire.letGo()
+        }
+        return timers
     }
 
     @Test("With nothing changed the call is made, once")
     func made() {
         let timer = timer()
-        #expect(prepare()?.timer === timer)
-        #expect(confirm())
-        #expect(!confirm())
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
+        #expect(isPrepared && fire.timer === timer)
+        let isMade = end(&fire)
+        #expect(isMade)
         #expect(pass().isEmpty)
     }
 
@@ -203,99 +234,104 @@ import Testing
     )
     func gone(isInvalidated: Bool) {
         let timer = timer()
-        #expect(prepare() != nil)
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
+        #expect(isPrepared)
         if isInvalidated { timer.invalidate() } else { loop.remove(timer, forMode: .default) }
-        #expect(!confirm())
-        #expect(pass().isEmpty)
         #expect(timer.isValid != isInvalidated)
         #expect(timer.fireInstant == deadline)
+        let isMade = end(&fire)
+        #expect(!isMade)
+        #expect(pass().isEmpty)
     }
 
     @Test("Moved while the thread spins, it comes at its new deadline alone, and tells no call that never was")
     func moved() {
         let timer = timer()
-        #expect(prepare() != nil)
+        var fire = Fire()
+        var isPrepared = prepare(&fire)
+        #expect(isPrepared)
         timer.fireInstant = deadline.advanced(by: .seconds(2))
-        #expect(!confirm())
+        var isMade = end(&fire)
+        #expect(!isMade)
         #expect(pass(1).isEmpty)
         #expect(pass(2).map(ObjectIdentifier.init) == [ObjectIdentifier(timer)])
+        timer.invalidate()
         let other = self.timer()
-        #expect(prepare() != nil)
+        isPrepared = prepare(&fire)
+        #expect(isPrepared)
         other.fireInstant = deadline.advanced(by: .seconds(5))
         other.invalidate()
         #expect(other.fireInstant == deadline.advanced(by: .seconds(5)))
+        isMade = end(&fire)
+        #expect(!isMade)
     }
 
-    @Test("A call that never was leaves the count of the call before")
-    func countOfTheCallBefore() {
+    @Test("A call that never was leaves the count of the call before", arguments: [true, false])
+    func countOfTheCallBefore(isMoved: Bool) {
         let timer = timer()
-        let late_ns = deadline.nanoseconds + 2_500_000_000
-        loop.core.state.withLock { state in
-            state.runs = [LoopState.Run(mode: .default, index: state.modes.index(of: .default))]
-            state.beginPass(now_ns: late_ns)
-            var released = ReleasedTimer()
-            if let call = state.nextCall(now_ns: late_ns) {
-                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
-            }
-            let next = state.prepareCall(at: deadline.nanoseconds + 3_000_000_000, isBegun: true)
-            #expect(next?.timer === timer)
-        }
-        #expect(timer.missedTicks == 0)
-        let wasPrepared = loop.core.state.withLock { $0.callOffPrepared() }
-        #expect(wasPrepared)
+        #expect(pass(2.5) == [timer])
+        #expect(timer.missedTicks == 2)
+        var fire = Fire()
+        let isPrepared = prepare(&fire, after: 3)
+        #expect(isPrepared && timer.missedTicks == 0)
+        // By whoever changes the timer, or by the thread, for somebody else's sake.
+        if isMoved { timer.tolerance = 0.1 } else { _ = loop.core.state.withLock { $0.mustWakeNow() } }
+        let isMade = end(&fire)
+        #expect(!isMade)
         #expect(timer.missedTicks == 2)
     }
 
     @Test(
-        "Counted before its deadline, a call counts for nothing if it is called off, and once if it is made",
+        "Counted before its deadline, a call counts for nothing if it is withdrawn, and once if it is made",
         arguments: 0..<3
     )
-    func counts(end: Int) {
+    func counts(ending: Int) {
         let timer = timer()
         let before = loop.statistics
-        guard let call = prepare() else {
-            Issue.record("nothing prepared")
-            return
-        }
-        switch end {
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
+        #expect(isPrepared)
+        switch ending {
         case 0: timer.invalidate()
         case 1: loop.end()
-        default:
-            let late_ns = deadline.nanoseconds + 70
-            loop.core.state.withLock { state in
-                let isMade = state.confirmPrepared(now_ns: late_ns)
-                #expect(isMade)
-                var released = ReleasedTimer()
-                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
-                _ = state.finish(call.token, call.timer, now_ns: late_ns, &released)
-            }
+        default: break
         }
-        let isMade: UInt64 = end == 2 ? 1 : 0
-        #expect(loop.statistics.fires == before.fires + isMade)
-        #expect(loop.statistics.wakeups == before.wakeups + isMade)
-        #expect(loop.lateness.count == Int(isMade))
-        #expect(loop.lateness.max == (end == 2 ? .nanoseconds(70) : nil))
+        let isMade = end(&fire, late_ns: 70)
+        #expect(isMade == (ending == 2))
+        let count: UInt64 = isMade ? 1 : 0
+        #expect(loop.statistics.fires == before.fires + count)
+        #expect(loop.statistics.wakeups == before.wakeups + count)
+        #expect(loop.lateness.count == Int(count))
+        #expect(loop.lateness.max == (isMade ? .nanoseconds(70) : nil))
     }
 
     @Test("The loop ended while the thread spins, the call is not made")
     func ended() {
         let timer = timer()
-        #expect(prepare() != nil)
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
         loop.end()
-        #expect(!confirm())
+        let isMade = end(&fire)
+        #expect(isPrepared && !isMade)
         #expect(!timer.isValid)
     }
 
     @Test("What is due at the same instant comes in the same pass, in order; what is armed during it does not")
     func samePass() {
         let timers = (0..<3).map { _ in timer() }
-        #expect(prepare()?.timer === timers[0])
-        #expect(confirm())
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
+        #expect(isPrepared && fire.timer === timers[0])
+        let isMade = end(&fire)
+        #expect(isMade)
         let late = timer()
-        let rest = loop.core.state.withLock { state in
-            var rest: [LoopTimer] = []
-            while let call = state.nextCall(now_ns: deadline.nanoseconds) { rest.append(call.timer) }
-            return rest
+        let now_ns = deadline.nanoseconds
+        var rest: [LoopTimer] = []
+        while loop.core.state.withLock({ $0.prepareNext(now_ns: now_ns, &fire) }) {
+            if let timer = fire.timer { rest.append(timer) }
+            loop.core.state.withLock { state in _ = state.finish(&fire, now_ns: now_ns, wasCalled: true) }
+            fire.letGo()
         }
         #expect(rest.map(ObjectIdentifier.init) == timers[1...].map(ObjectIdentifier.init))
         #expect(pass().map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
@@ -307,15 +343,47 @@ import Testing
             { $0.tolerance = 0.1 },
             { $0.precision = .precise },
             { loop.add($0, forMode: .modal) },
-            { _ in _ = loop.core.state.withLock { $0.callOffPrepared() } },
+            { _ in _ = loop.core.commit.withdraw() },
         ]
         for change in changes {
             let timer = timer(repeats: false)
-            #expect(prepare() != nil)
+            var fire = Fire()
+            let isPrepared = prepare(&fire)
+            #expect(isPrepared)
             change(timer)
-            #expect(!confirm())
+            let isMade = end(&fire)
+            #expect(!isMade)
             #expect(pass().map(ObjectIdentifier.init) == [ObjectIdentifier(timer)])
             timer.invalidate()
         }
+    }
+
+    @Test("In a run inside a prepared call's handler other calls are prepared, and whoever has news wakes the thread")
+    func nested() {
+        let first = timer()
+        let second = LoopTimer(fireAt: deadline.advanced(by: .seconds(1)), repeats: false) { _ in }
+        loop.add(second, forMode: .default)
+        var fire = Fire()
+        let isPrepared = prepare(&fire)
+        let isCommitted = loop.core.commit.commit()
+        #expect(isPrepared && isCommitted && fire.timer === first)
+        // Its handler runs the loop, which parks.
+        let (isParkedInCall, isWoken) = loop.core.state.withLock { state -> (Bool, Bool) in
+            let isParkedInCall = state.core.isParked
+            state.core.park(until: state.core.nextPark)
+            return (isParkedInCall, state.mustWakeNow())
+        }
+        #expect(!isParkedInCall && isWoken)
+        var inner = Fire()
+        let isInnerPrepared = prepare(&inner, after: 1)
+        #expect(isInnerPrepared && inner.timer === second)
+        let isInnerMade = end(&inner, late_ns: 1_000_000_000)
+        loop.core.state.withLock { state in
+            _ = state.finish(&fire, now_ns: deadline.nanoseconds + 1_500_000_000, wasCalled: true)
+        }
+        fire.letGo()
+        #expect(isInnerMade)
+        #expect(first.fireInstant == deadline.advanced(by: .seconds(2)))
+        #expect(!second.isValid)
     }
 }

@@ -1,10 +1,10 @@
-import CHRTimer
-import HRTimerCore
 import TestSupport
 import Testing
 
+@testable import HRTimerCore
+
 /// Random operations against a sorted array that is obviously right.
-@Suite struct TimerScheduleModelTests {
+@Suite struct FiringOrderModelTests {
     private struct Model {
         var armed: [(deadline_ns: Int64, armedAs: Int, token: TimerToken)] = []
         var armings = 0
@@ -32,7 +32,7 @@ import Testing
     @Test("Arm, move, disarm, remove and take agree with a sorted array")
     func agreesWithModel() {
         var random = SeededRandom.fromEnvironment()
-        var timers = TimerSchedule(precision: .normal)
+        var timers = FiringCore(precision: .normal)
         var model = Model()
         var live: [TimerToken] = []
         var stale: [TimerToken] = []
@@ -40,7 +40,7 @@ import Testing
         for _ in 0..<20_000 {
             switch Int.random(in: 0..<10, using: &random) {
             case 0...2:
-                let token = timers.add()
+                let token = timers.add(deadline_ns: .max)
                 live.append(token)
                 let deadline_ns = now_ns + Int64.random(in: -10...1000, using: &random)
                 let isLive = timers.isLive(token)
@@ -79,7 +79,7 @@ import Testing
                 let expected = model.takeDue(now_ns)
                 let taken = taken(&timers, now_ns)
                 #expect(taken == expected)
-                let next_ns = timers.exactWake().at_ns
+                let next_ns = timers.exactPark().until_ns
                 #expect(next_ns == model.armed.map(\.deadline_ns).min() ?? .max)
             }
             let count = timers.count
@@ -87,52 +87,51 @@ import Testing
         }
     }
 
-    private func taken(_ timers: inout TimerSchedule, _ now_ns: Int64) -> [TimerToken] {
+    private func taken(_ timers: inout FiringCore, _ now_ns: Int64) -> [TimerToken] {
         var all: [TimerToken] = []
-        timers.beginTurn()
         while true {
-            switch timers.next(now_ns: now_ns) {
-            case .due(let due):
-                #expect(due.deadline_ns <= now_ns)
-                all.append(timers.token(due))
-                timers.endCall(timers.token(due))
+            switch timers.next(upTo: now_ns) {
+            case .expired(let entry):
+                #expect(entry.place_ns <= now_ns)
+                all.append(entry.token)
             case .more: continue
             case .none: return all
             }
         }
     }
 
-    @Test("What was put off has its turn, though a timer arms itself for each instant that comes")
-    func putOffIsNotStarved() {
-        var timers = TimerSchedule(precision: .normal)
-        let restless = timers.add(deadline_ns: 10)
+    @Test("What is armed for the past has its turn, though a timer arms itself for each instant that comes")
+    func pastIsNotStarved() {
+        var timers = FiringCore(precision: .normal)
+        func add(_ deadline_ns: Int64) -> TimerToken {
+            var request = TimerRequest()
+            request.deadline_ns = deadline_ns
+            request.isOwned = true
+            return timers.add(.handler { _ in }, request)
+        }
+        let restless = add(10)
         var late: TimerToken?
         var called: [TimerToken] = []
-        timers.beginTurn()
+        var fire = Fire()
         for now_ns: Int64 in 10..<20 {
-            switch timers.next(now_ns: now_ns) {
-            case .due(let due):
-                let token = timers.token(due)
-                called.append(token)
-                timers.endCall(token)
-                if token == restless { timers.arm(restless, now_ns + 1) }
-            case .more: continue
-            case .none: timers.beginTurn()
-            }
-            // For an instant that the turn has passed.
-            if late == nil { late = timers.add(deadline_ns: 5) }
+            guard case .fire = timers.poll(now_ns, horizon_ns: .min, limit_ns: .max, &fire) else { continue }
+            called.append(fire.token)
+            if fire.token == restless { _ = timers.arm(restless, now_ns + 1, nil) }
+            // For an instant that the thread has passed.
+            if late == nil { late = add(5) }
+            if timers.finish(&fire, now_ns, wasCalled: true) { fire.letGo() }
         }
-        #expect(called.dropFirst(2).prefix(2).contains { $0 == late })
+        #expect(called.prefix(2).contains { $0 == late })
         #expect(called.count { $0 == restless } >= 4)
     }
 
     @Test("The end makes every token stale and leaves nothing armed")
     func end() {
-        var timers = TimerSchedule(precision: .normal)
+        var timers = FiringCore(precision: .normal)
         let tokens = (0..<1000).map { timers.add(deadline_ns: Int64($0)) }
-        timers.end()
+        _ = timers.end()
         let live = tokens.count { timers.isLive($0) }
-        let left = (count: timers.count, next_ns: timers.nextWake.at_ns)
+        let left = (count: timers.count, next_ns: timers.nextPark.until_ns)
         #expect(live == 0 && left == (0, .max))
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import HRTimerCore
 
-/// An engine's steps one by one, told the time: what its thread takes, makes up ahead, and makes or finds called off, and what
+/// A core's steps one by one, told the time: what its thread takes, prepares ahead, and calls or finds withdrawn, and what
 /// others do to the same state meanwhile.
-@Suite struct EngineStepTests {
+@Suite struct FiringStepTests {
     private static let deadline_ns: Int64 = 1_000_000
 
     /// The thread is awake so long before.
@@ -13,11 +13,12 @@ import Testing
 
     /// A state that nobody else has, as behind an engine's lock.
     private struct Engine: ~Copyable {
-        var state: EngineState
+        var state: FiringCore
+        private var isCommitted = false
         private var names: [TimerToken: String] = [:]
 
         init(_ precision: TimerPrecision = .precise) {
-            state = EngineState(precision: precision, isVirtual: false, now_ns: 0)
+            state = FiringCore(precision: precision, now_ns: 0)
         }
 
         @discardableResult
@@ -27,49 +28,49 @@ import Testing
             every interval_ns: Int64? = nil,
             policy: MissedTickPolicy = .merge
         ) -> TimerToken {
-            var request = EngineCore.Request()
+            var request = TimerRequest()
             request.deadline_ns = deadline_ns
             request.repetition = Repetition(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
-            let token = state.add(.call { _ in }, request)
+            let token = state.add(.handler { _ in }, request)
             names[token] = name
             return token
         }
 
         mutating func add(_ owner: Owner) -> TimerToken {
-            var request = EngineCore.Request()
+            var request = TimerRequest()
             request.isOwned = true
-            let token = state.add(.staged(owner), request)
+            let token = state.add(.owner(owner), request)
             names[token] = "owner"
             return token
         }
 
         /// The next call at that time, made up ahead for deadlines up to `upTo_ns`; nil if the thread sleeps.
-        mutating func call(at now_ns: Int64, upTo upTo_ns: Int64 = .min) -> EngineState.Call? {
-            var call = EngineState.Call()
+        mutating func call(at now_ns: Int64, upTo upTo_ns: Int64 = .min) -> Fire? {
+            var call = Fire()
             while true {
-                switch state.step(now_ns, upTo_ns: upTo_ns, limit_ns: .max, &call) {
+                switch state.poll(now_ns, horizon_ns: upTo_ns, limit_ns: .max, &call) {
                 case .again: continue
-                case .call: return call
-                case .sleep: return nil
+                case .fire: return call
+                case .park: return nil
                 case .ended: return nil
                 }
             }
         }
 
         /// When the thread is awake next, nothing being due.
-        mutating func sleep(at now_ns: Int64) -> TimerSchedule.Wake? {
-            var call = EngineState.Call()
+        mutating func sleep(at now_ns: Int64) -> Park? {
+            var call = Fire()
             while true {
-                switch state.step(now_ns, upTo_ns: .min, limit_ns: .max, &call) {
+                switch state.poll(now_ns, horizon_ns: .min, limit_ns: .max, &call) {
                 case .again: continue
-                case .sleep(let wake): return wake
-                case .call: return nil
+                case .park(let park): return park
+                case .fire: return nil
                 case .ended: return nil
                 }
             }
         }
 
-        func name(_ call: borrowing EngineState.Call) -> String { names[call.token] ?? "?" }
+        func name(_ call: borrowing Fire) -> String { names[call.token] ?? "?" }
 
         /// All calls at that time, one after the other: the names of their timers, and how many ticks they missed.
         mutating func calls(at now_ns: Int64) -> [String] {
@@ -81,25 +82,33 @@ import Testing
             return all
         }
 
-        mutating func end(_ call: consuming EngineState.Call, at now_ns: Int64) {
-            if state.end(&call, now_ns, spun_ns: 0) { call.finish() }
+        mutating func end(_ call: consuming Fire, at now_ns: Int64) {
+            if state.finish(&call, now_ns, wasCalled: !call.isAhead || isCommitted) { call.letGo() }
+            isCommitted = false
+        }
+
+        /// The deadline of the prepared call has come.
+        mutating func commit() -> Bool {
+            let isCommittedNow = state.commit.commit()
+            isCommitted = isCommitted || isCommittedNow
+            return isCommittedNow
         }
 
         /// The next call at that time, which there is.
-        mutating func dueCall(at now_ns: Int64) throws -> EngineState.Call {
+        mutating func dueCall(at now_ns: Int64) throws -> Fire {
             guard let call = call(at: now_ns) else { throw NoCall() }
             return call
         }
 
         /// Makes up the next call ahead of its deadline, as a thread does that has woken for it.
-        mutating func callAhead() throws -> EngineState.Call {
-            let call = call(at: EngineStepTests.ahead_ns, upTo: EngineStepTests.deadline_ns)
+        mutating func callAhead() throws -> Fire {
+            let call = call(at: FiringStepTests.ahead_ns, upTo: FiringStepTests.deadline_ns)
             guard let call, call.isAhead else { throw NoCall() }
             return call
         }
 
         /// The same for a repeating timer whose call before took two intervals too long: it has two ticks to tell.
-        mutating func callAheadAfterOverrun() throws -> EngineState.Call {
+        mutating func callAheadAfterOverrun() throws -> Fire {
             add("one", deadline_ns - 300_000, every: 100_000, policy: .mergeToGrid)
             let overrunning = try dueCall(at: deadline_ns - 300_000)
             end(overrunning, at: deadline_ns - 50_000)
@@ -110,19 +119,29 @@ import Testing
     private struct NoCall: Error {}
 
     /// What keeps its state under the engine's lock, as a source does: here nothing but what it was told.
-    private final class Owner: StagedHandler {
+    private final class Owner: TimerOwner {
         let told = Recorder<Int64>()
 
-        func laterDeadline() -> Int64? { nil }
-
-        func begin(_ now_ns: Int64, _ engine: inout EngineState) -> StagedCall? {
+        func prepare(
+            _ now_ns: Int64,
+            _ timer: TimerToken,
+            _ core: inout FiringCore,
+            _ call: inout PreparedCall
+        ) -> Bool {
             told.append(now_ns)
-            return StagedCall(Callback {}, missedTicks: 0)
+            call.callee = .callback(Callback {})
+            return true
         }
 
-        func end(wasCalled: Bool, _ engine: inout EngineState) -> Callback? { nil }
+        func finish(
+            wasCalled: Bool,
+            _ now_ns: Int64,
+            _ timer: TimerToken,
+            _ core: inout FiringCore,
+            _ end: inout FireEnd
+        ) {}
 
-        func engineHasEnded() {}
+        func coreHasEnded() {}
     }
 
     @Test("A call that is made up ahead waits for its deadline, and is over when it was made")
@@ -130,10 +149,10 @@ import Testing
         var engine = Engine()
         engine.add("one", Self.deadline_ns)
         let call = try engine.callAhead()
-        let hasBegun = engine.state.spin.begin()
+        let hasBegun = engine.commit()
         engine.end(call, at: Self.deadline_ns)
-        #expect(hasBegun && engine.state.statistics.fires == 1)
-        #expect(engine.state.schedule.count == 0)
+        #expect(hasBegun && engine.state.account.statistics.fires == 1)
+        #expect(engine.state.count == 0)
         // The thread is awake when a call is over.
         let next = engine.add("next", Self.deadline_ns - 1)
         let isWoken = engine.state.mustWake(for: next, Self.deadline_ns - 1, Self.deadline_ns)
@@ -147,14 +166,14 @@ import Testing
         let first = engine.add("first", Self.deadline_ns)
         engine.add("second", Self.deadline_ns)
         let call = try engine.callAhead()
-        let (mine, again) = (engine.state.callOff(first), engine.state.callOff(first))
+        let (mine, again) = (engine.state.withdraw(first), engine.state.withdraw(first))
         #expect(mine && !again)
-        let hasBegun = engine.state.spin.begin()
+        let hasBegun = engine.commit()
         engine.end(call, at: Self.ahead_ns)
-        #expect(!hasBegun && engine.state.statistics.fires == 0)
+        #expect(!hasBegun && engine.state.account.statistics.fires == 0)
         let calls = engine.calls(at: Self.deadline_ns)
         #expect(calls == ["first 0", "second 0"])
-        #expect(engine.state.statistics.fires == 2)
+        #expect(engine.state.account.statistics.fires == 2)
     }
 
     @Test("What is done to another timer does not call it off")
@@ -164,9 +183,9 @@ import Testing
         let other = engine.add("other", Self.deadline_ns + 1)
         let call = try engine.callAhead()
         let isMoved = engine.state.arm(other, Self.deadline_ns + 2, nil)
-        let isCalledOff = engine.state.callOff(other)
+        let isCalledOff = engine.state.withdraw(other)
         let mustWake = engine.state.mustWake(for: other, Self.deadline_ns + 2, Self.ahead_ns)
-        let hasBegun = engine.state.spin.begin()
+        let hasBegun = engine.commit()
         #expect(isMoved && !isCalledOff && !mustWake && hasBegun)
         engine.end(call, at: Self.deadline_ns)
     }
@@ -176,11 +195,11 @@ import Testing
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
         #expect(call.missedTicks == 2)
-        let isCalledOff = engine.state.callOff(call.token)
+        let isCalledOff = engine.state.withdraw(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns)
         #expect(isCalledOff && calls == ["one 2"])
-        #expect(engine.state.statistics.missedTicks == 2)
+        #expect(engine.state.account.statistics.missedTicks == 2)
     }
 
     @Test("Armed anew while its call is made up ahead, a timer has no ticks that were missed before")
@@ -188,7 +207,7 @@ import Testing
         var engine = Engine()
         let call = try engine.callAheadAfterOverrun()
         let isArmed = engine.state.arm(call.token, Self.deadline_ns + 500, nil)
-        let isCalledOff = engine.state.callOff(call.token)
+        let isCalledOff = engine.state.withdraw(call.token)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns + 500)
         #expect(isArmed && isCalledOff && calls == ["one 0"])
@@ -204,11 +223,12 @@ import Testing
             return engine.state.mustWake(for: timer, Self.deadline_ns - before_ns, Self.ahead_ns)
         }
         #expect(wakes == [false, true, false])
-        #expect(engine.state.statistics.wakesSent == 1)
+        #expect(engine.state.account.statistics.wakesSent == 1)
         engine.end(call, at: Self.ahead_ns)
         let next = try engine.callAhead()
         let name = engine.name(next)
-        #expect(name == "early 20")
+        let isCommitted = engine.commit()
+        #expect(isCommitted && name == "early 20")
         engine.end(next, at: Self.deadline_ns - 20)
         let rest = engine.calls(at: Self.deadline_ns)
         #expect(rest == ["early 10 0", "late 0", "early 0 0"])
@@ -219,12 +239,12 @@ import Testing
         var engine = Engine()
         let late = engine.add("late", Self.deadline_ns)
         let call = try engine.callAhead()
-        let hasBegun = engine.state.spin.begin()
+        let hasBegun = engine.commit()
         let early = engine.add("early", Self.deadline_ns - 10)
         let mustWake = engine.state.mustWake(for: early, Self.deadline_ns - 10, Self.deadline_ns)
-        let isCalledOff = engine.state.callOff(late)
+        let isCalledOff = engine.state.withdraw(late)
         #expect(hasBegun && !mustWake && !isCalledOff)
-        #expect(engine.state.statistics.wakesSent == 0)
+        #expect(engine.state.account.statistics.wakesSent == 0)
         engine.end(call, at: Self.deadline_ns)
         let rest = engine.calls(at: Self.deadline_ns)
         #expect(rest == ["early 0"])
@@ -236,16 +256,16 @@ import Testing
             var engine = Engine()
             let timer = engine.add("one", Self.deadline_ns)
             let call = try engine.callAhead()
-            if hasBegun { _ = engine.state.spin.begin() }
+            if hasBegun { _ = engine.commit() }
             let cancelled = engine.state.cancel(timer)
             #expect(cancelled.wasPending == !hasBegun)
             #expect(cancelled.mustWake == !hasBegun)
-            let begins = engine.state.spin.begin()
+            let begins = engine.commit()
             #expect(!begins)
             engine.end(call, at: Self.deadline_ns)
             let rest = engine.calls(at: Self.deadline_ns)
             #expect(rest.isEmpty)
-            #expect(engine.state.statistics.fires == (hasBegun ? 1 : 0))
+            #expect(engine.state.account.statistics.fires == (hasBegun ? 1 : 0))
         }
     }
 
@@ -257,7 +277,7 @@ import Testing
         let early = engine.add("early", Self.deadline_ns - 10)
         let mustWake = engine.state.mustWake(for: early, Self.deadline_ns - 10, Self.ahead_ns)
         let cancelled = engine.state.cancel(late)
-        let begins = engine.state.spin.begin()
+        let begins = engine.commit()
         #expect(mustWake && cancelled.wasPending && !begins)
         engine.end(call, at: Self.ahead_ns)
         let calls = engine.calls(at: Self.deadline_ns)
@@ -269,14 +289,14 @@ import Testing
         for deadline_ns in [Self.deadline_ns - 10, Self.deadline_ns, Self.deadline_ns + 10, .max] {
             var engine = Engine()
             let timer = engine.add(Owner())
-            let isWokenFirst = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
+            let isWokenFirst = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
             let call = try engine.callAhead()
-            let isWoken = engine.state.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 0, Self.ahead_ns)
-            let begins = engine.state.spin.begin()
+            let isWoken = engine.state.armOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 0, Self.ahead_ns)
+            let begins = engine.commit()
             #expect(!isWokenFirst && isWoken && !begins, "\(deadline_ns)")
             engine.end(call, at: Self.ahead_ns)
             let wake = engine.sleep(at: Self.ahead_ns)
-            #expect(wake?.at_ns == deadline_ns)
+            #expect(wake?.until_ns == deadline_ns)
         }
     }
 
@@ -285,11 +305,11 @@ import Testing
         var engine = Engine()
         let owner = Owner()
         let timer = engine.add(owner)
-        _ = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
+        _ = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns, tolerance_ns: 0, 0)
         let ahead = try engine.callAhead()
-        _ = engine.state.spin.begin()
+        _ = engine.commit()
         engine.end(ahead, at: Self.deadline_ns)
-        _ = engine.state.setOwned(timer, deadline_ns: Self.deadline_ns + 10, tolerance_ns: 0, Self.deadline_ns)
+        _ = engine.state.armOwned(timer, deadline_ns: Self.deadline_ns + 10, tolerance_ns: 0, Self.deadline_ns)
         let late = try engine.dueCall(at: Self.deadline_ns + 30)
         engine.end(late, at: Self.deadline_ns + 30)
         #expect(owner.told.all == [Self.deadline_ns, Self.deadline_ns + 30])
@@ -301,10 +321,10 @@ import Testing
             var engine = Engine(precision)
             let timer = engine.add(Owner())
             for deadline_ns in [4000, 5000] as [Int64] {
-                _ = engine.state.setOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 100, 0)
+                _ = engine.state.armOwned(timer, deadline_ns: deadline_ns, tolerance_ns: 100, 0)
             }
             let wake = engine.sleep(at: 1000)
-            #expect(wake?.at_ns == at_ns, "\(precision)")
+            #expect(wake?.until_ns == at_ns, "\(precision)")
         }
     }
 
@@ -314,7 +334,7 @@ import Testing
         let timer = engine.add("one", 2000, every: 100)
         let isArmed = engine.state.arm(timer, 5000, 1000)
         let wake = engine.sleep(at: 1000)
-        #expect(isArmed && wake?.at_ns == 5050)
+        #expect(isArmed && wake?.until_ns == 5050)
     }
 
     @Test("After the end an owner's deadline is forgotten, and nothing is called")
@@ -324,10 +344,10 @@ import Testing
         engine.add("one", Self.deadline_ns)
         let call = try engine.callAhead()
         let timers = engine.state.end()
-        let begins = engine.state.spin.begin()
+        let begins = engine.commit()
         engine.end(call, at: Self.ahead_ns)
-        let isWoken = engine.state.setOwned(timer, deadline_ns: 2 * Self.deadline_ns, tolerance_ns: 0, 0)
-        let next_ns = engine.state.schedule.exactWake().at_ns
+        let isWoken = engine.state.armOwned(timer, deadline_ns: 2 * Self.deadline_ns, tolerance_ns: 0, 0)
+        let next_ns = engine.state.exactPark().until_ns
         #expect(!begins && !isWoken && next_ns == .max)
         let next = engine.call(at: Self.deadline_ns)
         let hasNext = next != nil
@@ -340,14 +360,14 @@ import Testing
         var engine = Engine(.normal)
         let owner = engine.add(Owner())
         let wake = engine.sleep(at: 1000)
-        #expect(wake?.at_ns == .max)
+        #expect(wake?.until_ns == .max)
         let asleep = engine.add("asleep", 500)
         let isWoken = engine.state.mustWake(for: asleep, 500, 5000)
         let first = try engine.dueCall(at: 6000)
         #expect(isWoken && first.lateFrom_ns == 5000)
         let awake = engine.add("awake", 500)
         let isWokenAgain = engine.state.mustWake(for: awake, 500, 7000)
-        let isWokenForOwner = engine.state.setOwned(owner, deadline_ns: 501, tolerance_ns: 0, 7000)
+        let isWokenForOwner = engine.state.armOwned(owner, deadline_ns: 501, tolerance_ns: 0, 7000)
         #expect(!isWokenAgain && !isWokenForOwner)
         engine.end(first, at: 8000)
         let second = try engine.dueCall(at: 8000)
@@ -374,7 +394,7 @@ import Testing
             let isWokenAfter = engine.state.mustWake(for: timer, 100, 5000)
             #expect(!isWokenAfter)
         }
-        #expect(engine.state.statistics.wakesSent == 0)
+        #expect(engine.state.account.statistics.wakesSent == 0)
     }
 
     @Test("A timer in the place of another has neither its ticks nor its owner")
@@ -394,7 +414,7 @@ import Testing
         #expect(free.slot == owned.slot)
         let rest = engine.calls(at: 7000)
         #expect(rest == ["free 0"])
-        #expect(engine.state.schedule.count == 0)
+        #expect(engine.state.count == 0)
     }
 
     @Test("Armed anew a timer has no ticks that were missed before")

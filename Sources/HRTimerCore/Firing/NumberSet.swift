@@ -1,26 +1,28 @@
-/// Modes of one loop, by their index: a word of bits, and more words for whoever has more than 64 modes.
-struct ModeSet: Sendable, Hashable {
+/// A set of small numbers, as of a loop's modes or of groups of timers: a word of bits, and more words for numbers above 63.
+package struct NumberSet: Sendable, Hashable {
     private var first: UInt64 = 0
     private var rest: [UInt64] = []
 
-    var isEmpty: Bool { first == 0 && rest.allSatisfy { $0 == 0 } }
+    package init() {}
+
+    package var isEmpty: Bool { first == 0 && rest.allSatisfy { $0 == 0 } }
 
     @inline(__always)
-    func contains(_ index: Int) -> Bool {
+    package func contains(_ index: Int) -> Bool {
         if index < 64 { return index >= 0 && first >> index & 1 != 0 }
         return word(index / 64) >> (index % 64) & 1 != 0
     }
 
-    mutating func insert(_ index: Int) { setWord(index / 64, word(index / 64) | 1 << (index % 64)) }
+    package mutating func insert(_ index: Int) { setWord(index / 64, word(index / 64) | 1 << (index % 64)) }
 
-    mutating func remove(_ index: Int) { setWord(index / 64, word(index / 64) & ~(1 << (index % 64))) }
+    package mutating func remove(_ index: Int) { setWord(index / 64, word(index / 64) & ~(1 << (index % 64))) }
 
-    mutating func formUnion(_ other: ModeSet) {
+    package mutating func formUnion(_ other: NumberSet) {
         first |= other.first
         for (index, bits) in other.rest.enumerated() { setWord(index + 1, word(index + 1) | bits) }
     }
 
-    mutating func subtract(_ other: ModeSet) {
+    package mutating func subtract(_ other: NumberSet) {
         first &= ~other.first
         for (index, bits) in other.rest.enumerated() { setWord(index + 1, word(index + 1) & ~bits) }
     }

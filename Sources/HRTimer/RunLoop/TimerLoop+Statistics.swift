@@ -1,0 +1,19 @@
+public import HRTimerCore
+
+extension TimerLoop {
+    /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors,
+    /// blocks and other threads cause count too. Missed ticks count when a call tells them; wake-ups saved are deadlines that
+    /// were called in the pass of another one. Any thread.
+    public var statistics: EngineStatistics {
+        var statistics = state.withLock { $0.core.account.statistics }
+        statistics.wakesSent = waiter.wakesSent
+        statistics.spinTime = .nanoseconds(waiter.spun_ns)
+        return statistics
+    }
+
+    /// How late the calls of its timers were so far, from the deadline to the call, also where a mode without the timer ran
+    /// meanwhile: a copy. O(buckets). Any thread.
+    public var lateness: LatencyHistogram {
+        state.withLock { $0.core.account.latenessSoFar }
+    }
+}

@@ -1,0 +1,57 @@
+/// What a core has done so far, and how late its calls were.
+package struct FiringAccount: Sendable {
+    package var statistics = EngineStatistics()
+    /// Made by the first call: a loop that fires nothing needs none.
+    package private(set) var lateness: LatencyHistogram?
+    /// The deadline that was called last since the thread woke, or since the pass began.
+    private var lastDeadline_ns: Int64?
+    /// Whether something was due since then, or that was looked at already.
+    private var hasLooked = false
+
+    /// The thread has come back from a wait.
+    mutating func wakeUp() {
+        statistics.wakeups += 1
+        beginPass()
+    }
+
+    /// Counts the deadlines of one wake-up anew.
+    package mutating func beginPass() {
+        hasLooked = false
+        lastDeadline_ns = nil
+    }
+
+    /// A timer with that deadline is due.
+    @inline(__always)
+    mutating func noteDue(_ deadline_ns: Int64, sharesWakeups: Bool) {
+        hasLooked = true
+        if sharesWakeups, let lastDeadline_ns, lastDeadline_ns != deadline_ns { statistics.wakeupsSaved += 1 }
+        lastDeadline_ns = deadline_ns
+    }
+
+    /// Nothing more is due.
+    mutating func noteNothingDue() {
+        if !hasLooked { statistics.spuriousWakeups += 1 }
+        hasLooked = true
+    }
+
+    /// A wake-up of a loop, which also descriptors, blocks and other threads cause.
+    @inline(__always)
+    package mutating func countWakeup(isSpurious: Bool) {
+        statistics.wakeups += 1
+        if isSpurious { statistics.spuriousWakeups += 1 }
+    }
+
+    @inline(__always)
+    mutating func countMissed(_ ticks: Int) {
+        if ticks != 0 { statistics.missedTicks &+= UInt64(bitPattern: Int64(ticks)) }
+    }
+
+    @inline(__always)
+    mutating func record(_ lateness_ns: Int64) {
+        if lateness == nil { lateness = LatencyHistogram() }
+        lateness?.record(lateness_ns)
+    }
+
+    /// So far.
+    package var latenessSoFar: LatencyHistogram { lateness?.copy() ?? LatencyHistogram() }
+}

@@ -1,0 +1,139 @@
+import CHRTimer
+
+// What is due, in order.
+extension FiringCore {
+    /// What `next` found.
+    package enum Next {
+        /// To be fired now, or when its deadline comes. It is no more among the expired ones.
+        case expired(ExpiredTimers.Entry)
+        /// The queue moves a bounded number of timers a call, and has not come to those that are due: ask again.
+        case more
+        case none
+    }
+
+    /// The next timer of the groups that are served with a deadline of `bound_ns` or earlier.
+    package mutating func next(upTo bound_ns: Int64) -> Next {
+        let limit = PassLimit(now_ns: bound_ns, sequence: .max)
+        while true {
+            guard hasExpired else {
+                let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
+                if count == 0 { return isDueInQueue(at: bound_ns) ? .more : .none }
+                // The first is not put among the others to be taken from there at once.
+                if served.contains(Int(records[batch[0].token.slot].group)) {
+                    if count > 1 { insert(from: 1, to: count) }
+                    return .expired(entry(batch[0]))
+                }
+                insert(from: 0, to: count)
+                continue
+            }
+            let found = expired.find(within: limit, served)
+            // What a handler has armed since may come before what was taken.
+            let mustLook =
+                found.map { hrt_queue_has_before(queue, expired[$0].place_ns) } ?? isDueInQueue(at: bound_ns)
+            if mustLook {
+                if !expire(upTo: bound_ns) { return .more }
+                continue
+            }
+            guard let found else { return .none }
+            let entry = expired.pop(found)
+            records[entry.token.slot].phase = .idle
+            return .expired(entry)
+        }
+    }
+
+    /// Takes all that is due by then out of the queue, to wait until its group is served.
+    @inline(__always)
+    package mutating func expireAll(upTo bound_ns: Int64) {
+        if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
+    }
+
+    @inline(never)
+    private mutating func expireRest(_ bound_ns: Int64) {
+        while isDueInQueue(at: bound_ns) { _ = expire(upTo: bound_ns) }
+    }
+
+    /// Takes some out of the queue. False if it has but moved timers within, or nothing is due.
+    private mutating func expire(upTo bound_ns: Int64) -> Bool {
+        let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
+        if count == 0 { return false }
+        insert(from: 0, to: count)
+        return true
+    }
+
+    private mutating func insert(from begin: Int, to end: Int) {
+        // The records of all are asked for before the first is read, so that their misses of the cache come together.
+        for index in begin..<end { records.fetch(batch[index].token.slot) }
+        var list = expired.listPlace(of: records[batch[begin].token.slot].group)
+        for index in begin..<end {
+            let due = batch[index]
+            let slot = due.token.slot
+            records[slot].phase = .expired
+            records[slot].place_ns = due.deadline_ns
+            records[slot].sequence = due.arming
+            let group = records[slot].group
+            if !expired.isList(list, of: group) { list = expired.listPlace(of: group) }
+            expired.insert(entry(due), at: list)
+        }
+    }
+
+    private func entry(_ due: hrt_due) -> ExpiredTimers.Entry {
+        ExpiredTimers.Entry(
+            place_ns: due.deadline_ns,
+            sequence: due.arming,
+            token: TimerToken(due.token, owner: id)
+        )
+    }
+
+    /// Of an expired timer.
+    func entry(_ token: TimerToken) -> ExpiredTimers.Entry {
+        ExpiredTimers.Entry(
+            place_ns: records[token.slot].place_ns,
+            sequence: records[token.slot].sequence,
+            token: token
+        )
+    }
+
+    /// Back among the expired ones, in its former place.
+    mutating func putBack(_ entry: ExpiredTimers.Entry) {
+        let slot = entry.token.slot
+        records[slot].phase = .expired
+        records[slot].place_ns = entry.place_ns
+        records[slot].sequence = entry.sequence
+        expired.insert(entry, records[slot].group)
+    }
+
+    /// It is armed, disarmed or removed.
+    @inline(__always)
+    mutating func leaveExpired(_ slot: UInt32) {
+        if hasExpired { leaveExpiredRarely(slot) }
+    }
+
+    @inline(never)
+    private mutating func leaveExpiredRarely(_ slot: UInt32) {
+        guard records[slot].phase == .expired else { return }
+        // Its place alone is looked for.
+        let anyOfSlot = TimerToken(hrt_token(slot: slot, generation: 0), owner: id)
+        expired.remove(entry(anyOfSlot), records[slot].group)
+        records[slot].phase = .idle
+    }
+
+    /// Whether something is due, of the groups that are served. A deadline that never comes is not due even at the end of time.
+    package mutating func hasDue(at now_ns: Int64) -> Bool {
+        if isDueInQueue(at: now_ns) { return true }
+        return expired.first(served).map { $0.place_ns <= now_ns } ?? false
+    }
+
+    @inline(__always)
+    private func isDueInQueue(at now_ns: Int64) -> Bool {
+        let next_ns = hrt_queue_next_ns(queue)
+        return next_ns <= now_ns && next_ns < .max
+    }
+
+    /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise wait took.
+    package var firstExpired_ns: Int64 { expired.first(served)?.place_ns ?? .max }
+
+    /// What a pass fires that begins now.
+    package func passLimit(now_ns: Int64) -> PassLimit {
+        PassLimit(now_ns: now_ns, sequence: hrt_queue_last_arming(queue))
+    }
+}

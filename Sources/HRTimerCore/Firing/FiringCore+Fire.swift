@@ -1,0 +1,287 @@
+import CHRTimer
+import Glibc
+
+// What the core's thread does.
+extension FiringCore {
+    package enum Poll {
+        case ended
+        /// There is more to do; others have a chance to take the lock before.
+        case again
+        case fire
+        case park(Park)
+    }
+
+    /// The thread came back from a wait.
+    package mutating func wakeUp() { account.wakeUp() }
+
+    /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe ahead of now, but for none after
+    /// `limit_ns`.
+    package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
+        if isShutDown { return .ended }
+        looked_ns = now_ns
+        stayAwake()
+        isFiring = true
+        while true {
+            switch next(upTo: min(max(now_ns, horizon_ns), limit_ns)) {
+            case .expired(let entry):
+                account.noteDue(entry.place_ns, sharesWakeups: precision == .coalesced)
+                if prepare(entry, now_ns, &fire) { return .fire }
+            case .more:
+                return .again
+            case .none:
+                account.noteNothingDue()
+                isFiring = false
+                return rest()
+            }
+        }
+    }
+
+    /// Nothing is due: tidies up a little, or parks.
+    private mutating func rest() -> Poll {
+        if tidy() { return .again }
+        let park = nextPark
+        self.park(until: park)
+        return .park(park)
+    }
+
+    /// Prepares the next call of a pass, of the groups that are served. False if there is none.
+    package mutating func prepareNext(
+        _ now_ns: Int64,
+        within limit: PassLimit,
+        _ fire: inout Fire
+    ) -> Bool {
+        while let found = expired.find(within: limit, served) {
+            let entry = expired.pop(found)
+            fetchNext()
+            account.noteDue(entry.place_ns, sharesWakeups: precision == .coalesced)
+            if prepare(entry, now_ns, &fire) { return true }
+        }
+        return false
+    }
+
+    /// The next owner's memory is fetched while this one is called: among a thousand due timers each lies in other lines of the
+    /// cache, and to wait for them took a quarter of a fire (`bench ops --operation fire`).
+    @inline(__always)
+    private func fetchNext() {
+        let next = expired.likelyNext
+        guard next.generation != 0 else { return }
+        // An owner's address is the first word of the target; of another target it is that of its code, and fetching that is
+        // harmless. To look into the owner, or to count a reference, is what this spares.
+        let target = UnsafeRawPointer(records.place(next.slot)).load(as: UnsafeRawPointer?.self)
+        if let target { hrt_prefetch(target, 256) }
+    }
+
+    /// Prepares the call for `deadline_ns`, while there is time for it, if nothing is to be called before. False otherwise.
+    package mutating func prepareAhead(
+        of deadline_ns: Int64,
+        within limit: PassLimit,
+        _ fire: inout Fire
+    ) -> Bool {
+        // A tick that is late already might be left out: its turn comes in the ordinary way.
+        guard firstExpired_ns == deadline_ns else { return false }
+        return prepareNext(.min, within: limit, &fire)
+    }
+
+    /// False if the policy leaves this tick out, or if there is nothing to call.
+    private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
+        let slot = entry.token.slot
+        fire.place_ns = entry.place_ns
+        fire.sequence = entry.sequence
+        fire.token = entry.token
+        fire.deadline_ns = records[slot].deadline_ns
+        fire.begun_ns = now_ns
+        let call_ns = max(now_ns, entry.place_ns)
+        records[slot].phase = .firing
+        // Moved, to a place that nobody else changes, so that no reference is counted.
+        let target = records[slot].target.take()
+        let isToBeMade: Bool
+        switch target {
+        case .handler:
+            fire.isEarly = false
+            isToBeMade = prepareHandler(call_ns, &fire)
+        case .early:
+            fire.isEarly = true
+            isToBeMade = prepareHandler(call_ns, &fire)
+        case .owner(let owner):
+            // By `armOwned`, which writes no record.
+            if records[slot].isOwned { fire.deadline_ns = entry.place_ns }
+            isToBeMade = prepare(owner, call_ns, &fire)
+        case nil: return false
+        }
+        guard isToBeMade else {
+            if isLive(fire.token) { records[slot].target = consume target }
+            return false
+        }
+        fire.target = consume target
+        fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
+        fire.outer = running
+        running = (fire.token, pthread_self())
+        account.statistics.fires += 1
+        if fire.isAhead { waitForCommit(fire.token, fire.place_ns) }
+        return true
+    }
+
+    private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
+        takeCommitted()
+        records[token.slot].phase = .prepared
+        prepared = token
+        isRestored = false
+        commit.prepare()
+        parkUncommitted(until: Park(until_ns: deadline_ns, isPrecise: true))
+    }
+
+    /// A call that was committed, and whose handler runs this one's thread, is no more the prepared one.
+    mutating func takeCommitted() {
+        if prepared == .stale { return }
+        if isLive(prepared), records[prepared.slot].phase == .prepared { records[prepared.slot].phase = .firing }
+        prepared = .stale
+        commit.reset()
+    }
+
+    private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
+        let slot = fire.token.slot
+        let before = records[slot].unreported
+        fire.ticks = TickCount(deadline_ns: fire.deadline_ns, roundedUp_as: records[slot].roundedUp_as, untold: before)
+        let reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns)
+        if let reported {
+            fire.missedTicks = reported
+            account.countMissed(reported - before)
+            return true
+        }
+        account.countMissed(fire.ticks.untold - before)
+        records[slot].unreported = fire.ticks.untold
+        records[slot].phase = .idle
+        setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
+        return false
+    }
+
+    private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
+        let slot = fire.token.slot
+        if let later_ns = owner.laterDeadline() {
+            records[slot].phase = .idle
+            setDeadline(fire.token, later_ns)
+            return false
+        }
+        guard owner.prepare(call_ns, fire.token, &self, &fire.call) else {
+            if isLive(fire.token), records[slot].phase == .firing { records[slot].phase = .idle }
+            return false
+        }
+        fire.isEarly = fire.call.isEarly
+        fire.missedTicks = fire.call.missedTicks
+        account.countMissed(fire.missedTicks)
+        return true
+    }
+}
+
+// After a call.
+extension FiringCore {
+    /// The call was made and its handler has returned at `now_ns`, or it was withdrawn. True if `letGo()` of the fire has something to
+    /// do, after the lock.
+    package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
+        fire.waiters = waiters.release()
+        running = fire.outer
+        if prepared == fire.token {
+            prepared = .stale
+            commit.reset()
+        }
+        stayAwake()
+        if spun_ns > 0 { account.statistics.spinTime += .nanoseconds(spun_ns) }
+        if wasCalled {
+            if !fire.isEarly { account.record(fire.lateness_ns(fire.called_ns)) }
+        } else {
+            account.statistics.fires -= 1
+        }
+        // Moved, as in `prepare`.
+        let target = fire.target.take()
+        if case .owner(let owner) = target {
+            if !wasCalled { account.countMissed(-fire.missedTicks) }
+            owner.finish(wasCalled: wasCalled, now_ns, fire.token, &self, &fire.end)
+        }
+        fire.hasCoreEnded = isShutDown
+        if isLive(fire.token), wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
+            records[fire.token.slot].target = consume target
+        } else {
+            // To be freed after the lock.
+            fire.target = consume target
+        }
+        return fire.isUnfinished
+    }
+
+    /// The call was withdrawn: the timer expires again, in its former place, unless somebody armed or disarmed it meanwhile. True: it
+    /// goes on.
+    private mutating func restore(_ fire: borrowing Fire) -> Bool {
+        // Ticks that it was to report are in the record still, unless the timer was armed anew.
+        if isUntouchedSinceCall(fire.token) {
+            putBack(ExpiredTimers.Entry(place_ns: fire.place_ns, sequence: fire.sequence, token: fire.token))
+        }
+        return true
+    }
+
+    /// Sets the next deadline of a timer that was called, unless its handler or somebody else did. False if it was the last call.
+    @inline(__always)
+    private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
+        let slot = fire.token.slot
+        if fire.end.removesTimer {
+            removeFired(fire.token)
+            return false
+        }
+        if hrt_queue_is_armed_slot(queue, slot) { return true }
+        guard records[slot].phase == .firing || records[slot].phase == .prepared else { return true }
+        records[slot].phase = .idle
+        if records[slot].isOwned { return true }
+        guard records[slot].recurrence.repeats else {
+            removeFired(fire.token)
+            return false
+        }
+        records[slot].recurrence.end(&fire.ticks, now_ns: now_ns)
+        account.countMissed(fire.ticks.untold)
+        records[slot].unreported = fire.ticks.untold
+        setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
+        return true
+    }
+
+    /// The fire has its target, and it is not among the expired ones.
+    @inline(__always)
+    private mutating func removeFired(_ token: TimerToken) {
+        _ = hrt_queue_remove(queue, token.c)
+        records[token.slot].phase = .vacant
+    }
+}
+
+// Whoever changes a timer withdraws its callback first.
+extension FiringCore {
+    /// True if the timer's callback waited for its deadline: it is not called, and the thread must be woken to see that.
+    @inlinable @inline(__always)
+    package mutating func withdraw(_ token: TimerToken) -> Bool {
+        isPrepared(token) && withdrawPrepared()
+    }
+
+    /// Whether the timer's callback is prepared, or was committed or withdrawn since.
+    @inlinable @inline(__always)
+    package func isPrepared(_ token: TimerToken) -> Bool {
+        prepared.slot == token.slot && prepared.generation == token.generation && prepared.owner == token.owner
+    }
+
+    @usableFromInline @inline(never)
+    func withdrawPrepared() -> Bool { commit.withdraw() }
+
+    /// Whether the timer's callback was withdrawn, by whomever, and its owner is to bring back what was before it, which is in
+    /// `before`. True once.
+    package mutating func takeWithdrawn(_ token: TimerToken) -> Bool {
+        guard prepared == token, !isRestored, commit.isWithdrawn else { return false }
+        isRestored = true
+        return true
+    }
+
+    /// Whether the timer's handler runs, or is about to.
+    func hasBegun(_ token: TimerToken) -> Bool {
+        running?.token == token && (prepared != token || commit.isCommitted)
+    }
+
+    /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.
+    mutating func joinCall(of token: TimerToken) -> Latch? {
+        // In a child of fork(2) nobody runs it.
+        guard let running, running.token == token, !isCurrent(running.thread), !isInherited else { return nil }
+        return waiters.join()
+    }
+}

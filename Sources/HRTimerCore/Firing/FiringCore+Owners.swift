@@ -1,0 +1,100 @@
+import CHRTimer
+
+// What owners of timers do, who keep their state under the core's lock.
+extension FiringCore {
+    /// A timer for an owner, not armed yet. Stale if the core has ended.
+    package mutating func addOwned(_ owner: any TimerOwner, group: FiringGroup = 0) -> TimerToken {
+        if isShutDown { return .stale }
+        let token = addRecord(armedFor_ns: .max, TimerOptions())
+        records[token.slot].target = .owner(owner)
+        records[token.slot].isOwned = true
+        records[token.slot].group = group
+        records[token.slot].recurrence = .once
+        records[token.slot].deadline_ns = .max
+        return token
+    }
+
+    /// Arms the timer of an owner, or takes its deadline back at `.max`. True if the thread must be woken.
+    ///
+    /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
+    /// end of the core.
+    @inline(__always)
+    package mutating func armOwned(
+        _ token: TimerToken,
+        deadline_ns: Int64,
+        tolerance_ns: Int64,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
+        // Shut down first: there are no records to look into then.
+        guard !isShutDown, precision != .coalesced || tolerance_ns <= 0 && isPlain(token.slot), prepared == .stale,
+            !isVirtual, !hasExpired,
+            deadline_ns >= parkedUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
+        else { return armOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
+        hrt_queue_arm_slot(queue, token.slot, deadline_ns)
+        return false
+    }
+
+    /// All of it; apart, for what is rare saves registers that the common case need not.
+    @inline(never)
+    private mutating func armOwnedRarely(
+        _ token: TimerToken,
+        _ deadline_ns: Int64,
+        _ tolerance_ns: Int64,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
+        if isShutDown { return false }
+        let isWithdrawn = withdraw(token)
+        if deadline_ns == .max {
+            disarm(token)
+            return isWithdrawn
+        }
+        if precision == .coalesced { setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token) }
+        setDeadline(token, deadline_ns)
+        return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
+    }
+
+    /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. Whoever does not any more says so
+    /// by `clearOptions(for:)`.
+    @inline(never)
+    package mutating func armOwned(
+        _ token: TimerToken,
+        deadline_ns: Int64,
+        _ options: TimerOptions,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
+        if isShutDown { return false }
+        let isWithdrawn = withdraw(token)
+        setOptions(options, for: token)
+        if deadline_ns == .max {
+            disarm(token)
+            return isWithdrawn
+        }
+        setDeadline(token, deadline_ns)
+        return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
+    }
+
+    /// From its next arming on.
+    package mutating func clearOptions(for token: TimerToken) {
+        if !isShutDown { setOptions(TimerOptions(), for: token) }
+    }
+
+    /// The owner's timer is none any more. The target, nil before, is to be let go after the lock. True if the thread must be
+    /// woken.
+    package mutating func removeOwned(_ token: TimerToken, _ target: inout TimerTarget?) -> Bool {
+        guard !isShutDown, isLive(token) else { return false }
+        let mustWake = withdraw(token)
+        _ = remove(token, &target)
+        return mustWake
+    }
+
+    /// An owner makes a call without the core's thread.
+    package mutating func countFire() {
+        account.statistics.fires += 1
+    }
+
+    /// How late a call was that was submitted before its deadline. Any thread, with the lock held.
+    package mutating func recordElsewhere(_ lateness_ns: Int64) { account.record(lateness_ns) }
+
+    /// Ticks without a call of their own, as its owner found when the call was made elsewhere.
+    package mutating func countMissed(_ ticks: UInt) { account.countMissed(Int(clamping: ticks)) }
+}

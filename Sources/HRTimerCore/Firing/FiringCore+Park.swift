@@ -1,0 +1,130 @@
+import CHRTimer
+
+/// Until when to park, and whether to be awake a spin window before.
+package struct Park: Sendable {
+    package var until_ns: Int64
+    package var isPrecise: Bool
+
+    package init(until_ns: Int64, isPrecise: Bool = false) {
+        self.until_ns = until_ns
+        self.isPrecise = isPrecise
+    }
+}
+
+// When to be awake.
+extension FiringCore {
+    /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is armed.
+    /// Exact once `normalize()` says that there is nothing more to do; before that perhaps too early.
+    package var nextPark: Park {
+        let park = nextParkOfQueue
+        // A precise wait has taken it out of the queue already, and was interrupted.
+        let taken_ns = firstExpired_ns
+        return taken_ns == .max ? park : Park(until_ns: min(park.until_ns, taken_ns), isPrecise: true)
+    }
+
+    private var nextParkOfQueue: Park {
+        let until_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
+        if precision == .precise { return Park(until_ns: until_ns, isPrecise: true) }
+        let precise_ns = hrt_queue_next_precise_ns(queue)
+        if precise_ns == .max { return Park(until_ns: until_ns) }
+        return Park(
+            until_ns: until_ns,
+            isPrecise: precise_ns.subtractingSaturating(until_ns) < Self.preciseNeighbourhood_ns
+        )
+    }
+
+    /// Makes `nextPark` exact: a bounded piece of work a call. True if there is more to do.
+    package mutating func normalize() -> Bool { hrt_queue_settle(queue) }
+
+    /// `nextPark` when all is normalized.
+    package mutating func exactPark() -> Park {
+        while normalize() {}
+        return nextPark
+    }
+
+    /// The thread is about to park until then: from now on `mustWake` tells who has to wake it.
+    package mutating func park(until park: Park) {
+        takeCommitted()
+        parkUncommitted(until: park)
+    }
+
+    mutating func parkUncommitted(until park: Park) {
+        parkedUntil_ns = park.until_ns
+        parksPrecisely = park.isPrecise
+    }
+
+    /// The thread is awake, or about to be.
+    @inline(__always)
+    package mutating func stayAwake() { parkedUntil_ns = .min }
+
+    /// Whether the thread is parked, or spins up to a deadline.
+    package var isParked: Bool { parkedUntil_ns != .min && !commit.isCommitted }
+
+    /// Whether a callback is prepared, whose deadline the thread spins up to.
+    package var isSpinning: Bool { prepared != .stale && !commit.isCommitted }
+
+    /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is asked for only if it may be past.
+    @inline(__always)
+    package mutating func mustWake(
+        for token: TimerToken,
+        _ deadline_ns: Int64,
+        _ now_ns: @autoclosure () -> Int64
+    ) -> Bool {
+        if deadline_ns < parkedUntil_ns || deadline_ns <= looked_ns || isVirtual {
+            let isAwake = parkedUntil_ns == .min && !isVirtual
+            records[token.slot].lateFrom_ns = isAwake ? looked_ns : now_ns()
+        }
+        return mustWake(for: token, deadline_ns)
+    }
+
+    /// The same where lateness counts from the deadline in any case.
+    @inline(__always)
+    package mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
+        // Precise ones need the thread a little before.
+        guard deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns) < parkedUntil_ns else { return false }
+        return mustWakeRarely(for: token, deadline_ns)
+    }
+
+    @inline(never)
+    private mutating func mustWakeRarely(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
+        var wake_ns = deadline_ns
+        if records[token.slot].isPrecise, !parksPrecisely {
+            wake_ns = deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns)
+        } else if precision == .coalesced {
+            let asked_ns = records[token.slot].tolerance_ns
+            wake_ns = deadline_ns.addingSaturating(records[token.slot].recurrence.tolerance_ns(asked: asked_ns))
+        }
+        return mustWake(at: wake_ns)
+    }
+
+    /// The same for an instant at which the thread must be awake. If so it counts as awake from now on, so that further deadlines send
+    /// no second wake, and a callback that is prepared is withdrawn.
+    package mutating func mustWake(at wake_ns: Int64) -> Bool {
+        guard wake_ns < parkedUntil_ns else { return false }
+        stayAwake()
+        // Too late to withdraw it is early enough to be seen: the thread looks again after the call.
+        if prepared != .stale, !commit.withdraw() { return false }
+        account.statistics.wakesSent += 1
+        return true
+    }
+}
+
+// Memory.
+extension FiringCore {
+    /// What is better done before the thread parks: a bounded piece of work a call. True if there is more to do.
+    package mutating func tidy() -> Bool { normalize() || trim() }
+
+    /// Gives memory back that no timer needs any more, likewise.
+    package mutating func trim() -> Bool {
+        if isTrimmingRecords {
+            isTrimmingRecords = records.trim { $0.phase == .vacant }
+            return true
+        }
+        guard wantsTrim else { return false }
+        isTrimmingRecords = !hrt_queue_trim(queue)
+        return true
+    }
+
+    /// Whether trimming would be worth its while. O(1).
+    package var wantsTrim: Bool { isTrimmingRecords || hrt_queue_wants_trim(queue) }
+}

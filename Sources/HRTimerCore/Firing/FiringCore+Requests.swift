@@ -1,0 +1,124 @@
+import CHRTimer
+import Glibc
+
+// What users of an engine do.
+extension FiringCore {
+    @inline(__always)
+    package mutating func add(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
+        let options = options(request)
+        let isPast = isFiring && request.deadline_ns <= looked_ns
+        let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
+        let slot = token.slot
+        records[slot].target = consume target
+        records[slot].recurrence = request.repetition
+        records[slot].roundedUp_as = 0
+        records[slot].unreported = 0
+        records[slot].isOwned = request.isOwned
+        records[slot].group = request.group
+        records[slot].deadline_ns = request.deadline_ns
+        if isPast {
+            arm(token, place_ns: looked_ns)
+        } else if !options.isPlain, request.deadline_ns < .max {
+            armWithOptions(slot, request.deadline_ns)
+        }
+        return token
+    }
+
+    /// Arms a timer. While handlers are called, a deadline that the thread has passed already, as that of a burst's next tick,
+    /// is queued as if it were the instant of the thread's last look at the clock. So a timer that was due before is called
+    /// before, and waits for at most one such call of each other timer, however far that is behind.
+    @inline(__always)
+    mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
+        records[token.slot].deadline_ns = deadline_ns
+        records[token.slot].roundedUp_as = roundedUp_as
+        if isFiring, deadline_ns <= looked_ns {
+            arm(token, place_ns: looked_ns)
+        } else {
+            arm(token, deadline_ns)
+        }
+    }
+
+    /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
+    private static var crowd: Int { 4096 }
+
+    private func options(_ request: TimerRequest) -> TimerOptions {
+        let precision = max(request.precision ?? .coalesced, self.precision)
+        var tolerance_ns = request.tolerance_ns
+        if request.crowdTolerance_ns > tolerance_ns, !isVirtual, count > Self.crowd {
+            tolerance_ns = request.crowdTolerance_ns
+        }
+        return TimerOptions(
+            tolerance_ns: precision == .coalesced ? max(0, tolerance_ns) : 0,
+            isPrecise: precision == .precise && self.precision != .precise
+        )
+    }
+
+    /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
+        guard !isShutDown, isLive(token) else { return false }
+        if let tolerance_ns { setTolerance(tolerance_ns, token) }
+        setDeadline(token, deadline_ns)
+        records[token.slot].unreported = 0
+        return true
+    }
+
+    /// Arms a timer or moves it, with another interval. False if the token is stale.
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
+        guard !isShutDown, isLive(token) else { return false }
+        let policy = records[token.slot].recurrence.policy
+        records[token.slot].recurrence = Repetition(every: interval, policy: policy)
+        setDeadline(token, deadline_ns)
+        records[token.slot].unreported = 0
+        return true
+    }
+
+    private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {
+        guard precision == .coalesced, !records[token.slot].isPrecise else { return }
+        setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token)
+    }
+
+    /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called
+    /// for. Nil if the token is stale; `Int64.max` for one that waits for no deadline.
+    func deadline_ns(of token: TimerToken) -> Int64? {
+        guard !isShutDown, isLive(token) else { return nil }
+        return records[token.slot].deadline_ns
+    }
+
+    struct Cancelled {
+        /// The timer was not called for its present deadline, and will not be.
+        var wasPending = false
+        var mustWake = false
+        /// To be let go after the lock: what its handler captured may call back when it is freed.
+        var target: TimerTarget?
+    }
+
+    mutating func cancel(_ token: TimerToken) -> Cancelled {
+        var cancelled = Cancelled()
+        guard !isShutDown, isLive(token) else { return cancelled }
+        cancelled.mustWake = withdraw(token)
+        // Something earlier may have withdrawn it: that is not begun, either. A repeating timer has another deadline, which is the one
+        // that is cancelled.
+        cancelled.wasPending = !hasBegun(token) || records[token.slot].recurrence.repeats || isArmed(token)
+        _ = remove(token, &cancelled.target)
+        return cancelled
+    }
+
+    /// The running handler is its timer's last one, which is cancelled and dropped no more.
+    private var isInLastCall: Bool {
+        guard let running, isUntouchedSinceCall(running.token) else { return false }
+        let record = records[running.token.slot]
+        return !record.isOwned && !record.recurrence.repeats && hasBegun(running.token)
+    }
+
+    var liveTimers: Int { isShutDown ? 0 : count - (isInLastCall ? 1 : 0) }
+
+    /// How many of the users' own timers wait for a call.
+    var pendingTimers: Int {
+        mutating get {
+            if isShutDown { return 0 }
+            var count = isInLastCall ? -1 : 0
+            records.forEach { if $0.phase != .vacant && !$0.isOwned { count += 1 } }
+            return count
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import CHRTimer
+
+/// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, as all of the core.
+///
+/// What a fire of an owner's timer touches comes first, to be in one cache line.
+@usableFromInline struct TimerRecord: Sendable {
+    /// Nil in a slot that is free, and while a fire has it.
+    var target: TimerTarget?
+    /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to spare a cache line.
+    @usableFromInline var phase = Phase.vacant
+    /// Stays after its last fire, for its owner arms it again.
+    var isOwned = false
+    /// Asks to be precise where the core's other timers are not.
+    @usableFromInline var isPrecise = false
+    /// What may be fired when: for a loop the number of a set of modes.
+    var group: FiringGroup = 0
+    /// What it is armed or called for; its place in the queue may be later, see `FiringCore.setDeadline`. Nothing for timers of
+    /// owners, who know.
+    var deadline_ns = Int64.max
+    /// A timer armed for the past is not late before it was armed.
+    var lateFrom_ns = Int64.min
+    /// While it is expired: its place in the order of `ExpiredTimers`.
+    var place_ns = Int64.max
+    var sequence: UInt64 = 0
+    /// As the caller asked; what the recurrence allows of it counts.
+    @usableFromInline var tolerance_ns: Int64 = 0
+    /// Ticks that no call has reported yet.
+    var unreported = 0
+    @usableFromInline var recurrence = Repetition.once
+    /// See `TickCount.roundedUp_as`.
+    var roundedUp_as: UInt32 = 0
+
+    /// Where a timer is, and what leads it from there to where:
+    ///
+    ///     phase     means                            left by
+    ///     vacant    there is no timer                add -> idle
+    ///     idle      it waits for nothing             arm -> armed
+    ///     (armed)   it is in the queue               expiry -> expired, disarm -> idle
+    ///     expired   it waits to be fired             a fire -> prepared or firing, arm -> armed, disarm -> idle
+    ///     prepared  its callback waits for the       commit -> firing, withdrawal -> expired, arm -> armed,
+    ///               deadline                         disarm -> idle
+    ///     firing    its handler runs                 finish -> armed or idle, arm -> armed, disarm -> idle
+    ///
+    /// From each of them removal leads to vacant.
+    @usableFromInline enum Phase: UInt8, Sendable { case vacant, idle, expired, prepared, firing }
+}
+
+/// Timers that are fired together or not at all, by a number of their owner's.
+package typealias FiringGroup = Int32
+
+/// What a timer wants beside its deadline.
+@usableFromInline package struct TimerOptions: Sendable {
+    @usableFromInline package var tolerance_ns: Int64
+    @usableFromInline package var isPrecise: Bool
+
+    @inlinable
+    package init(tolerance_ns: Int64 = 0, isPrecise: Bool = false) {
+        self.tolerance_ns = tolerance_ns
+        self.isPrecise = isPrecise
+    }
+
+    @inlinable @inline(__always)
+    var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
+}
+
+/// What a timer calls.
+package enum TimerTarget: Sendable {
+    case handler(@Sendable (TimerFire) -> Void)
+    /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that before.
+    case early(@Sendable (TimerFire) -> Void)
+    case owner(any TimerOwner)
+}
+
+/// When and for whom a timer is requested.
+package struct TimerRequest {
+    /// `Int64.max`: not armed yet.
+    package var deadline_ns = Int64.max
+    package var repetition = Repetition.once
+    package var tolerance_ns: Int64 = 0
+    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers. Not on virtual time.
+    package var crowdTolerance_ns: Int64 = 0
+    /// Nil for the core's own.
+    package var precision: TimerPrecision?
+    /// Stays until it is cancelled, however often it fires.
+    package var isOwned = false
+    package var group: FiringGroup = 0
+
+    package init() {}
+}

@@ -1,0 +1,145 @@
+import CHRTimer
+import Testing
+
+@testable import HRTimerCore
+
+/// In which order a core gives out what is due, and what becomes of a timer by what is done to it before and during its call. Told
+/// the time.
+@Suite struct FiringOrderTests {
+    private func add(_ core: inout FiringCore, _ deadline_ns: Int64) -> TimerToken {
+        var request = TimerRequest()
+        request.deadline_ns = deadline_ns
+        return core.add(.handler { _ in }, request)
+    }
+
+    /// The timers that fire at that time, in order, each call over before the next begins.
+    private func fired(
+        _ core: inout FiringCore,
+        at now_ns: Int64,
+        during: (inout FiringCore, TimerToken) -> Void = { _, _ in }
+    ) -> [TimerToken] {
+        var all: [TimerToken] = []
+        var fire = Fire()
+        while true {
+            switch core.poll(now_ns, horizon_ns: .min, limit_ns: .max, &fire) {
+            case .again: continue
+            case .park, .ended: return all
+            case .fire:
+                all.append(fire.token)
+                during(&core, fire.token)
+                if core.finish(&fire, now_ns, wasCalled: true) { fire.letGo() }
+            }
+        }
+    }
+
+    @Test("Disarmed, moved or removed by an earlier one's call, what expired with that does not come")
+    func withdrawn() {
+        var core = FiringCore(precision: .normal)
+        let tokens = (0..<5).map { _ in add(&core, 100) }
+        let first = fired(&core, at: 100) { core, token in
+            guard token == tokens[0] else { return }
+            core.disarm(tokens[1])
+            core.arm(tokens[2], 200)
+            core.remove(tokens[3])
+        }
+        #expect(first == [tokens[0], tokens[4]])
+        let second = fired(&core, at: 200)
+        #expect(second == [tokens[2]])
+    }
+
+    @Test("A call that nobody touched its timer in is told from one that armed, disarmed or removed it, and from none")
+    func untouched() {
+        for (deed, isExpected) in [("nothing", true), ("arm", false), ("disarm", false), ("remove", false)] {
+            var core = FiringCore(precision: .normal)
+            let timer = add(&core, 100)
+            let isUntouchedBefore = core.isUntouchedSinceCall(timer)
+            var isUntouched = false
+            _ = fired(&core, at: 100) { core, token in
+                switch deed {
+                case "arm": core.arm(token, 200)
+                case "disarm": core.disarm(token)
+                case "remove": core.remove(token)
+                default: break
+                }
+                isUntouched = core.isUntouchedSinceCall(token)
+            }
+            let isUntouchedAfter = core.isUntouchedSinceCall(timer)
+            #expect(!isUntouchedBefore && isUntouched == isExpected && !isUntouchedAfter, "\(deed)")
+        }
+    }
+
+    @Test(
+        "Withdrawn before its deadline, a timer and all that expired with it come again in their former order",
+        arguments: [2, 64, 65]
+    )
+    func withdrawnAhead(count: Int) {
+        var core = FiringCore(precision: .precise)
+        let tokens = (0..<count).map { _ in add(&core, 100) }
+        var fire = Fire()
+        guard case .fire = core.poll(50, horizon_ns: 100, limit_ns: .max, &fire) else {
+            Issue.record("nothing is prepared")
+            return
+        }
+        let late = add(&core, 100)
+        let isWithdrawn = core.withdraw(fire.token)
+        if core.finish(&fire, 50, wasCalled: false) { fire.letGo() }
+        let next_ns = core.exactPark().until_ns
+        #expect(isWithdrawn && next_ns == 100)
+        let all = fired(&core, at: 100)
+        #expect(all == tokens + [late])
+    }
+
+    @Test("Timers of a group that is not served wait in order, and come when it is served", arguments: [1, 200])
+    func groups(count: Int) {
+        var core = FiringCore(precision: .normal)
+        let tokens = (0..<count).map { index in
+            var request = TimerRequest()
+            request.deadline_ns = Int64(100 - index % 7)
+            request.group = 1
+            return core.add(.handler { _ in }, request)
+        }
+        let served = add(&core, 100)
+        let first = fired(&core, at: 100)
+        #expect(first == [served])
+        let firstExpired_ns = core.firstExpired_ns
+        #expect(firstExpired_ns == .max)
+        core.serve(1, true)
+        let rest = fired(&core, at: 100)
+        let expected = tokens.enumerated().sorted { (-($0.offset % 7), $0.offset) < (-($1.offset % 7), $1.offset) }
+        #expect(rest == expected.map(\.element))
+    }
+
+    @Test("What was given out is removed, or armed anew, without harm to those that expired with it", arguments: 1...3)
+    func removedOutside(each step: Int) {
+        var core = FiringCore(precision: .normal)
+        let tokens = (0..<100).map { _ in core.add(deadline_ns: 100) }
+        var given: [TimerToken] = []
+        while case .expired(let entry) = core.next(upTo: 100) {
+            given.append(entry.token)
+            if given.count % step == 0 { core.remove(entry.token) } else { core.arm(entry.token, 200) }
+        }
+        #expect(given == tokens)
+        let count = core.count
+        #expect(count == 100 - 100 / step)
+    }
+
+    @Test("Told the time when it is made, a core files each timer but once or twice before it gives it out")
+    func told() {
+        let now_ns: Int64 = 1_000_000_000_000_000
+        func looks(_ core: inout FiringCore) -> Int {
+            for index: Int64 in 0..<5_000 { _ = core.add(deadline_ns: now_ns + index * 2_000) }
+            var looks = 0
+            while true {
+                switch core.next(upTo: now_ns + 10_000_000) {
+                case .more: looks += 1
+                case .expired: continue
+                case .none: return looks
+                }
+            }
+        }
+        var told = FiringCore(precision: .normal, now_ns: now_ns)
+        var neverTold = FiringCore(precision: .normal)
+        let (looksIfTold, looksIfNot) = (looks(&told), looks(&neverTold))
+        #expect(looksIfNot > 2 * looksIfTold)
+    }
+}
