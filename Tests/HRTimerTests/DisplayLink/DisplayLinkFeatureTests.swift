@@ -152,6 +152,28 @@ import Testing
         link.invalidate()
     }
 
+    @Test("With a lead, a frame that was dropped has no call when its end is put off after that")
+    func putOff() {
+        let source = VsyncSource(frameRate: FrameRate(100))
+        let numbers = Recorder<Int64>()
+        let link = DisplayLink(source: source) { [time] link in
+            numbers.append(link.state.withLock { $0.told.number } ?? -1)
+            // Past 27 ms, when the call for the next frame should have come.
+            if numbers.count == 2 { time.advance(by: .milliseconds(11)) }
+        }
+        link.wakeLead = .fixed(.milliseconds(3))
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(29))
+        #expect(numbers.all == [0, 1])
+        #expect(link.droppedFrames == 1)
+        // The second frame ends at 40 ms then, and not at 30.
+        source.frameRate = FrameRate(50)
+        loop.run(until: at(78))
+        #expect(numbers.all == [0, 1, 3, 4])
+        #expect(link.droppedFrames == 1)
+        link.invalidate()
+    }
+
     @Test("A learned lead is the handler's own duration, a tenth more, and a millisecond; then every frame is met")
     func learned() {
         let calls = Recorder<Double>()
@@ -254,6 +276,29 @@ import Testing
         loop.perform { [loop, time] in loop.run(mode: .modal, before: time.now.advanced(by: .milliseconds(100))) }
         loop.run(until: at(450))
         #expect((2...3).contains(link.droppedFrames))
+        keeper.invalidate()
+        link.invalidate()
+    }
+
+    @Test(
+        "With a lead, those are the refreshes whose calls were to come while the loop ran in a mode without the link",
+        arguments: [(20, 29, 1), (28, 35, 2), (26, 38, 0), (31, 36, 2)]
+    )
+    func otherModeWithLead(_ begin_ms: Int, _ end_ms: Int, _ dropped: Int) {
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        // Calls at 7, 17, 27 ms and so on.
+        link.wakeLead = .fixed(.milliseconds(3))
+        link.add(to: loop, forMode: .default)
+        let keeper = LoopTimer(timeInterval: .milliseconds(1), repeats: true, time: time.base) { _ in }
+        loop.add(keeper, forMode: .modal)
+        loop.run(until: at(18))
+        time.advance(to: at(Double(begin_ms)))
+        while time.now < at(Double(end_ms)) { loop.run(mode: .modal, before: at(Double(end_ms))) }
+        // The loop is busy then, and those of the 2nd and the 3rd refresh have not come.
+        time.advance(to: at(55))
+        loop.run(until: at(56))
+        #expect(link.statistics.calls == 3)
+        #expect(link.droppedFrames == dropped)
         keeper.invalidate()
         link.invalidate()
     }
