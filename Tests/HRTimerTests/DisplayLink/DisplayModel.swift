@@ -156,6 +156,11 @@ final class ExactRefreshes {
         while instant_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(instant_ns(Int64(past_ns.count))) }
     }
 
+    /// As they are told: those of rates that came and went at one instant.
+    func pass(_ now_ns: Int64, told_ns: (Int64) -> Int64) {
+        while told_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(told_ns(Int64(past_ns.count))) }
+    }
+
     /// From the latest refresh on, which must have been passed.
     func setRate(_ rate: FrameRate) {
         self.rate = rate
