@@ -54,6 +54,19 @@ import Testing
         await worker.end()
     }
 
+    @Test(
+        "Methods of a main actor's type that a registry calls run on the main actor, whether it holds the target or not"
+    )
+    @MainActor func registryTargets() async throws {
+        let model = Model()
+        let registry = TimerRegistry()
+        try registry.execute(name: "held", repeats: false, target: model, action: Model.block)
+        try registry.execute(name: "not held", repeats: false, weakTarget: model, action: Model.perform)
+        try await until { model.calls.count == 2 }
+        #expect(model.calls.sorted() == ["block", "perform"])
+        #expect(registry.count == 0)
+    }
+
     @Test("Blocks of the main actor run on it, from a loop, an engine and a queue, and those of another actor on that")
     @MainActor func blocks() async throws {
         let model = Model()

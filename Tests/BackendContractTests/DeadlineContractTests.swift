@@ -100,6 +100,38 @@ struct DeadlineContractTests {
         await engine.shutdown()
     }
 
+    @Test("Of two handlers that come at once, while a third one blocks, the first does not keep the second waiting")
+    func blockingTogether() async {
+        // In a process of its own: threads that other tests have started would help.
+        await #expect(processExitsWith: .success) { try await DeadlineContractTests().blockTogether() }
+    }
+
+    private func blockTogether() async throws {
+        let clock = MonotonicClock()
+        let begun = Count()
+        let sawAll = Count()
+        @Sendable func operate(until deadline: MonotonicInstant) async {
+            await withDeadline(deadline, clock: clock) {
+                await withTaskCancellationHandler {
+                    while !Task.isCancelled { usleep(100) }
+                } onCancel: {
+                    begun.add()
+                    if comes({ begun.value == 3 }) { sawAll.add() }
+                }
+            }
+        }
+        // Each on a thread of its own, which its handler keeps: the pool has as many as there are processors.
+        let executors = try (0..<3).map { _ in try TimerExecutor() }
+        let first = Task(executorPreference: executors[0]) { await operate(until: clock.now + .milliseconds(1)) }
+        while begun.value == 0 { await Task.yield() }
+        let deadline = clock.now + .milliseconds(100)
+        let others = executors.dropFirst().map { executor in
+            Task(executorPreference: executor) { await operate(until: deadline) }
+        }
+        for task in [first] + others { await task.value }
+        #expect(sawAll.value == 3)
+    }
+
     private func untilCancelled() async {
         let stream = AsyncStream<Never> { _ in }
         for await _ in stream {}

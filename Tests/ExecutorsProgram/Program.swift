@@ -117,6 +117,7 @@ struct Program {
     /// The main thread's loop has nothing to do until a sleep is over, and runs on; after `stop()` it does not.
     private static func stayAlive(_ precision: TimerPrecision) {
         TimerExecutors.install(precision: precision)
+        expect(TimerLoop.main.isKeptAlive, "the main thread's loop is not kept alive")
         let isOver = Locked(false)
         Task.detached {
             try await Task.sleep(for: .milliseconds(20))

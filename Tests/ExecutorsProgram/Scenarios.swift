@@ -23,6 +23,10 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
     "no-time-here": noTimeHere,
     "medium": medium,
     "shares-wakes": sharesWakes,
+    "heeds-no-tolerance": heedsNoTolerance,
+    "negative-tolerance": negativeTolerance,
+    "delays-jobs": delaysJobs,
+    "not-isolated": notIsolated,
 ]
 
 /// Sleeps of many lengths on both clocks, alone and side by side: none is short, and the best of them is not long either.
@@ -439,6 +443,38 @@ private func switches(ofThreads name: String) -> Int {
     let together = ends.count { $0 >= last }
     expect(together >= 20, "\(together) of 40 sleeps shared a wake-up")
 }
+
+/// Where they do not coalesce a tolerance makes no sleep longer.
+@MainActor private func heedsNoTolerance() async throws {
+    let start = ContinuousClock.now
+    for _ in 0..<3 { try await Task.sleep(for: .milliseconds(1), tolerance: .seconds(5)) }
+    try await Task.detached { try await Task.sleep(for: .milliseconds(1), tolerance: .seconds(5)) }.value
+    let took = ContinuousClock.now - start
+    expect(took < .seconds(4), "four sleeps of a millisecond took \(took)")
+}
+
+/// A tolerance below zero is none: nobody is awake until the deadline.
+@MainActor private func negativeTolerance() async throws {
+    let took = try await Task.detached {
+        let before = processorTime()
+        for _ in 0..<10 { try await Task.sleep(for: .milliseconds(40), tolerance: .seconds(-1)) }
+        return processorTime() - before
+    }.value
+    expect(took < .milliseconds(60), "ten sleeps of 40 ms took \(took) of a processor")
+}
+
+private func processorTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
+/// Off the main actor, and saying that it is there: must end the process.
+@MainActor private func notIsolated() async throws {
+    await Task.detached { pretendToBeMain() }.value
+}
+
+private func pretendToBeMain() { MainActor.preconditionIsolated() }
 
 /// As an async main has it: what it waits for is not raised.
 @MainActor private func medium() async throws {

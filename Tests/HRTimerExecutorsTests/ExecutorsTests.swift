@@ -12,7 +12,7 @@ struct ExecutorsTests {
         arguments: [
             "never-early", "never-early-anywhere", "every-form", "keeps-order", "cancels", "main-thread",
             "timer-executor", "yields", "one-thread", "blocks-everywhere", "many-at-once", "no-time",
-            "no-time-here", "medium",
+            "no-time-here", "medium", "negative-tolerance", "delays-jobs",
         ],
         ["normal", "precise", "coalesced"]
     )
@@ -23,6 +23,18 @@ struct ExecutorsTests {
     @Test("coalesced sleeps whose tolerances overlap end together")
     func coalescing() throws {
         try expectDone("shares-wakes", "coalesced")
+    }
+
+    @Test("sleeps that do not coalesce are no longer for a tolerance", arguments: ["normal", "precise"])
+    func tolerances(precision: String) throws {
+        try expectDone("heeds-no-tolerance", precision)
+    }
+
+    @Test("a task that says it is on the main actor, and is not, ends the program")
+    func notIsolated() throws {
+        let (status, said) = try run("ExecutorsProgram", "not-isolated normal")
+        #expect(status != 0)
+        #expect(!said.contains("done") && said.contains("Incorrect actor executor assumption"), "\(said)")
     }
 
     // Ten thousand under a sanitizer.

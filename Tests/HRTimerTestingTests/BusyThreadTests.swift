@@ -10,7 +10,7 @@ import Testing
     @Test("A task that blocks the test's thread fails it when patience ends, by name, and others are let go on")
     func blocks() async throws {
         let gate = DispatchSemaphore(value: 0)
-        let options = TestTimeOptions(patience: .milliseconds(20))
+        let options = TestTimeOptions(patience: .milliseconds(500))
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime(options) { time in
                 let blocker = Task { block(at: gate) }

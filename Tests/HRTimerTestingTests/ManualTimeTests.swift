@@ -1,5 +1,6 @@
 import HRTimer
 import HRTimerTesting
+import TestSupport
 import Testing
 
 @Suite struct ManualTimeTests {
@@ -26,6 +27,28 @@ import Testing
         time.advance(by: .seconds(10))
         #expect(time.nextDeadline == .distantFuture)
         #expect(engine.statistics.fires == 2)
+    }
+
+    @Test("Of equal deadlines on two engines that of the engine which was made first comes first")
+    func equalDeadlines() throws {
+        let time = ManualTime()
+        let order = Recorder<Int>()
+        let engines = try (0..<3).map { _ in try TimerEngine(.init(time: time.base)) }
+        for number in [2, 0, 1] { engines[number].schedule(after: .seconds(1)) { _ in order.append(number) } }
+        time.advance(by: .seconds(1))
+        #expect(order.all == [0, 1, 2])
+    }
+
+    @Test("Suspending the system for no time, or less, leaves every clock; otherwise both others go on together")
+    func suspendedForLess() {
+        let time = ManualTime()
+        let (start, boot, wall) = (time.now, time.bootTimeNow, time.wallNow)
+        time.suspendSystem(for: .seconds(-5))
+        time.suspendSystem(for: .zero)
+        #expect(time.bootTimeNow == boot && time.wallNow == wall)
+        time.suspendSystem(for: .seconds(5))
+        #expect(time.bootTimeNow == boot.advanced(by: .seconds(5)) && time.wallNow == wall.advanced(by: .seconds(5)))
+        #expect(time.now == start)
     }
 
     @Test("Running to the end fires chains of one-shot timers, and is bounded for repeating ones")

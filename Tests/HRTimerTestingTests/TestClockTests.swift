@@ -43,6 +43,13 @@ import Testing
             let clock = RecordingClock(MonotonicClock())
             try await retry(times: 2, clock: clock)
             #expect(clock.sleeps.map(\.begin) == [0, 1].map { time.now.advanced(by: .seconds($0 - 3)) })
+            // In the order of the calls, those that are not over too.
+            clock.removeAll()
+            async let long: Void = clock.sleep(for: .seconds(2))
+            _ = await time.nextSleep()
+            try await clock.sleep(for: .seconds(1))
+            #expect(clock.sleeps.map(\.duration) == [.seconds(2), .seconds(1)])
+            try await long
         }
     }
 }

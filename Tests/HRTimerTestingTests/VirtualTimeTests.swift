@@ -1,9 +1,10 @@
 import Dispatch
 import Glibc
 import HRTimer
-import HRTimerTesting
 import TestSupport
 import Testing
+
+@testable import HRTimerTesting
 
 /// Virtual time that moves by itself.
 @Suite struct VirtualTimeTests {
@@ -264,7 +265,8 @@ import Testing
     @Test("What is held for too long fails, and says by whom")
     func patience() async throws {
         let failure = await #expect(throws: TestTimeFailure.self) {
-            try await withManualTime(TestTimeOptions(patience: .milliseconds(20))) { time in
+            // Longer than a busy machine keeps the test's thread waiting in one deed.
+            try await withManualTime(TestTimeOptions(patience: .milliseconds(500))) { time in
                 let hold = time.hold("a request")
                 try await Task.sleep(for: .seconds(1), clock: .monotonic)
                 hold.end()
@@ -294,6 +296,55 @@ import Testing
             #expect(await time.run(limit: 50) == 50)
             #expect(engine.statistics.fires == 52)
         }
+    }
+
+    @Test("run(limit:) counts deadlines alone, not where another task has the clock moved to meanwhile")
+    func runBesideAdvance() async throws {
+        try await withManualTime { time in
+            let start = time.now
+            let engine = try TimerEngine()
+            engine.schedule(after: .seconds(10)) { _ in }
+            async let advanced: Void = time.advance(by: .seconds(3))
+            async let moves = time.run()
+            await advanced
+            #expect(time.now == start.advanced(by: .seconds(3)))
+            #expect(await moves == 1)
+            #expect(time.now == start.advanced(by: .seconds(10)))
+        }
+    }
+
+    @Test("Advanced to the distant future, the clock stops right before it, and what never fires has not fired")
+    func advanceToTheEnd() async throws {
+        try await withManualTime(TestTimeOptions(toleratesLeftovers: true)) { time in
+            let engine = try TimerEngine()
+            let fired = Recorder<MonotonicInstant>()
+            engine.schedule(after: .seconds(1)) { fired.append($0.firedAt) }
+            engine.schedule(at: .distantFuture) { fired.append($0.firedAt) }
+            let due = time.now.advanced(by: .seconds(1))
+            await time.advance(to: .distantFuture)
+            #expect(fired.all == [due])
+            #expect(time.now.nanoseconds == .max - 1)
+        }
+    }
+
+    @Test("A time that is over is freed, whatever tasks it has had")
+    func freed() async throws {
+        let over = WeakConductor()
+        try await withManualTime { time in
+            over.conductor.withLock { $0 = .init(object: time.conductor) }
+            await Task {}.value
+            try await Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }.value
+        }
+        // The thread that has run it may not have returned yet.
+        let limit = MonotonicInstant.now + .seconds(30)
+        while over.isAlive, .now < limit { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(!over.isAlive)
+    }
+
+    private final class WeakConductor: Sendable {
+        struct Reference { weak var object: Conductor? }
+        let conductor = Locked(Reference())
+        var isAlive: Bool { conductor.withLock { $0.object != nil } }
     }
 
     @Test("The wall clock can be set and the system suspended; sleepers on those clocks notice")

@@ -22,6 +22,8 @@ struct LinkState: Sendable {
     private var divided = 0.0
     /// Refreshes before this one do not count as dropped: there was nobody to call.
     private var due: Int64 = 0
+    /// The latest that was counted as dropped. It has no call any more, though with a lead the end of its frame may be put off.
+    private var lost = Int64.min
     /// What a call in time will need, worked out before the refresh comes.
     private var ahead: Ahead?
     /// That call is due, and its timer set to it.
@@ -161,13 +163,16 @@ struct LinkState: Sendable {
         let found = source?.withTimeline { timeline in
             let next = Self.next(timeline, now_ns, divisor, lead_ns)
             let latest = lead_ns == nil ? timeline.number(at: now_ns) : next - divisor
-            let dropped = Self.dropped(timeline, from: due, to: latest, divisor, without)
+            let dropped = Self.dropped(timeline, from: due, to: latest, divisor, lead_ns, without)
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
         // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
         guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > settled.number ?? .min else {
             // Or the frame is over that the call was for, and the next one's call still to come.
-            if waitingCall(now_ns) != nil { drop(1) }
+            if let waiting = waitingCall(now_ns) {
+                drop(1)
+                lost = waiting.number
+            }
             return false
         }
         drop(dropped)
@@ -187,7 +192,9 @@ struct LinkState: Sendable {
         guard !isPaused else { return }
         let (divisor, lead_ns) = (divisor, lead_ns)
         let next = source?.withTimeline { Self.next($0, now_ns, divisor, lead_ns) }
-        if let next { drop((next - due) / divisor) }
+        guard let next, next - due >= divisor else { return }
+        drop((next - due) / divisor)
+        lost = next - divisor
     }
 
     /// Sets which refresh is due next, and gives the instant of its call. If it `keepsDue`, one whose instant has come, and which
@@ -200,11 +207,11 @@ struct LinkState: Sendable {
             return .max
         }
         divide(source.framesPerSecond)
-        let (divisor, lead_ns, called) = (divisor, lead_ns, settled.number)
+        let (divisor, lead_ns, over) = (divisor, lead_ns, max(settled.number ?? .min, lost))
         ahead = source.withTimeline { timeline in
             var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
             // With another lead, or interval, its frame may not have ended yet.
-            if let called, number <= called { number = Self.following(called, divisor) }
+            if number <= over { number = Self.following(over, divisor) }
             let following = Self.following(number, divisor)
             let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
             let lateEnd_ns = divisor == 1 ? following_ns : timeline.instant_ns(number.addingSaturating(1))
@@ -254,18 +261,20 @@ struct LinkState: Sendable {
         return timeline.next(after: now_ns.addingSaturating(lead_ns), divisor: divisor) - divisor
     }
 
-    /// Of the refreshes from `due` on, and before `latest`, those that `divisor` divides, except in `without`.
+    /// Of the refreshes from `due` on, and before `latest`, those that `divisor` divides, except those whose calls were to come in
+    /// `without`.
     private static func dropped(
         _ timeline: RefreshTimeline,
         from due: Int64,
         to latest: Int64,
         _ divisor: Int64,
+        _ lead_ns: Int64?,
         _ without: [ClosedRange<Int64>]
     ) -> Int64 {
         var count = max(0, (latest - due) / divisor)
         for run_ns in without where count > 0 {
-            let begin = max(due, timeline.next(after: run_ns.lowerBound, divisor: divisor))
-            let end = min(latest, timeline.next(after: run_ns.upperBound, divisor: divisor))
+            let begin = max(due, next(timeline, run_ns.lowerBound, divisor, lead_ns))
+            let end = min(latest, next(timeline, run_ns.upperBound, divisor, lead_ns))
             count -= max(0, (end - begin) / divisor)
         }
         return max(0, count)

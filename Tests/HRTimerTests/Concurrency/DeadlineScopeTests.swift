@@ -135,24 +135,25 @@ struct DeadlineScopeTests {
     }
 
     @Test(
-        "A task that the operation cancels stays cancelled afterwards, outside of nested deadlines too",
-        arguments: [1, 2, 3]
+        "A task that the operation cancels stays cancelled afterwards, outside of nested deadlines too, that have come since",
+        arguments: [1, 2, 3],
+        [1, 3]
     )
-    func cancelsItself(depth: Int) async {
+    func cancelsItself(depth: Int, passes: Int) async {
         await detached {
-            await nest(depth)
+            await nest(depth, passes)
             #expect(Task.isCancelled)
         }
     }
 
-    private nonisolated(nonsending) func nest(_ depth: Int) async {
+    private nonisolated(nonsending) func nest(_ depth: Int, _ passes: Int) async {
         await withDeadline(in: .seconds(depth), clock: clock) {
             if depth > 1 {
-                await nest(depth - 1)
+                await nest(depth - 1, passes)
             } else {
                 withUnsafeCurrentTask { $0?.cancel() }
-                // Then the deadline comes, and is not what it was cancelled for.
-                time.advance(by: .seconds(1))
+                // Then its deadline comes, or all, and is not what it was cancelled for.
+                time.advance(by: .seconds(passes))
             }
             #expect(Task.isCancelled)
         }
@@ -260,6 +261,63 @@ struct DeadlineScopeTests {
                 }
                 #expect(!Task.isCancelled)
             }
+        }
+    }
+
+    @Test("In a group's body, of all deadlines that have come meanwhile the outermost counts when the innermost ends")
+    func outermostInGroups() async {
+        await detached {
+            let around = Count()
+            await withTaskGroup(of: Void.self) { group in
+                await withDeadline(in: .seconds(3), clock: clock) {
+                    await withTaskCancellationHandler {
+                        await withDeadline(in: .seconds(2), clock: clock) {
+                            await withDeadline(in: .seconds(1), clock: clock) { time.advance(by: .seconds(3)) }
+                            #expect(around.value == 1)
+                        }
+                    } onCancel: {
+                        around.add()
+                    }
+                }
+                #expect(!Task.isCancelled)
+            }
+        }
+    }
+
+    @Test("In a group's body a deadline cancels nothing around it though its handlers have other deadlines come")
+    func handlersBringDeadlines() async throws {
+        // On an engine of its own: that of the first one waits for its handler.
+        let otherClock = MonotonicClock(engine: try TimerEngine(.init(time: time.base)))
+        await detached {
+            let other = Count()
+            let inOther = AsyncStream.makeStream(of: Void.self)
+            let bystander = Task.detached {
+                await withTaskGroup(of: Void.self) { group in
+                    await withDeadline(in: .seconds(2), clock: otherClock) {
+                        await withTaskCancellationHandler {
+                            inOther.continuation.finish()
+                            await untilCancelled()
+                        } onCancel: {
+                            other.add()
+                        }
+                    }
+                    #expect(!Task.isCancelled)
+                }
+            }
+            for await _ in inOther.stream {}
+            await withTaskGroup(of: Void.self) { group in
+                await withDeadline(in: .seconds(1), clock: clock) {
+                    await withTaskCancellationHandler {
+                        time.advance(by: .seconds(1))
+                        #expect(Task.isCancelled)
+                    } onCancel: {
+                        time.advance(by: .seconds(1))
+                        #expect(other.value == 1)
+                    }
+                }
+                #expect(!Task.isCancelled)
+            }
+            await bystander.value
         }
     }
 

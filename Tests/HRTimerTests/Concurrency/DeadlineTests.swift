@@ -203,6 +203,17 @@ struct DeadlineTests {
         #expect(made == 1)
     }
 
+    @Test("on one clock that come at one instant cost one timer")
+    func nestedEqual() async throws {
+        let deadline = time.now + .seconds(5)
+        let made = await timersMade {
+            await withDeadline(deadline, clock: clock) {
+                await withDeadline(deadline, clock: clock) { #expect(engine.liveTimers == 1) }
+            }
+        }
+        #expect(made == 1)
+    }
+
     @Test("inside that are earlier cancel what is inside alone")
     func nestedEarlier() async {
         async let moved: Void = move(by: .seconds(2), timers: 2)

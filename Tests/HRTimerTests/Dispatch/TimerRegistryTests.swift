@@ -52,8 +52,8 @@ import Testing
             #expect(seen.insert(key).inserted)
             registry.cancel(key)
         }
-        let two = try (0..<2).map { _ in try registry.execute(name: "same", interval: .seconds(1)) {} }
-        #expect(registry.keys(named: "same") == two)
+        let many = try (0..<20).map { _ in try registry.execute(name: "same", interval: .seconds(1)) {} }
+        #expect(registry.keys(named: "same") == many)
         #expect(registry.keys(named: "other").isEmpty)
     }
 
@@ -80,6 +80,16 @@ import Testing
         #expect(
             message { try registry.execute(name: "a", interval: .zero) {} }.contains(
                 "`interval` of a task that repeats takes more than zero"
+            )
+        )
+        #expect(
+            message { try registry.execute(name: "a", start: .nan, interval: .seconds(1)) {} }.contains(
+                "`start` takes zero or more, not NaN"
+            )
+        )
+        #expect(
+            message { try registry.execute(name: "a", interval: .nan) {} }.contains(
+                "`interval` of a task that repeats takes more than zero, not NaN"
             )
         )
         #expect(registry.count == 0)
@@ -192,6 +202,47 @@ import Testing
         #expect(strong != nil)
         registry.cancel(strongKey)
         #expect(strong == nil)
+    }
+
+    @Test("Methods of targets run on their queue, and once if they do not repeat, whether the target is held or not")
+    func targetsOnQueues() throws {
+        let queue = DispatchQueue(label: "tasks")
+        let key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 1)
+        let target = Placed(key)
+        try registry.execute(
+            name: "s",
+            start: .seconds(1),
+            interval: .seconds(1),
+            repeats: false,
+            queue: queue,
+            target: target,
+            action: Placed.note
+        )
+        try registry.execute(
+            name: "w",
+            start: .seconds(1),
+            interval: .seconds(1),
+            repeats: false,
+            queue: queue,
+            weakTarget: target,
+            action: Placed.note
+        )
+        for _ in 0..<3 {
+            time.advance(by: .seconds(1))
+            queue.sync {}
+        }
+        #expect(target.queues.all == [1, 1])
+        #expect(registry.count == 0)
+    }
+
+    private final class Placed: Sendable {
+        let queues = Recorder<Int>()
+        private let key: DispatchSpecificKey<Int>
+
+        init(_ key: DispatchSpecificKey<Int>) { self.key = key }
+
+        func note() { queues.append(DispatchQueue.getSpecific(key: key) ?? 0) }
     }
 
     @Test("Tasks run on their queue")

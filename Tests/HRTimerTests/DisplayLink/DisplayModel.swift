@@ -16,6 +16,8 @@ final class DisplayModel {
         var loop: Int?
         var modes: Set<Int> = []
         var called: Int64?
+        /// The latest that was dropped, and so is over.
+        var lost = Int64.min
         var due: Due?
         /// From here on refreshes without a call are dropped ones.
         var counted: Int64 = 0
@@ -65,7 +67,8 @@ final class DisplayModel {
         link.due = nil
         if link.loop != nil, !link.isPaused {
             var number = next(link, now_ns)
-            if let called = link.called, number <= called { number = following(called, link.interval) }
+            let over = max(link.called ?? .min, link.lost)
+            if number <= over { number = following(over, link.interval) }
             let end_ns = instant_ns(following(number, link.interval))
             let call_ns = link.lead_ns.map { max(instant_ns(number), end_ns - $0) } ?? instant_ns(number)
             link.due = Due(number: number, call_ns: call_ns)
@@ -106,6 +109,7 @@ final class DisplayModel {
             if number <= link.called ?? .min {
                 // There is no frame left to call for.
                 link.dropped += 1
+                link.lost = due.number
                 return nil
             }
             link.dropped += dropped
@@ -121,7 +125,11 @@ final class DisplayModel {
     func endCall(_ name: Int, _ now_ns: Int64) {
         guard let link = links[name] else { return }
         if !link.isPaused {
-            links[name]?.dropped += Int(max(0, (next(link, now_ns) - link.counted) / link.interval))
+            let next = next(link, now_ns)
+            if next - link.counted >= link.interval {
+                links[name]?.dropped += Int((next - link.counted) / link.interval)
+                links[name]?.lost = next - link.interval
+            }
         }
         aim(name, now_ns)
     }
@@ -146,6 +154,11 @@ final class ExactRefreshes {
 
     func pass(_ now_ns: Int64) {
         while instant_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(instant_ns(Int64(past_ns.count))) }
+    }
+
+    /// As they are told: those of rates that came and went at one instant.
+    func pass(_ now_ns: Int64, told_ns: (Int64) -> Int64) {
+        while told_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(told_ns(Int64(past_ns.count))) }
     }
 
     /// From the latest refresh on, which must have been passed.

@@ -92,8 +92,11 @@ final class DisplayPlay: @unchecked Sendable {
     // MARK: Instants
 
     func instant_ns(_ number: Int64) -> Int64 {
-        if let exact { return exact.instant_ns(number) }
-        return source.core.withLock { $0.timeline?.instant_ns(number) } ?? .max
+        exact?.instant_ns(number) ?? told_ns(number)
+    }
+
+    private func told_ns(_ number: Int64) -> Int64 {
+        source.core.withLock { $0.timeline?.instant_ns(number) } ?? .max
     }
 
     /// What has changed since: the refreshes up to now, and the links' aims.
@@ -106,7 +109,12 @@ final class DisplayPlay: @unchecked Sendable {
         let now_ns = time.now.nanoseconds
         let changes = source.core.withLock { $0.timeline?.changes ?? 0 }
         exact?.pass(now_ns)
-        if changes != changesApplied { exact?.setRate(source.frameRate) }
+        if changes != changesApplied {
+            // Links leave a loop that ends one by one, and a variable display has a rate for each time: of a fast one some refreshes
+            // may be past at once.
+            if changes - changesApplied > 1 { exact?.pass(now_ns, told_ns: told_ns) }
+            exact?.setRate(source.frameRate)
+        }
         let (latest, isNow) = (model.latest, now_ns == updated_ns)
         updated_ns = now_ns
         model.pass(now_ns)

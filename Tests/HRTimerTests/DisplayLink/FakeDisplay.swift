@@ -8,7 +8,8 @@ import HRTimerTesting
 /// A display on virtual time, and the server that tells of it: as good and as bad as the real ones were.
 final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     // Sendable: the clock is moved by the test's thread alone, which is that of the loop, too.
-    enum Mood { case well, asleep, off, silent, dead }
+    /// What is stuck tells of its latest refresh for ever.
+    enum Mood { case well, asleep, off, silent, stuck, dead }
 
     /// What a surface's requests go by; nil for a display that is asked directly.
     var commits: SurfaceCommits?
@@ -130,6 +131,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
             isHeldBack = true
             return 0
         case .asleep: answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
+        case .stuck: engine.schedule(at: time.now.advanced(by: .milliseconds(1))) { [self] _ in answerAgain() }
         case .well:
             var next = max(last + refreshes, latest + 1)
             // A commit just before a refresh is shown at the one after.
@@ -146,6 +148,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
                 // What was under way is answered, too, with what there is.
                 answer(vs_sample(time_ns: 0, sequence: UInt64(last), flags: UInt32(VS_BOGUS)))
             }
+            if mood == .stuck { answerAgain() }
             if mood == .silent { isHeldBack = true }
             guard mood == .well else { return }
             // The display has become slower meanwhile.
@@ -154,6 +157,10 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
             let flags = countsRefreshes ? 0 : UInt32(VS_NO_SEQUENCE)
             answer(vs_sample(time_ns: instant_ns(number), sequence: UInt64(number), flags: flags))
         }
+    }
+
+    private func answerAgain() {
+        answer(vs_sample(time_ns: instant_ns(last), sequence: UInt64(last), flags: 0))
     }
 
     private func answer(_ sample: vs_sample) {

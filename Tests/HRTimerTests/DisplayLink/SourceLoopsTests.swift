@@ -116,10 +116,10 @@ import Testing
         for link in links { link.isPaused = true }
         links[0].isPaused = false
         links[1].isPaused = false
-        #expect(source.core.withLock { $0.hosting?.loop } === idle)
         // No request is under way then: they are refused.
         display.mood = .off
-        run(1)
+        run(1) { idle.run(until: time.now) }
+        #expect(source.core.withLock { $0.hosting?.loop } === idle)
         display.die()
         run(8)
         #expect(source.statistics.losses == 1)
@@ -145,6 +145,24 @@ import Testing
         run(1)
         #expect((143...145).contains(ticks.count))
         link.invalidate()
+    }
+
+    @Test("What is let go late of a link's stay in one loop does not take it out of another")
+    func lateEndOfStay() {
+        let link = link(in: idle)
+        var former = link.state.withLock { $0.call }
+        link.remove(from: idle, forMode: .default)
+        link.add(to: busy, forMode: .default)
+        withExtendedLifetime(former) {}
+        former = nil
+        #expect(link.isInLoop)
+        run(1)
+        #expect(ticks.count > 50)
+        // It would not know that it is in one otherwise.
+        link.add(to: idle, forMode: .default)
+        #expect(idle.liveTimers == 0)
+        link.invalidate()
+        #expect(busy.liveTimers == 0)
     }
 
     @Test("Links in loops that ended leave nothing: neither link, handler, source nor display")

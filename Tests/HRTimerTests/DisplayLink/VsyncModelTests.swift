@@ -292,6 +292,35 @@ import Testing
         #expect(model.staleSamples == 7)
     }
 
+    @Test("A count that goes back is another one: the display may be in any phase, and is learnt anew from that sample")
+    func otherCount() {
+        var random = SeededRandom(seed: 1)
+        var model = VsyncModel()
+        let display = Display(count: 100)
+        for (sample, now_ns, _) in display.trace(&random) { _ = model.add(sample, now_ns: now_ns) }
+        // The counts 101 to 106 once more, 7 ms off: too far for being taken, and near enough for being refused one by one.
+        let again = display.trace(&random, start_ns: 5e9 + 100 * display.period_ns + 7e6)
+        let verdicts = again.prefix(6).map { model.add($0.0, now_ns: $0.1) }
+        #expect(verdicts == [.restarted, .learning, .learning, .learning, .learning, .accepted])
+        #expect(model.refusedSamples == 0)
+    }
+
+    @Test("A refresh may be told before it is, as of a server that knows when it will be: by up to a period and a half")
+    func ahead() {
+        var random = SeededRandom(seed: 1)
+        for (periods, isTaken) in [(1.0, true), (1.4, true), (1.6, false)] {
+            var model = VsyncModel()
+            let display = Display(count: 100)
+            for (sample, _, _) in display.trace(&random) {
+                // Before its period is known a display is taken for one of 30 Hz.
+                let early_ns = periods * (model.fit == nil ? 1 : display.period_ns)
+                _ = model.add(sample, now_ns: sample.time_ns - Int64(early_ns))
+            }
+            #expect(model.staleSamples == (isTaken ? 0 : 94))
+            #expect(model.fit != nil)
+        }
+    }
+
     @Test("Once a second is no refresh rate")
     func onceASecond() {
         let outcome = Self.run(Display(period_ns: 1e9, count: 100), settling: 0)

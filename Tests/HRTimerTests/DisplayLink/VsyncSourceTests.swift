@@ -209,6 +209,31 @@ import Testing
     }
 
     @Test(
+        "A server that tells of one refresh again and again is asked at most four times a second, and the calls go on; it is found again"
+    )
+    func stuck() throws {
+        let display = try FakeDisplay(60, time, loop)
+        let source = display.source()
+        let link = link(source)
+        run(2)
+        display.mood = .stuck
+        run(0.5)
+        ticks.removeAll()
+        let before = display.requests_ns.count
+        run(10)
+        #expect((30...41).contains(display.requests_ns.count - before))
+        #expect(abs(ticks.count - 600) <= 1)
+        #expect(source.state == .lost)
+        display.mood = .well
+        run(2)
+        #expect(source.state == .locked)
+        #expect(ticks.all.suffix(5).allSatisfy { display.error_ns($0) <= 2 })
+        expectSteady(60)
+        #expect(link.droppedFrames == 0)
+        link.invalidate()
+    }
+
+    @Test(
         "An output that is off refuses to be asked: four times a second at most, the calls go on, and it is found again"
     )
     func off() throws {
