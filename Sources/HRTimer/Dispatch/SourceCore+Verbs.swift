@@ -7,7 +7,7 @@ extension SourceCore {
     /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
     @inline(never)
     package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Repetition, _ leeway: Duration) {
-        var alarm = Instant.clock == core.time.clock ? nil : SourceAlarm(self, core.time.on(Instant.clock))
+        var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
         let deadline_ns = max(deadline.nanoseconds, now_ns)
         let leeway_ns = leeway.nanosecondsRoundedUp
@@ -21,7 +21,11 @@ extension SourceCore {
             state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
-        alarm?.end()
+        alarm?.cancel()
+    }
+
+    private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {
+        ClockAlarm(on: core.time.on(clock)) { [weak self] alarm in self?.hasRung(alarm) }
     }
 
     /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.

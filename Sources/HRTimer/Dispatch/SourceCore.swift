@@ -242,7 +242,7 @@ package final class SourceCore: @unchecked Sendable {
     /// What has to be done without the lock.
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
-        left.owned.alarm?.end()
+        left.owned.alarm?.cancel()
     }
 
     /// The first time there is something in it. With the lock held, in which the engine's timer goes too.

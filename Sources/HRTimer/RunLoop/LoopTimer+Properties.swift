@@ -93,7 +93,7 @@ extension LoopTimer {
             state.takeReferences(&released)
             lock.release()
         }
-        followed?.end()
+        followed?.cancel()
         withExtendedLifetime(released) {}
     }
 }
