@@ -29,7 +29,7 @@ import Testing
         ) -> TimerToken {
             var request = EngineCore.Request()
             request.deadline_ns = deadline_ns
-            request.repetition = Repetition(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
+            request.repetition = Recurrence(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
             let token = state.add(.call { _ in }, request)
             names[token] = name
             return token

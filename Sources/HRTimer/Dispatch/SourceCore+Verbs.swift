@@ -6,7 +6,7 @@ import Synchronization
 extension SourceCore {
     /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
     @inline(never)
-    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Repetition, _ leeway: Duration) {
+    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
         let deadline_ns = max(deadline.nanoseconds, now_ns)
@@ -14,7 +14,7 @@ extension SourceCore {
         update { state in
             // It would keep the alarm for ever.
             if state.isCancelled || state.hasEnded { return }
-            state.ticks = TickCount(deadline_ns: deadline_ns)
+            state.ticks = GridPosition(deadline_ns: deadline_ns)
             state.isSetAnew = true
             state.isIdle = false
             state.repetition = repetition.with(state.repetition.policy)

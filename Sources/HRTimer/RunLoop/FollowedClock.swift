@@ -123,7 +123,7 @@ extension LoopTimer {
         self.init(
             deadline_ns: .max,
             origin: .followed,
-            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
+            repetition: Recurrence(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
             handler: Self.handler(block),
             followed: followed

@@ -21,7 +21,7 @@ struct PreparedCall: Sendable {
     /// What its timer's counts were.
     let missedTicks: Int
     let lastFired_ns: Int64?
-    let ticks: TickCount
+    let ticks: GridPosition
 }
 
 /// What is left of a timer when the loop lets go of it: freed after the lock, since what a handler captured may call back.

@@ -44,7 +44,7 @@ public final class LoopTimer: @unchecked Sendable {
     init(
         deadline_ns: Int64,
         origin: Origin,
-        repetition: Repetition,
+        repetition: Recurrence,
         tolerance_ns: Int64 = 0,
         userInfo: (any Sendable)?,
         handler: __owned Handler?,
@@ -82,8 +82,8 @@ public final class LoopTimer: @unchecked Sendable {
             self.init(invalidWithPolicy: policy)
             return
         }
-        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
-        let first_ns = repeats ? repetition.interval_ns : interval.nanosecondsRoundedUp
+        let repetition = Recurrence(every: repeats ? interval : nil, policy: policy)
+        let first_ns = repeats ? repetition.interval.whole_ns : interval.nanosecondsRoundedUp
         self.init(
             deadline_ns: time.now_ns.addingSaturating(max(0, first_ns)),
             origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
@@ -112,7 +112,7 @@ public final class LoopTimer: @unchecked Sendable {
             self.init(invalidWithPolicy: policy)
             return
         }
-        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
+        let repetition = Recurrence(every: repeats ? interval : nil, policy: policy)
         let origin = point.origin(instant)
         self.init(
             deadline_ns: instant.nanoseconds,
@@ -150,7 +150,7 @@ public final class LoopTimer: @unchecked Sendable {
     }
 
     convenience init(invalidWithPolicy policy: MissedTickPolicy) {
-        let never = Repetition(every: nil, policy: policy)
+        let never = Recurrence(every: nil, policy: policy)
         self.init(deadline_ns: .max, origin: .settled, repetition: never, userInfo: nil, handler: nil)
     }
 }

@@ -131,7 +131,7 @@ package final class EngineCore: Sendable {
     package struct Request {
         /// `Int64.max`: not armed yet.
         package var deadline_ns = Int64.max
-        package var repetition = Repetition.once
+        package var repetition = Recurrence.once
         package var tolerance_ns: Int64 = 0
         /// What counts as tolerance instead, if it is more, on an engine that coalesces and has `crowd` timers. Not on virtual
         /// time.

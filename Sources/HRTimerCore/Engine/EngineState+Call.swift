@@ -16,7 +16,7 @@ extension EngineState {
         var staged: StagedCall?
         /// Ticks beside the one of the call, and how far the timer has come with it.
         fileprivate(set) var missedTicks = 0
-        fileprivate var ticks = TickCount(deadline_ns: .max)
+        fileprivate var ticks = GridPosition(deadline_ns: .max)
         /// From when on it counts as late: its deadline, unless it was armed later.
         fileprivate(set) var lateFrom_ns = Int64.min
         /// What the clock read when it was made up.
@@ -144,10 +144,10 @@ extension EngineState {
     private mutating func beginPlain(_ call_ns: Int64, _ call: inout Call) -> Bool {
         let slot = call.token.slot
         let before = timers[slot].untold
-        call.ticks = TickCount(
+        call.ticks = GridPosition(
             deadline_ns: call.deadline_ns,
             roundedUp_as: timers[slot].roundedUp_as,
-            untold: before
+            unreported: before
         )
         let told = timers[slot].repetition.begin(&call.ticks, now_ns: call_ns)
         if let told {
@@ -155,8 +155,8 @@ extension EngineState {
             statistics.missedTicks += UInt64(clamping: told - before)
             return true
         }
-        statistics.missedTicks += UInt64(clamping: call.ticks.untold - before)
-        timers[slot].untold = call.ticks.untold
+        statistics.missedTicks += UInt64(clamping: call.ticks.unreported - before)
+        timers[slot].untold = call.ticks.unreported
         schedule.endCall(call.token)
         setDeadline(call.token, call.ticks.deadline_ns, roundedUp_as: call.ticks.roundedUp_as)
         return false
@@ -217,8 +217,8 @@ extension EngineState {
             return
         }
         timers[call.token.slot].repetition.end(&call.ticks, now_ns: now_ns)
-        statistics.missedTicks += UInt64(clamping: call.ticks.untold)
-        keep(&call, untold: call.ticks.untold)
+        statistics.missedTicks += UInt64(clamping: call.ticks.unreported)
+        keep(&call, untold: call.ticks.unreported)
         setDeadline(call.token, call.ticks.deadline_ns, roundedUp_as: call.ticks.roundedUp_as)
     }
 

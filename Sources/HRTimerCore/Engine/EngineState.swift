@@ -13,9 +13,9 @@ package struct EngineState: ~Copyable, Sendable {
         /// Stays after its last fire: its owner arms it again, by `setOwned`. In this order the record is one cache line.
         var isOwned = false
         var isInUse = false
-        /// See `TickCount.roundedUp_as`.
+        /// See `ExactInstant.roundedUp_as`.
         var roundedUp_as: UInt32 = 0
-        var repetition = Repetition.once
+        var repetition = Recurrence.once
         /// Ticks that no call has told yet.
         var untold = 0
         /// A timer armed for the past is not late before it was armed.
@@ -34,7 +34,7 @@ package struct EngineState: ~Copyable, Sendable {
     /// The timer whose handler runs, or whose call is made up and waits for its deadline, and the thread that does it.
     var running: (token: TimerToken, thread: pthread_t)?
     /// What the owner of the running timer had counted before its call was made up, to be put back if that is called off.
-    package var ticksBeforeCall = TickCount(deadline_ns: .max)
+    package var ticksBeforeCall = GridPosition(deadline_ns: .max)
     /// Decides who has a call that waits for its deadline.
     let spin = Spin()
     /// The thread spins up to the deadline of that call, or did, and its handler runs.
@@ -145,7 +145,7 @@ extension EngineState {
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, schedule.isLive(token) else { return false }
         let asked_ns = longTolerances[token.slot] ?? schedule.tolerance_ns(of: token)
-        timers[token.slot].repetition = Repetition(every: interval, policy: timers[token.slot].repetition.policy)
+        timers[token.slot].repetition = Recurrence(every: interval, policy: timers[token.slot].repetition.policy)
         // What the former interval allowed may be longer than this one.
         ask(forTolerance: asked_ns, token)
         setDeadline(token, deadline_ns)
