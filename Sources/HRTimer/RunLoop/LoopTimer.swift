@@ -83,15 +83,17 @@ public final class LoopTimer: @unchecked Sendable {
             return
         }
         let repetition = Recurrence(every: repeats ? interval : nil, policy: policy)
-        let first_ns = repeats ? repetition.interval.whole_ns : interval.nanosecondsRoundedUp
+        var first = ExactInstant(repeats ? 0 : max(0, interval.nanosecondsRoundedUp))
+        if repeats { first.advance(by: repetition.interval) }
         self.init(
-            deadline_ns: time.now_ns.addingSaturating(max(0, first_ns)),
-            origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
+            deadline_ns: time.now_ns.addingSaturating(first.rounded_ns),
+            origin: .interval(ns: first.rounded_ns, clock: time.virtual.map { ObjectIdentifier($0) }),
             repetition: repetition,
             tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block)
         )
+        state.ticks = GridPosition(deadline_ns: .max, roundedUp_as: first.roundedUp_as)
     }
 
     /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
