@@ -60,4 +60,8 @@ package final class ClockAlarm: @unchecked Sendable {
         _ = core.cancel(token)
         owned?.shutdown()
     }
+
+    deinit {
+        cancel()
+    }
 }
