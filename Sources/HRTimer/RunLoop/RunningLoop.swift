@@ -10,10 +10,10 @@ struct RunningLoop: Sendable {
     /// Opened by the thread when its loop has ended and all handlers are freed.
     let hasEnded = Latch()
 
-    /// Starts the thread, which calls `setUp` and then runs the loop in the default mode until it is told to end, or has nothing
-    /// left and is not kept alive. On virtual time the thread is known as `kind` and `name`.
+    /// Starts the thread, which calls `setUp` and then runs the loop in the default mode until `refuseToRun()`, or until it has
+    /// nothing left and is not kept alive. `kind` and `name` name the thread in messages of a virtual time.
     ///
-    /// It throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
+    /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     init(
         _ loop: TimerLoop,
         _ kind: String,
@@ -47,7 +47,7 @@ extension TimerLoop {
         CurrentLoop.adopt(self)
         setUp(self)
         while canRun { run() }
-        // Now and not with the thread: whoever waits finds all handlers freed.
+        // Now and not with the thread: all handlers are freed when `hasEnded` opens.
         end()
     }
 

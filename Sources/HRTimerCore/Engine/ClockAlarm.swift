@@ -1,8 +1,8 @@
 /// A timer on another clock than its owner's: calls a closure when that clock comes to a deadline, and the owner fires where
 /// it always does.
 ///
-/// On kernel time it is on the engine that all share who need the clock; on virtual time, where an engine has no thread, on one
-/// of its own.
+/// On kernel time its engine is the process's shared one for that clock; on virtual time, where an engine has no thread, it has
+/// an engine of its own.
 ///
 /// Any thread. `set(deadline_ns:)` may be called with the lock of another engine or of a loop held: the lock of the clock's
 /// engine comes after it, and no closure is called with that one held.
