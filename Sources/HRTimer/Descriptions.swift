@@ -9,7 +9,7 @@ extension LoopTimer: CustomStringConvertible {
         let modes = modeNames
         return withState { state, time in
             guard state.handler != nil else { return "LoopTimer(invalid)" }
-            var parts = [state.repetition.repeats ? "every \(words(state.repetition.interval_ns))" : "once"]
+            var parts = [state.repetition.repeats ? "every \(words(state.repetition.interval.whole_ns))" : "once"]
             parts.append(state.isFiring ? "firing" : whenNext(state.shownDeadline_ns(time), time))
             if let clock = state.followed?.clock { parts.append("by \(clock)") }
             if state.tolerance_ns > 0 { parts.append("tolerance \(words(state.tolerance_ns))") }

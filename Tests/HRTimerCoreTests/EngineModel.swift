@@ -8,7 +8,8 @@ import HRTimerCore
 /// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
 /// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
 ///   (deadline, arming). What is armed for an instant that the engine has passed, a tick of a burst too, stands in that order
-///   as if it were for the instant at which the engine looked at the clock last. The end of its window stays.
+///   as if it were for the instant at which the engine looked at the clock last. It is due: it waits for nobody, so that it has no
+///   window.
 /// * Lateness and missed ticks are judged by the clock as it reads before each call.
 /// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
 ///   instant that they have reached by the end of that, and nothing more.
@@ -22,9 +23,11 @@ final class EngineModel: EngineWorld {
         var arming = 0
         /// Where it stands among others.
         var place_ns: Int64 = 0
+        /// Armed for an instant that the engine had passed.
+        var isForThePast = false
         var isRunning = false
         var wasMovedByHandler = false
-        var untold = 0
+        var unreported = 0
         var calls = 0
 
         var isInLastCall: Bool { isRunning && plan.interval_ns == nil && deadline_ns == nil }
@@ -65,7 +68,7 @@ final class EngineModel: EngineWorld {
 
     func reschedule(_ timer: Int, at deadline_ns: Int64) -> Bool {
         guard timers[timer].isLive else { return false }
-        timers[timer].untold = 0
+        timers[timer].unreported = 0
         if timers[timer].isRunning { timers[timer].wasMovedByHandler = true }
         arm(timer, deadline_ns)
         return true
@@ -84,7 +87,9 @@ final class EngineModel: EngineWorld {
         armings += 1
         timers[timer].arming = armings
         timers[timer].deadline_ns = deadline_ns
-        timers[timer].place_ns = max(deadline_ns, engines[timers[timer].plan.engine].looked_ns)
+        let looked_ns = engines[timers[timer].plan.engine].looked_ns
+        timers[timer].isForThePast = deadline_ns <= looked_ns
+        timers[timer].place_ns = max(deadline_ns, looked_ns)
     }
 
     func advance(to instant_ns: Int64) {
@@ -114,7 +119,7 @@ final class EngineModel: EngineWorld {
     private func wake_ns(of timer: Timer) -> Int64? {
         guard let deadline_ns = timer.deadline_ns, deadline_ns < .max else { return nil }
         let precision = max(timer.plan.precision ?? .coalesced, engines[timer.plan.engine].precision)
-        guard precision == .coalesced else { return timer.place_ns }
+        guard precision == .coalesced, !timer.isForThePast else { return timer.place_ns }
         return max(
             timer.place_ns,
             deadline_ns + min(timer.plan.tolerance_ns, timer.plan.interval_ns.map { $0 / 2 } ?? .max)
@@ -145,18 +150,18 @@ final class EngineModel: EngineWorld {
         let deadline_ns = timers[number].deadline_ns!
         let (isCalled, missed, next_ns) = begin(number, deadline_ns)
         guard isCalled else {
-            timers[number].untold += missed + 1
+            timers[number].unreported += missed + 1
             arm(number, next_ns!)
             return
         }
-        let told = timers[number].untold + missed
-        timers[number].untold = 0
+        let reported = timers[number].unreported + missed
+        timers[number].unreported = 0
         timers[number].deadline_ns = nil
         timers[number].isRunning = true
         timers[number].wasMovedByHandler = false
         timers[number].calls += 1
         engines[engine].isRunning = true
-        call(number, timers[number].calls, script, deadline_ns: deadline_ns, at_ns: now_ns, missedTicks: told)
+        call(number, timers[number].calls, script, deadline_ns: deadline_ns, at_ns: now_ns, missedTicks: reported)
         engines[engine].isRunning = false
         timers[number].isRunning = false
         end(number, next_ns)
@@ -186,7 +191,7 @@ final class EngineModel: EngineWorld {
             // It waits for the grid, where the rule of GCD calls at once.
             while next_ns <= now_ns {
                 next_ns += interval_ns
-                timers[number].untold += 1
+                timers[number].unreported += 1
             }
         }
         arm(number, next_ns)

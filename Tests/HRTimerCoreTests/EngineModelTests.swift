@@ -26,7 +26,7 @@ import Testing
 
     @Test(
         "Chapters that differed once agree",
-        arguments: [13_066_821_414_949_013_227, 16_175_143_489_966_792_241] as [UInt64]
+        arguments: [13_066_821_414_949_013_227, 16_175_143_489_966_792_241, 2_420_462_499_707_519_650] as [UInt64]
     )
     func agreesAgain(_ seed: UInt64) throws {
         let difference = try play(EngineScript(seed: seed)).difference

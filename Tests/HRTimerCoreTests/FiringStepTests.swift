@@ -30,7 +30,7 @@ import Testing
         ) -> TimerToken {
             var request = TimerRequest()
             request.deadline_ns = deadline_ns
-            request.repetition = Repetition(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
+            request.repetition = Recurrence(every: interval_ns.map { .nanoseconds($0) }, policy: policy)
             let token = state.add(.handler { _ in }, request)
             names[token] = name
             return token

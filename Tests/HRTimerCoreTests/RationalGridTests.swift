@@ -9,6 +9,7 @@ import Testing
         let seconds: Int64
         let parts: Int64
         var interval: Duration { .seconds(seconds) / Int(parts) }
+        var grid: Grid { Grid(anchor: ExactInstant(0), interval: ExactInterval(interval)) }
 
         /// Tick `number`, rounded up to a nanosecond.
         func deadline_ns(_ number: Int64) -> Int64 {
@@ -24,23 +25,22 @@ import Testing
     static let rates = [
         Rate(seconds: 1, parts: 48), Rate(seconds: 1, parts: 60), Rate(seconds: 1001, parts: 60_000),
         Rate(seconds: 1001, parts: 24_000), Rate(seconds: 1, parts: 3), Rate(seconds: 61, parts: 3),
+        Rate(seconds: 1, parts: 144), Rate(seconds: 1, parts: 1000),
     ]
     private static let day = 86_400 as Int64
 
     @Test("Each tick of a day is exact to the nanosecond, rounded up", arguments: rates)
     func day(_ rate: Rate) {
-        let repetition = Repetition(every: rate.interval, policy: .burst)
-        var ticks = TickCount(deadline_ns: 0)
+        let recurrence = Recurrence(every: rate.interval, policy: .burst)
+        var position = GridPosition(deadline_ns: 0)
         var wrong = 0
         // One by one for a minute, then one in a thousand.
         for number in 1...rate.ticks(inSeconds: 60) {
-            _ = repetition.begin(&ticks, now_ns: ticks.deadline_ns)
-            if ticks.deadline_ns != rate.deadline_ns(number) { wrong += 1 }
+            _ = recurrence.begin(&position, now_ns: position.deadline_ns)
+            if position.deadline_ns != rate.deadline_ns(number) { wrong += 1 }
         }
         for number in stride(from: 0, to: rate.ticks(inSeconds: Self.day), by: 997) {
-            ticks = TickCount(deadline_ns: 0)
-            repetition.advance(&ticks, by: Int128(number))
-            if ticks.deadline_ns != rate.deadline_ns(number) { wrong += 1 }
+            if rate.grid.instant_ns(number) != rate.deadline_ns(number) { wrong += 1 }
         }
         #expect(wrong == 0)
     }
@@ -50,11 +50,8 @@ import Testing
     )
     func attoseconds() {
         let rate = Rate(seconds: 1, parts: 44_100)
-        let repetition = Repetition(every: rate.interval, policy: .merge)
         for number in stride(from: 0, to: rate.ticks(inSeconds: Self.day), by: 1_000_003) {
-            var ticks = TickCount(deadline_ns: 0)
-            repetition.advance(&ticks, by: Int128(number))
-            #expect((0...1).contains(rate.deadline_ns(number) - ticks.deadline_ns))
+            #expect((0...1).contains(rate.deadline_ns(number) - rate.grid.instant_ns(number)))
         }
     }
 
@@ -62,16 +59,20 @@ import Testing
     func late(_ rate: Rate) {
         var random = SeededRandom.fromEnvironment()
         for policy in [MissedTickPolicy.merge, .mergeToGrid, .skip, .burst] {
-            let repetition = Repetition(every: rate.interval, policy: policy)
-            var ticks = TickCount(deadline_ns: 0)
-            // The tick that is next, and how many were told so far.
-            var (number, told) = (0 as Int64, 0 as Int64)
+            let recurrence = Recurrence(every: rate.interval, policy: policy)
+            var position = GridPosition(deadline_ns: 0)
+            // The tick that is next, and how many were reported so far.
+            var (number, reported) = (0 as Int64, 0 as Int64)
             for _ in 0..<500 {
-                let now_ns = ticks.deadline_ns + Int64.random(in: 0...(5 * repetition.interval_ns), using: &random)
-                if let missed = repetition.begin(&ticks, now_ns: now_ns) { told += Int64(missed) + 1 }
-                repetition.end(&ticks, now_ns: now_ns + Int64.random(in: 0...repetition.interval_ns, using: &random))
-                number = told + Int64(ticks.untold)
-                #expect(ticks.deadline_ns == rate.deadline_ns(number), "\(policy): tick \(number)")
+                let now_ns =
+                    position.deadline_ns + Int64.random(in: 0...(5 * recurrence.interval.whole_ns), using: &random)
+                if let missed = recurrence.begin(&position, now_ns: now_ns) { reported += Int64(missed) + 1 }
+                recurrence.end(
+                    &position,
+                    now_ns: now_ns + Int64.random(in: 0...recurrence.interval.whole_ns, using: &random)
+                )
+                number = reported + Int64(position.unreported)
+                #expect(position.deadline_ns == rate.deadline_ns(number), "\(policy): tick \(number)")
             }
         }
     }
@@ -79,27 +80,29 @@ import Testing
     @Test("Before the clock's zero, too, and from there over it")
     func negative() {
         let rate = Rate(seconds: 1, parts: 3)
-        let repetition = Repetition(every: rate.interval, policy: .merge)
-        var ticks = TickCount(deadline_ns: -2_000_000_000)
+        let recurrence = Recurrence(every: rate.interval, policy: .merge)
+        var position = GridPosition(deadline_ns: -2_000_000_000)
         for expected in [-1_666_666_666, -1_333_333_333, -1_000_000_000, -666_666_666, -333_333_333, 0, 333_333_334]
             as [Int64]
         {
-            repetition.advance(&ticks)
-            #expect(ticks.deadline_ns == expected)
+            recurrence.advance(&position)
+            #expect(position.deadline_ns == expected)
         }
-        ticks = TickCount(deadline_ns: -2_000_000_000)
-        repetition.advance(&ticks, by: 7)
-        #expect(ticks.deadline_ns == 333_333_334)
-        #expect(repetition.count(from: ticks, to: 1_000_000_000) == 2)
+        let grid = Grid(anchor: ExactInstant(-2_000_000_000), number: 40, interval: ExactInterval(rate.interval))
+        #expect(grid.instant_ns(47) == 333_333_334)
+        #expect(grid.number(at: 1_000_000_000) == 49)
+        #expect(grid.number(at: 333_333_333) == 46)
     }
 
     @Test("An interval tells what it is, and one shorter than a nanosecond is one")
     func intervals() {
-        for rate in Self.rates { #expect(Repetition(every: rate.interval, policy: .merge).interval == rate.interval) }
-        #expect(Repetition(every: .nanoseconds(1) / 2, policy: .merge).interval == .nanoseconds(1))
-        #expect(Repetition(every: .nanoseconds(-1) / 2, policy: .merge).interval == .microseconds(100))
-        #expect(Repetition(every: .seconds(Int64.max), policy: .merge).interval_ns == .max)
-        #expect(Repetition(every: .seconds(Int64.min), policy: .merge).interval == .microseconds(100))
+        for rate in Self.rates {
+            #expect(Recurrence(every: rate.interval, policy: .merge).interval.duration == rate.interval)
+        }
+        #expect(Recurrence(every: .nanoseconds(1) / 2, policy: .merge).interval.duration == .nanoseconds(1))
+        #expect(Recurrence(every: .nanoseconds(-1) / 2, policy: .merge).interval.duration == .microseconds(100))
+        #expect(Recurrence(every: .seconds(Int64.max), policy: .merge).interval.whole_ns == .max)
+        #expect(Recurrence(every: .seconds(Int64.min), policy: .merge).interval.duration == .microseconds(100))
     }
 
     @Test("A number of seconds is as exact as it tells: a 48th does not drift in a day, and a tenth is a tenth")
@@ -112,11 +115,91 @@ import Testing
         #expect(1e-30.asDuration?.nanosecondsRoundedUp == 1)
         for rate in Self.rates {
             let interval = (Double(rate.seconds) / Double(rate.parts)).asDuration
-            let repetition = Repetition(every: interval, policy: .merge)
+            let recurrence = Recurrence(every: interval, policy: .merge)
             let number = rate.ticks(inSeconds: Self.day)
-            var ticks = TickCount(deadline_ns: 0)
-            repetition.advance(&ticks, by: Int128(number))
-            #expect(abs(ticks.deadline_ns - rate.deadline_ns(number)) <= 1, "\(rate.seconds)/\(rate.parts)")
+            let last_ns = Grid(anchor: ExactInstant(0), interval: recurrence.interval).instant_ns(number)
+            #expect(abs(last_ns - rate.deadline_ns(number)) <= 1, "\(rate.seconds)/\(rate.parts)")
         }
+    }
+
+    @Test("A number is found again by its instant, and not before; any anchor, rate and number")
+    func numbers() {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<2000 {
+            let interval = ExactInterval(
+                whole_ns: Int64.random(in: 1...(Bool.random(using: &random) ? 100 : 1_000_000_000_000), using: &random),
+                rest_as: UInt32.random(in: 0..<1_000_000_000, using: &random)
+            )
+            let anchor = ExactInstant(
+                Int64.random(in: -1_000_000_000_000_000...1_000_000_000_000_000, using: &random),
+                roundedUp_as: UInt32.random(in: 0..<1_000_000_000, using: &random)
+            )
+            let grid = Grid(anchor: anchor, number: Int64.random(in: -1000...1000, using: &random), interval: interval)
+            let number = Int64.random(in: -1_000_000...1_000_000, using: &random)
+            let instant_ns = grid.instant_ns(number)
+            #expect(grid.number(at: instant_ns - 1) < number)
+            // Several have one nanosecond if the interval is as short.
+            #expect(grid.number(at: instant_ns) >= number)
+            #expect(grid.instant_ns(grid.number(at: instant_ns)) == instant_ns)
+            // The exact instant, in attoseconds.
+            let anchor_as = Int128(anchor.rounded_ns) * 1_000_000_000 - Int128(anchor.roundedUp_as)
+            let interval_as = Int128(interval.whole_ns) * 1_000_000_000 + Int128(interval.rest_as)
+            let exact_as = anchor_as + (Int128(number) - Int128(grid.number)) * interval_as
+            #expect((0..<1_000_000_000).contains(Int128(instant_ns) * 1_000_000_000 - exact_as))
+        }
+    }
+
+    @Test("A grid that is counted from another of its instants is the same grid")
+    func advanced() {
+        var random = SeededRandom.fromEnvironment()
+        for rate in Self.rates {
+            let grid = Grid(anchor: ExactInstant(5), number: 3, interval: ExactInterval(rate.interval))
+            #expect(grid.advanced(past: 4) == grid)
+            for _ in 0..<100 {
+                let now_ns = Int64.random(in: 5...1_000_000_000_000, using: &random)
+                let later = grid.advanced(past: now_ns)
+                #expect(later.anchor.rounded_ns > now_ns)
+                #expect(later.number == grid.number(at: now_ns) + 1)
+                let number = Int64.random(in: -1000...10_000_000, using: &random)
+                #expect(later.instant(number) == grid.instant(number))
+            }
+        }
+    }
+
+    @Test("No number, instant or interval traps: both ends of time hold what lies beyond")
+    func ends() {
+        for whole_ns in [1, 1_000_000_000_000, .max] as [Int64] {
+            for anchor_ns in [.min, 0, .max] as [Int64] {
+                let grid = Grid(
+                    anchor: ExactInstant(anchor_ns, roundedUp_as: 999_999_999),
+                    number: anchor_ns,
+                    interval: ExactInterval(whole_ns: whole_ns, rest_as: 999_999_999)
+                )
+                for number in [.min, -1, 0, 1, .max] as [Int64] {
+                    let instant_ns = grid.instant_ns(number)
+                    if number > anchor_ns { #expect(instant_ns >= anchor_ns) }
+                    if number < anchor_ns { #expect(instant_ns <= anchor_ns) }
+                    _ = grid.number(at: number)
+                    _ = grid.advanced(past: number)
+                }
+            }
+        }
+        let century = Grid(anchor: ExactInstant(0), interval: ExactInterval(.seconds(3_155_760_000)))
+        #expect(century.instant_ns(2) == 6_311_520_000_000_000_000)
+        #expect(century.instant_ns(3) == .max)
+        #expect(century.instant_ns(-3) == .min)
+        #expect(century.instant_ns(.max) == .max)
+        #expect(century.instant_ns(.min) == .min)
+    }
+
+    @Test("A measured period keeps its fraction, and is at least a nanosecond")
+    func measured() {
+        #expect(ExactInterval(nanoseconds: 16_683_333.25) == ExactInterval(whole_ns: 16_683_333, rest_as: 250_000_000))
+        #expect(ExactInterval(nanoseconds: 16_683_333.25).nanoseconds == 16_683_333.25)
+        #expect(ExactInterval(nanoseconds: 0.25) == ExactInterval(whole_ns: 1))
+        #expect(ExactInterval(nanoseconds: .infinity).whole_ns == 1 << 62)
+        #expect(ExactInterval(whole_ns: 7, rest_as: 499_999_999).nearest_ns == 7)
+        #expect(ExactInterval(whole_ns: 7, rest_as: 500_000_000).nearest_ns == 8)
+        #expect(ExactInterval(whole_ns: .max, rest_as: 500_000_000).nearest_ns == .max)
     }
 }

@@ -92,4 +92,176 @@ import Testing
             }
         }
     }
+
+    @Test("A timer of a loop whose first interval counts from when it is made is not early by a part of a nanosecond")
+    func firstOfLoopTimer() {
+        let loop = TimerLoop(time: time.base)
+        time.advance(to: first)
+        let timer = LoopTimer(timeInterval: interval, repeats: true, time: time.base) {
+            seen.append($0.fireInstant.nanoseconds)
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: first.advanced(by: .milliseconds(100)))
+        #expect(seen.all == (1...4).map { Self.at($0) })
+        // What was left of the fraction is no part of a new grid.
+        timer.fireInstant = first.advanced(by: .seconds(1))
+        seen.removeAll()
+        loop.run(until: first.advanced(by: .milliseconds(1050)))
+        #expect(seen.all == (0...2).map { Self.at($0) + 1_000_000_000 })
+        timer.invalidate()
+    }
+
+    @Test("Nor are ticks that begin when somebody first waits, or with a new grid")
+    func firstOfTicks() async throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let ticks = MonotonicClock(engine: engine).ticks(every: interval)
+        var iterator = ticks.makeAsyncIterator()
+        for begin in [first, first.advanced(by: .seconds(1))] {
+            time.advance(to: begin)
+            if begin > first { ticks.schedule(every: interval) }
+            async let moved: Void = {
+                while engine.liveTimers == 0 { await Task.yield() }
+                time.advance(to: begin.advanced(by: interval + .nanoseconds(1)))
+            }()
+            seen.append(await iterator.next()?.deadline.nanoseconds ?? 0)
+            await moved
+            for number in 2...4 {
+                time.advance(to: begin.advanced(by: interval * number + .nanoseconds(1)))
+                seen.append(await iterator.next()?.deadline.nanoseconds ?? 0)
+            }
+        }
+        #expect(seen.all == [0, 1_000_000_000].flatMap { later in (1...4).map { Self.at($0) + later } })
+    }
+
+    // A day, of which the handlers pass most: each takes up to a minute.
+
+    struct Rate: Sendable, CustomStringConvertible {
+        let seconds: Int64
+        let parts: Int64
+
+        var interval: Duration { .seconds(seconds) / Int(parts) }
+        var description: String { "\(parts)/\(seconds) Hz" }
+        var ticksInADay: Int64 { 86_400 * parts / seconds }
+
+        /// Tick `number`, counted from an instant, rounded up.
+        func at_ns(_ number: Int64, from first_ns: Int64) -> Int64 {
+            let (whole, rest) = (Int128(number) * Int128(seconds) * 1_000_000_000)
+                .quotientAndRemainder(dividingBy: Int128(parts))
+            return first_ns + Int64(rest > 0 ? whole + 1 : whole)
+        }
+    }
+
+    static let rates = [
+        Rate(seconds: 1, parts: 48), Rate(seconds: 1001, parts: 60_000), Rate(seconds: 1, parts: 144),
+    ]
+    private let missed = Recorder<Int>()
+
+    /// Takes another time at each call.
+    private func takeLong() {
+        time.advance(by: .nanoseconds(Int64(missed.count) &* 7_777_777_777 % 61_000_000_000))
+    }
+
+    /// Each call was for the tick after those that were called for, or reported as missed, before.
+    private func checkDay(_ rate: Rate) {
+        var number: Int64 = 0
+        var wrong = 0
+        for (deadline_ns, missed) in zip(seen.all, missed.all) {
+            if deadline_ns != rate.at_ns(number, from: first.nanoseconds) { wrong += 1 }
+            number += Int64(missed) + 1
+        }
+        #expect(wrong == 0)
+        #expect(seen.count > 1000)
+        #expect(number >= rate.ticksInADay)
+    }
+
+    @Test("A day of a timer of an engine", arguments: rates)
+    func dayOfEngine(_ rate: Rate) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(at: first, every: rate.interval) {
+            seen.append($0.deadline.nanoseconds)
+            missed.append($0.missedTicks)
+            takeLong()
+        }
+        time.advance(to: first.advanced(by: .seconds(86_400)))
+        // A late tick is merged once its call is made.
+        time.advance(by: rate.interval * 2)
+        checkDay(rate)
+    }
+
+    @Test("A day of a source", arguments: rates)
+    func dayOfSource(_ rate: Rate) throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let source = TimerSource(engine: engine)
+        source.schedule(deadline: first, repeating: rate.interval)
+        let next = Recorder<Int64>()
+        seen.append(first.nanoseconds)
+        source.setEventHandler { [unowned source] in
+            missed.append(Int(source.data) - 1)
+            next.append(source.nextDeadline?.nanoseconds ?? 0)
+            takeLong()
+        }
+        source.activate()
+        time.advance(to: first.advanced(by: .seconds(86_400)))
+        time.advance(by: rate.interval * 2)
+        next.all.dropLast().forEach { seen.append($0) }
+        checkDay(rate)
+        source.cancel()
+    }
+
+    @Test("A day of a timer of a loop", arguments: rates)
+    func dayOfLoopTimer(_ rate: Rate) {
+        let loop = TimerLoop(time: time.base)
+        let timer = LoopTimer(fireAt: first, interval: rate.interval, repeats: true, policy: .merge) {
+            seen.append($0.fireInstant.nanoseconds)
+            missed.append($0.missedTicks)
+            takeLong()
+        }
+        loop.add(timer, forMode: .default)
+        loop.run(until: first.advanced(by: .seconds(86_400 + 62)))
+        checkDay(rate)
+        timer.invalidate()
+    }
+
+    @Test("A day of a display link", arguments: rates)
+    func dayOfLink(_ rate: Rate) {
+        let loop = TimerLoop(time: time.base)
+        let start_ns = time.now.nanoseconds
+        let link = DisplayLink(frameRate: FrameRate(rate.parts, rate.seconds)) {
+            seen.append($0.timestamp.nanoseconds)
+            seen.append($0.targetTimestamp.nanoseconds)
+            missed.append(0)
+            takeLong()
+        }
+        link.add(to: loop, forMode: .default)
+        loop.run(until: time.now.advanced(by: .seconds(86_400 + 62)))
+        var wrong = 0
+        for refresh_ns in seen.all {
+            let number = (Double(refresh_ns - start_ns) / 1e9 * Double(rate.parts) / Double(rate.seconds)).rounded()
+            if refresh_ns != rate.at_ns(Int64(number), from: start_ns) { wrong += 1 }
+        }
+        #expect(wrong == 0)
+        #expect(seen.count > 2000)
+        #expect((seen.all.last ?? 0) >= start_ns + 86_400_000_000_000)
+        link.invalidate()
+    }
+
+    @Test("A day of ticks", arguments: rates)
+    func dayOfTicks(_ rate: Rate) async throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        var ticks = MonotonicClock(engine: engine).ticks(every: rate.interval, first: first).makeAsyncIterator()
+        time.advance(to: first)
+        while time.now < first.advanced(by: .seconds(86_400)) {
+            guard let tick = await ticks.next() else { break }
+            seen.append(tick.deadline.nanoseconds)
+            missed.append(tick.missedTicks)
+            // Not less than an interval, so that the next tick is there.
+            time.advance(by: rate.interval * 2)
+            takeLong()
+        }
+        if let last = await ticks.next() {
+            seen.append(last.deadline.nanoseconds)
+            missed.append(last.missedTicks)
+        }
+        checkDay(rate)
+    }
 }

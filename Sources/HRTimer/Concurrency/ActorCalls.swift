@@ -96,20 +96,27 @@ func onItsActor(
     return { calls.call(on: actor, unless: isOff, plain) }
 }
 
-/// The function as one that is called by itself, wherever its actor may be.
+/// What has an `@isolated(any)` function, as what has the same function without that: to be called where its actor is. The one
+/// place where an actor is taken off a function.
 ///
 /// Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function that
-/// is passed to what is generic is wrapped; and moved through memory, since `unsafeBitCast` copies, which counts a reference.
+/// is passed to what is generic is wrapped, which a timer's and a link's must not be, on the hot path; and moved through memory,
+/// since `unsafeBitCast` copies, which counts a reference.
+@inline(__always)
+func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Type) -> Plain {
+    withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
+        place.initializeElement(at: 0, to: isolated)
+        // Unsafe: of the same layout, and moved out as what it was moved in.
+        return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
+    }
+}
+
+/// The function as one that is called by itself, wherever its actor may be.
 @inline(__always)
 func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> Void) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
     struct Plain { let function: @Sendable () -> Void }
-    let plain = withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
-        place.initializeElement(at: 0, to: Isolated(function: function))
-        // Unsafe: of the same layout, and moved out as what it was moved in.
-        return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
-    }
-    return plain.function
+    return withoutActor(Isolated(function: function), as: Plain.self).function
 }
 
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
@@ -131,15 +138,14 @@ package func onItsActor<Value: Sendable>(
 package func withoutActor<Value>(
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @Sendable (Value) -> Void {
-    // Unsafe: of the same layout.
-    unsafeBitCast(Isolated(function: function), to: Plain<Value>.self).function
+    withoutActor(Isolated(function: function), as: Plain<Value>.self).function
 }
 
 /// The function with two arguments as one that is called by itself, wherever its actor may be; see `withoutActor`.
 func withoutActor<First: Sendable, Second: Sendable>(
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
 ) -> @Sendable (First, Second) -> Void {
-    unsafeBitCast(IsolatedPair(function: function), to: PlainPair<First, Second>.self).function
+    withoutActor(IsolatedPair(function: function), as: PlainPair<First, Second>.self).function
 }
 
 private struct IsolatedPair<First, Second> { let function: @isolated(any) @Sendable (First, Second) -> Void }

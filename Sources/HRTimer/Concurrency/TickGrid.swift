@@ -5,33 +5,31 @@ final class TickGrid: Sendable {
     let time: TimeBase
     let host: @Sendable () -> TimerHost
 
-    /// A stretch of equal intervals: tick `number` is at `first_ns`, and each further one an interval later.
+    /// A stretch of equal intervals.
     struct Stretch: Sendable {
-        /// Nil before anybody waited, if nobody said when to begin.
-        var first_ns: Int64?
-        var number = 0
-        var repetition: Repetition
+        var interval: ExactInterval
+        /// Its ticks, counted from the first one; nil before anybody waited, if nobody said when to begin.
+        var grid: Grid?
         /// Of the changes so far.
         var generation = 0
         /// When it became so, and whether what was before it is forgotten.
         var begun_ns = Int64.min
         var isNew = true
 
-        var interval_ns: Int64 { repetition.interval_ns }
-
-        /// The first tick after an instant; saturates at the end of time.
-        func next(after now_ns: Int64, from first_ns: Int64) -> (number: Int, ticks: TickCount) {
-            var ticks = TickCount(deadline_ns: first_ns)
-            guard first_ns <= now_ns else { return (number, ticks) }
-            let count = repetition.count(from: ticks, to: now_ns) + 1
-            repetition.advance(&ticks, by: count)
-            return (Int(clamping: Int128(number) + count), ticks)
+        init(first_ns: Int64?, every interval: Duration) {
+            self.interval = Recurrence(every: interval, policy: .merge).interval
+            if let first_ns { begin(at: first_ns) }
         }
 
-        /// The number of a tick of this stretch.
-        func number(of deadline_ns: Int64) -> Int {
-            guard let first_ns else { return number }
-            return number + Int(repetition.count(from: TickCount(deadline_ns: first_ns), to: deadline_ns))
+        mutating func begin(at first_ns: Int64, number: Int64 = 0) {
+            grid = Grid(anchor: ExactInstant(first_ns), number: number, interval: interval)
+        }
+
+        /// One interval later.
+        mutating func begin(after now_ns: Int64) {
+            var first = ExactInstant(now_ns)
+            first.advance(by: interval)
+            grid = Grid(anchor: first, interval: interval)
         }
     }
 
@@ -54,43 +52,40 @@ final class TickGrid: Sendable {
     ) {
         self.time = time
         self.host = host
-        let repetition = Repetition(every: interval, policy: .merge)
-        state = Locked(State(stretch: Stretch(first_ns: first_ns, repetition: repetition)))
+        state = Locked(State(stretch: Stretch(first_ns: first_ns, every: interval)))
     }
 
-    var interval: Duration { state.withLock { $0.stretch.repetition.interval } }
+    var interval: Duration { state.withLock { $0.stretch.interval.duration } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func setInterval(_ interval: Duration) {
         let now_ns = time.now_ns
         change { state in
             let before = state.stretch
-            let repetition = Repetition(every: interval, policy: .merge)
-            state.stretch.repetition = repetition
+            state.stretch = Stretch(first_ns: nil, every: interval)
             // Before it has begun there is no phase.
-            guard let first_ns = before.first_ns else { return }
-            state.stretch.generation += 1
+            guard let grid = before.grid else { return }
+            state.stretch.generation = before.generation + 1
             state.stretch.begun_ns = now_ns
             state.stretch.isNew = false
-            let (number, ticks) = before.next(after: now_ns, from: first_ns)
-            let deadline_ns = ticks.deadline_ns
-            state.stretch.number = number
-            state.stretch.first_ns =
-                deadline_ns.subtractingSaturating(now_ns) > before.interval_ns
-                ? deadline_ns : scaled(deadline_ns, at: now_ns, from: before.interval_ns, to: repetition.interval_ns)
+            let next = grid.advanced(past: now_ns)
+            let deadline_ns = next.anchor.rounded_ns
+            let (former_ns, new_ns) = (before.interval.whole_ns, state.stretch.interval.whole_ns)
+            let first_ns =
+                deadline_ns.subtractingSaturating(now_ns) > former_ns
+                ? deadline_ns : scaled(deadline_ns, at: now_ns, from: former_ns, to: new_ns)
+            state.stretch.begin(at: first_ns, number: next.number)
         }
     }
 
     func schedule(first_ns: Int64?, every interval: Duration) {
         let now_ns = time.now_ns
         change { state in
-            let repetition = Repetition(every: interval, policy: .merge)
-            state.stretch = Stretch(
-                first_ns: first_ns ?? now_ns.addingSaturating(repetition.interval_ns),
-                repetition: repetition,
-                generation: state.stretch.generation + 1,
-                begun_ns: now_ns
-            )
+            let generation = state.stretch.generation + 1
+            state.stretch = Stretch(first_ns: first_ns, every: interval)
+            state.stretch.generation = generation
+            state.stretch.begun_ns = now_ns
+            if first_ns == nil { state.stretch.begin(after: now_ns) }
         }
     }
 
@@ -108,14 +103,12 @@ final class TickGrid: Sendable {
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
-    /// The stretch as it is, which begins now if it has not yet; nil if there is none any more.
-    func present(_ now_ns: Int64) -> Stretch? {
+    /// The stretch as it is, and its ticks, which begin now if they have not yet; nil if there are none any more.
+    func present(_ now_ns: Int64) -> (stretch: Stretch, grid: Grid)? {
         state.withLock { state in
             if state.isCancelled { return nil }
-            if state.stretch.first_ns == nil {
-                state.stretch.first_ns = now_ns.addingSaturating(state.stretch.interval_ns)
-            }
-            return state.stretch
+            if state.stretch.grid == nil { state.stretch.begin(after: now_ns) }
+            return state.stretch.grid.map { (state.stretch, $0) }
         }
     }
 
@@ -157,10 +150,10 @@ struct TickConsumer {
     private let grid: TickGrid
     private let policy: MissedTickPolicy
     private let tolerance_ns: Int64
-    private var ticks = TickCount(deadline_ns: .max)
-    /// As it was when `ticks` was set; nil before the first.
+    private var position = GridPosition(deadline_ns: .max)
+    /// As it was when `position` was set; nil before the first.
     private var stretch: TickGrid.Stretch?
-    private var repetition = Repetition.once
+    private var recurrence = Recurrence.once
     /// A tick was given out, and its consumer has not come back.
     private var isConsuming = false
     private var hasEnded = false
@@ -181,10 +174,10 @@ struct TickConsumer {
         if hasEnded { return nil }
         if isConsuming {
             isConsuming = false
-            repetition.end(&ticks, now_ns: grid.time.now_ns)
+            recurrence.end(&position, now_ns: grid.time.now_ns)
         }
         while !Task.isCancelled, plan() {
-            if ticks.deadline_ns > grid.time.now_ns {
+            if position.deadline_ns > grid.time.now_ns {
                 if await sleep() == .cancellation { break }
                 // Whoever slept looks whether the plan still holds.
                 continue
@@ -198,17 +191,17 @@ struct TickConsumer {
     /// The tick that is due; nil if the policy leaves it out.
     private mutating func take() -> Tick? {
         let now_ns = grid.time.now_ns
-        let deadline_ns = ticks.deadline_ns
+        let deadline_ns = position.deadline_ns
         // A clock that was set back meanwhile has it wait again.
-        guard deadline_ns <= now_ns, let missed = repetition.begin(&ticks, now_ns: now_ns) else { return nil }
+        guard deadline_ns <= now_ns, let missed = recurrence.begin(&position, now_ns: now_ns) else { return nil }
         isConsuming = true
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed)
     }
 
     private func sleep(isolation: isolated (any Actor)? = #isolation) async -> Sleeper.Outcome {
         let wish = Sleeper.Wish(
-            until: ticks.deadline_ns,
-            tolerance: .nanoseconds(repetition.tolerance_ns(asked: tolerance_ns))
+            until: position.deadline_ns,
+            tolerance: .nanoseconds(recurrence.tolerance_ns(asked: tolerance_ns))
         )
         let generation = stretch?.generation ?? 0
         var entered: [Sleeper] = []
@@ -224,52 +217,36 @@ struct TickConsumer {
     /// Sets the next deadline by the grid as it is now. False if it has ended.
     private mutating func plan() -> Bool {
         let now_ns = grid.time.now_ns
-        guard let present = grid.present(now_ns), let first_ns = present.first_ns else { return false }
+        guard let (present, ticks) = grid.present(now_ns) else { return false }
         guard let former = stretch else {
-            move(
-                to: grid.begin() ? TickCount(deadline_ns: first_ns) : present.next(after: now_ns, from: first_ns).ticks
-            )
+            position.move(to: grid.begin() ? ticks.anchor : ticks.advanced(past: now_ns).anchor)
             keep(present)
             return true
         }
         if former.generation == present.generation { return true }
         if present.isNew {
-            ticks = TickCount(deadline_ns: first_ns)
+            position.unreported = 0
+            position.move(to: ticks.anchor)
         } else if policy == .delay {
-            let deadline_ns = scaled(
-                ticks.deadline_ns,
-                at: present.begun_ns,
-                from: former.interval_ns,
-                to: present.interval_ns
-            )
-            move(to: TickCount(deadline_ns: deadline_ns))
+            let (former_ns, present_ns) = (former.interval.whole_ns, present.interval.whole_ns)
+            let deadline_ns = scaled(position.deadline_ns, at: present.begun_ns, from: former_ns, to: present_ns)
+            position.move(to: ExactInstant(deadline_ns))
         } else {
-            follow(former, present, first_ns)
+            follow(former.grid ?? ticks, ticks)
         }
         keep(present)
         return true
     }
 
     /// Ticks before the present stretch were missed, under every policy.
-    private mutating func follow(_ former: TickGrid.Stretch, _ present: TickGrid.Stretch, _ first_ns: Int64) {
-        let ahead = former.number(of: ticks.deadline_ns) - present.number
-        if ahead < 0 {
-            ticks.untold += -ahead
-            move(to: TickCount(deadline_ns: first_ns))
-        } else {
-            var next = TickCount(deadline_ns: first_ns)
-            present.repetition.advance(&next, by: Int128(ahead))
-            move(to: next)
-        }
-    }
-
-    /// What is untold stays so.
-    private mutating func move(to next: TickCount) {
-        (ticks.deadline_ns, ticks.roundedUp_as) = (next.deadline_ns, next.roundedUp_as)
+    private mutating func follow(_ former: Grid, _ present: Grid) {
+        let number = former.number(at: position.deadline_ns)
+        position.miss(max(0, present.number.subtractingSaturating(number)))
+        position.move(to: present.instant(max(number, present.number)))
     }
 
     private mutating func keep(_ present: TickGrid.Stretch) {
         stretch = present
-        repetition = present.repetition.with(policy)
+        recurrence = Recurrence(interval: present.interval, policy: policy)
     }
 }

@@ -19,7 +19,7 @@ extension SourceCore: TimerOwner {
         if let extras = state.extras {
             if extras.pointee.expected_ns < .max, Self.isExpected(deadline_ns, extras) { return false }
             if let alarm = extras.pointee.owned.alarm {
-                alarm.set(deadline_ns)
+                alarm.set(deadline_ns: deadline_ns)
                 deadline_ns = .max
             } else if extras.pointee.lead != nil {
                 deadline_ns = beforeDeadline(deadline_ns, &state)
@@ -286,7 +286,7 @@ extension SourceCore: TimerOwner {
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
-    func hasRung(_ alarm: SourceAlarm) {
+    func hasRung(_ alarm: ClockAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
             if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {

@@ -6,22 +6,26 @@ import Synchronization
 extension SourceCore {
     /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
     @inline(never)
-    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Repetition, _ leeway: Duration) {
-        var alarm = Instant.clock == core.time.clock ? nil : SourceAlarm(self, core.time.on(Instant.clock))
+    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
+        var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
         let deadline_ns = max(deadline.nanoseconds, now_ns)
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
             // It would keep the alarm for ever.
             if state.isCancelled || state.hasEnded { return }
-            state.ticks = TickCount(deadline_ns: deadline_ns)
+            state.ticks = GridPosition(deadline_ns: deadline_ns)
             state.isSetAnew = true
             state.isIdle = false
             state.repetition = repetition.with(state.repetition.policy)
             state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
-        alarm?.end()
+        alarm?.cancel()
+    }
+
+    private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {
+        ClockAlarm(on: core.time.on(clock)) { [weak self] alarm in self?.hasRung(alarm) }
     }
 
     /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.

@@ -65,9 +65,9 @@ package final class SourceCore: @unchecked Sendable {
         /// given out, and freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
         /// The next nominal deadline that was not counted yet.
-        var ticks = TickCount(deadline_ns: .max)
+        var ticks = GridPosition(deadline_ns: .max)
         var suspensions: UInt32 = 0
-        var repetition = Repetition.once
+        var repetition = Recurrence.once
         var isActive = false
         var isCancelled = false
         /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
@@ -242,7 +242,7 @@ package final class SourceCore: @unchecked Sendable {
     /// What has to be done without the lock.
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
-        left.owned.alarm?.end()
+        left.owned.alarm?.cancel()
     }
 
     /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
@@ -334,7 +334,7 @@ package final class SourceCore: @unchecked Sendable {
         }
     }
 
-    func capped(_ leeway_ns: Int64, _ repetition: Repetition) -> Int64 {
+    func capped(_ leeway_ns: Int64, _ repetition: Recurrence) -> Int64 {
         isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
     }
 }

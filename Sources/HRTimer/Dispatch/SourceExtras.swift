@@ -13,8 +13,8 @@ struct SourceExtras {
         var actor: (any Actor)?
         /// Submits a call to the target, and from there to the actor.
         var submit: Callback?
-        /// What rings at a deadline on another clock than the engine's; nil on the engine's own.
-        var alarm: SourceAlarm?
+        /// Expires at a deadline on another clock than the engine's; nil on the engine's own.
+        var alarm: ClockAlarm?
     }
 
     var owned = Owned()
@@ -46,7 +46,7 @@ extension SourceCore.State {
     var target: SourceCore.Target? { extras?.pointee.owned.target }
     var actor: (any Actor)? { extras?.pointee.owned.actor }
     var submit: Callback? { extras?.pointee.owned.submit }
-    var alarm: SourceAlarm? { extras?.pointee.owned.alarm }
+    var alarm: ClockAlarm? { extras?.pointee.owned.alarm }
     var account: SourceAccount? { extras?.pointee.account }
     var hasLead: Bool { extras?.pointee.lead != nil }
     var hasRegistration: Bool { extras?.pointee.owned.registration != nil }

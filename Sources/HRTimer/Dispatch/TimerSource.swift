@@ -76,7 +76,7 @@ public final class TimerSource: Sendable {
     /// counts as armed at that wake-up.
     public func schedule(deadline: MonotonicInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
         if interval == nil, leeway.attoseconds == 0, core.postpone(to: deadline.nanoseconds) { return }
-        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
     /// The same on the time of day. Steps of the clock move the deadline with it: one forward makes what it passes fire at
@@ -86,13 +86,13 @@ public final class TimerSource: Sendable {
     /// engine's thread by one more wake-up.
     @_disfavoredOverload
     public func schedule(deadline: WallInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
-        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
     /// The same in boot time, which goes on while the system is suspended.
     @_disfavoredOverload
     public func schedule(deadline: BootTimeInstant, repeating interval: Duration? = nil, leeway: Duration = .zero) {
-        core.schedule(deadline, Repetition(every: interval, policy: .merge), leeway)
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
     /// The same once `delay` has passed, counted from now by the engine's clock.

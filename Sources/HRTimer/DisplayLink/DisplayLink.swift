@@ -113,11 +113,11 @@ public final class DisplayLink: Sendable {
         }
     }
 
-    /// See `LoopTimer`'s.
+    /// To be called where its actor is. See `LoopTimer`'s.
     private static func plain(_ block: @escaping Block) -> Handler {
         struct Isolated { let function: Block }
         struct Plain { let function: Handler }
-        return unsafeBitCast(Isolated(function: block), to: Plain.self).function
+        return withoutActor(Isolated(function: block), as: Plain.self).function
     }
 }
 

@@ -28,10 +28,12 @@ struct RefreshTimeline: Sendable {
     /// What the refreshes to come are on.
     var grid: FrameGrid { latest.grid }
 
-    func instant_ns(_ number: Int64) -> Int64 {
-        if number >= latest.from { return latest.grid.instant_ns(number) }
+    func instant_ns(_ number: Int64) -> Int64 { grid(of: number).instant_ns(number) }
+
+    private func grid(of number: Int64) -> FrameGrid {
+        if number >= latest.from { return latest.grid }
         let segment = older.last { number >= $0.from } ?? older.first
-        return segment?.grid.instant_ns(number) ?? latest.grid.instant_ns(number)
+        return segment?.grid ?? latest.grid
     }
 
     /// The latest refresh at or before `now_ns`.
@@ -57,12 +59,17 @@ struct RefreshTimeline: Sendable {
     /// Takes the period of `model` at once, and moves towards its phase by at most a twentieth of a period each refresh.
     mutating func follow(_ model: FrameGrid, now_ns: Int64) {
         let next = number(at: now_ns).addingSaturating(1)
-        let aimed_ns = instant_ns(next).addingSaturating(model.interval_ns)
-        let error_ns = Double(model.nearest_ns(to: aimed_ns) - aimed_ns)
-        let bound_ns = model.period_ns / Self.slew
-        let moved_ns = aimed_ns.addingSaturating(Int64(min(max(error_ns, -bound_ns), bound_ns)))
-        let isThere = grid.step_ns == model.step_ns && grid.parts == model.parts && instant_ns(next + 1) == moved_ns
-        if !isThere { replace(from: next + 1, model.anchored(at: moved_ns, next + 1)) }
+        var aimed = grid(of: next).grid.instant(next)
+        aimed.advance(by: model.grid.interval)
+        let nearest = model.grid.instant(model.nearest(to: aimed.rounded_ns))
+        let error_ns = Double(nearest.rounded_ns - aimed.rounded_ns)
+        let bound_ns = (model.period_ns / Self.slew).rounded(.down)
+        let moved =
+            abs(error_ns) <= bound_ns
+            ? nearest
+            : ExactInstant(aimed.rounded_ns.addingSaturating(Int64(error_ns < 0 ? -bound_ns : bound_ns)))
+        let isThere = grid.grid.interval == model.grid.interval && grid.grid.instant(next + 1) == moved
+        if !isThere { replace(from: next + 1, model.anchored(at: moved, next + 1)) }
     }
 
     /// Another rate from now on: the next refresh is a whole number of new periods after the latest.
@@ -73,7 +80,7 @@ struct RefreshTimeline: Sendable {
     /// The same for the period of `grid`, whatever its phase.
     mutating func setPeriod(of grid: FrameGrid, now_ns: Int64) {
         let number = number(at: now_ns)
-        replace(from: number + 1, grid.anchored(at: instant_ns(number), number))
+        replace(from: number + 1, grid.anchored(at: self.grid(of: number).grid.instant(number), number))
     }
 
     private mutating func replace(from: Int64, _ grid: FrameGrid) {

@@ -182,9 +182,7 @@ struct VsyncModel: Sendable {
         {
             return last.ordinal + Int64(sequence - before)
         }
-        let number = fit.grid.number(at: sample.time_ns)
-        let isLater = fit.grid.nearest_ns(to: sample.time_ns) > fit.grid.instant_ns(number)
-        return isLater ? number + 1 : number
+        return fit.grid.nearest(to: sample.time_ns)
     }
 
     private func gate_ns(_ fit: Fit) -> Double {

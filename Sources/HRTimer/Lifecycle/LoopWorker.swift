@@ -1,4 +1,3 @@
-import CHRTimer
 import Glibc
 public import HRTimerCore
 
@@ -11,14 +10,12 @@ public import HRTimerCore
 ///     }
 ///
 /// What `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
-/// blocks keep it running as timers do. The thread holds itself: nobody needs to keep the worker. It blocks all
-/// signals. For a thread that waits for work, see
-/// `TimerLoop.thread(name:precision:realTime:time:)`.
+/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: nobody needs to keep the
+/// worker. It blocks all signals. For a thread that waits for work, see `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended it takes nothing any more.
     public let loop: TimerLoop
-    private let end: Latch
-    private let threadGrants = ThreadGrants()
+    private let running: RunningLoop
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
@@ -33,45 +30,21 @@ public final class LoopWorker: Sendable {
         time: TimeBase = .current,
         setUp: @escaping @Sendable (TimerLoop) -> Void
     ) throws(TimerError) {
-        let loop = TimerLoop(time: time, precision: precision)
-        if let failure = loop.waiter.failure { throw failure }
-        loop.reserve()
-        let end = Latch()
-        let turn = time.virtual?.expectTurn("the worker \(name)")
-        let thread = try startThread { [threadGrants] in
-            name.withCString { hrt_thread_set_name($0) }
-            if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            let work = {
-                threadGrants.withSettings(realTime, threadName: name) { Self.work(loop, setUp) }
-                end.open()
-            }
-            if let turn { turn.run(work) } else { work() }
-        }
-        pthread_detach(thread)
-        self.loop = loop
-        self.end = end
-    }
-
-    /// The whole life of the calling thread, apart from its last words.
-    private static func work(_ loop: TimerLoop, _ setUp: @Sendable (TimerLoop) -> Void) {
-        guard loop.claim() else { return }
-        CurrentLoop.adopt(loop)
-        setUp(loop)
-        loop.run()
-        // Now and not with the thread: whoever waits finds all handlers freed.
-        loop.end()
+        loop = TimerLoop(time: time, precision: precision)
+        running = try RunningLoop(loop, "the worker", name, realTime, setUp)
+        pthread_detach(running.thread)
     }
 
     /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
     /// the thread has begun to run.
     @available(*, noasync)
-    public var grants: [SettingGrant] { threadGrants.all }
+    public var grants: [SettingGrant] { running.grants.all }
 
     /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
+    public func awaitGrants() async -> [SettingGrant] { await running.grants.awaitAll() }
 
     /// Whether the thread has done its work.
-    public var isFinished: Bool { end.isOpen }
+    public var isFinished: Bool { running.hasEnded.isOpen }
 
     /// Ends the work early: after the handler that may be running its timers are invalid, their handlers freed. Does
     /// not wait, and so is not `LoopThread.end()`, which does: see `wait()`.
@@ -84,12 +57,12 @@ public final class LoopWorker: Sendable {
     @available(*, noasync)
     public func wait() {
         if CurrentLoop.value === loop { return }
-        end.wait()
+        running.hasEnded.wait()
     }
 
     /// The same for asynchronous functions: no thread of theirs waits.
     public func wait() async {
         if CurrentLoop.value === loop { return }
-        await end.opened()
+        await running.hasEnded.opened()
     }
 }

@@ -1,7 +1,7 @@
 public import HRTimerCore
 
-/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm of an engine on that clock.
-/// The timer is due in its loop when the alarm has rung, and waits for nothing there before.
+/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm on that clock. The timer is due
+/// in its loop when the alarm has expired, and waits for nothing there before.
 final class FollowedClock: @unchecked Sendable {
     // Sendable: what changes is part of the timer's state and touched with the locks that guard that, or behind `alarm`'s lock.
 
@@ -15,7 +15,7 @@ final class FollowedClock: @unchecked Sendable {
     /// On which clocks the deadline had passed when it was given.
     private var passed: PassedOn
     private weak var timer: LoopTimer?
-    private let alarm = Locked<Alarm?>(nil)
+    private let alarm = Locked<ClockAlarm?>(nil)
 
     init(_ clock: TimerClock, deadline_ns: Int64) {
         self.clock = clock
@@ -28,24 +28,25 @@ final class FollowedClock: @unchecked Sendable {
 
     /// Without a lock, since an engine may have to be started: the timer will be in a loop on `time`.
     func prepare(_ time: TimeBase) {
+        let time = time.on(clock)
         let hasOne = alarm.withLock { $0.map { $0.isOn(time) } ?? false }
         if hasOne { return }
-        let new = Alarm(time.on(clock)) { [weak timer] in timer?.hasRung() }
+        let new = ClockAlarm(on: time) { [weak timer] _ in timer?.alarmHasExpired() }
         let former = alarm.withLock { alarm in
             defer { alarm = new }
             return alarm
         }
-        former?.end()
+        former?.cancel()
     }
 
-    /// Without a lock. It does not ring any more.
-    func end() {
+    /// Without a lock. The alarm does not expire any more.
+    func cancel() {
         let former = alarm.withLock { $0.take() }
-        former?.end()
+        former?.cancel()
     }
 
     deinit {
-        end()
+        cancel()
     }
 }
 
@@ -60,17 +61,17 @@ extension FollowedClock {
         passed = .none
     }
 
-    /// Rings at that instant of the clock.
+    /// Has the alarm expire at that instant of the clock.
     func follow(_ deadline_ns: Int64) {
         self.deadline_ns = deadline_ns
         isFollowing = true
-        alarm.withLock { $0 }?.set(deadline_ns)
+        alarm.withLock { $0 }?.set(deadline_ns: deadline_ns)
     }
 
     /// The timer was moved to an instant of the loop's clock.
     func stray() {
         isFollowing = false
-        alarm.withLock { $0 }?.set(.max)
+        alarm.withLock { $0 }?.set(deadline_ns: .max)
     }
 
     /// Whether the clock has come to the deadline, and nobody has moved it since.
@@ -78,44 +79,6 @@ extension FollowedClock {
 
     /// The next deadline on the monotonic clock, as the two stand to each other now.
     func monotonic_ns(_ loopTime: TimeBase) -> Int64 { loopTime.monotonic_ns(deadline_ns, of: clock) }
-}
-
-extension FollowedClock {
-    /// A timer on an engine of the clock: on virtual time of its own, otherwise that of all who need the clock.
-    private final class Alarm: Sendable {
-        private let time: TimeBase
-        private let core: EngineCore
-        private let owned: EngineCore?
-        private let token: TimerToken
-
-        init(_ time: TimeBase, ring: @escaping @Sendable () -> Void) {
-            self.time = time
-            var configuration = TimerEngine.Configuration(time: time)
-            configuration.clock = time.clock
-            // On virtual time nothing is asked of the kernel, which could refuse it.
-            if time.virtual != nil, let made = try? EngineCore(configuration), (try? made.start()) != nil {
-                core = made
-                owned = made
-            } else {
-                core = time.clock == .wall ? WallTimerEngine.shared.core : BootTimeTimerEngine.shared.core
-                owned = nil
-            }
-            var request = TimerRequest()
-            request.isOwned = true
-            token = core.schedule(.handler { _ in ring() }, request)
-        }
-
-        func isOn(_ time: TimeBase) -> Bool { self.time.virtual === time.virtual }
-
-        func set(_ deadline_ns: Int64) {
-            _ = core.arm(token, deadline_ns: deadline_ns)
-        }
-
-        func end() {
-            _ = core.cancel(token)
-            owned?.shutdown()
-        }
-    }
 }
 
 extension LoopTimer {
@@ -128,7 +91,7 @@ extension LoopTimer {
     /// Boot time goes on while the system is suspended; what fell due then fires when the system is up again. An instant that
     /// has passed when the timer is added counts as now, also for the grid.
     ///
-    /// An engine of that clock rings, and the loop calls: later by a wake-up, and without the loop's precision and tolerance.
+    /// An engine of that clock wakes the loop, which calls: later by a wake-up, and without the loop's precision and tolerance.
     /// Setting `fireInstant` moves the next call to an instant of the monotonic clock; a repeating timer follows its own clock
     /// from there.
     @_disfavoredOverload
@@ -160,7 +123,7 @@ extension LoopTimer {
         self.init(
             deadline_ns: .max,
             origin: .followed,
-            repetition: Repetition(every: repeats ? interval : nil, policy: policy),
+            repetition: Recurrence(every: repeats ? interval : nil, policy: policy),
             userInfo: userInfo,
             handler: Self.handler(block),
             followed: followed
@@ -169,7 +132,7 @@ extension LoopTimer {
     }
 
     /// The clock has come to the deadline. On the engine's thread, without a lock.
-    fileprivate func hasRung() {
+    fileprivate func alarmHasExpired() {
         update { state, time in
             guard let followed = state.followed, followed.isDue, !state.isFiring, state.handler != nil else { return }
             state.deadline_ns = (time ?? .current).now_ns

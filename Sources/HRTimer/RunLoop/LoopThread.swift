@@ -14,12 +14,9 @@ public import HRTimerCore
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
     public let loop: TimerLoop
-    private let thread: pthread_t
-    private let threadGrants: ThreadGrants
+    private let running: RunningLoop
     /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
     private let isJoined = Locked(false)
-    /// On a virtual time whose threads take turns: opened by the thread in its last one.
-    private let hasEnded: Latch?
 
     init(
         name: String,
@@ -27,28 +24,9 @@ public final class LoopThread: Sendable {
         realTime: RealTimeSettings?,
         time: TimeBase
     ) throws(TimerError) {
-        let loop = TimerLoop(time: time, precision: precision)
-        if let failure = loop.waiter.failure { throw failure }
+        loop = TimerLoop(time: time, precision: precision)
         loop.isKeptAlive = true
-        loop.reserve()
-        let grants = ThreadGrants()
-        threadGrants = grants
-        let turn = time.virtual?.expectTurn("the loop's thread \(name)")
-        let hasEnded = turn.map { _ in Latch() }
-        self.hasEnded = hasEnded
-        thread = try startThread {
-            name.withCString { hrt_thread_set_name($0) }
-            // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
-            // range.
-            if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            let work = { grants.withSettings(realTime, threadName: name) { loop.runUntilEnded() } }
-            guard let turn else { return work() }
-            turn.run {
-                work()
-                hasEnded?.open()
-            }
-        }
-        self.loop = loop
+        running = try RunningLoop(loop, "the loop's thread", name, realTime)
     }
 
     deinit {
@@ -56,46 +34,48 @@ public final class LoopThread: Sendable {
         end()
         if loop.core.isInherited { return }
         // Its own handler had the last reference: nobody else can join it.
-        if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
+        if isJoined.withLock({ !$0 }) { pthread_detach(running.thread) }
     }
 
     /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
     /// the thread has begun to run.
     @available(*, noasync)
-    public var grants: [SettingGrant] { threadGrants.all }
+    public var grants: [SettingGrant] { running.grants.all }
 
     /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] { await threadGrants.awaitAll() }
+    public func awaitGrants() async -> [SettingGrant] { await running.grants.awaitAll() }
 
     /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an
     /// engine. It has ended when this returns, for everybody who calls it, unless this is called by one of its handlers.
     /// Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
     public func end() {
-        if loop.core.isInherited { return }
-        loop.refuseToRun()
-        // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
-        if isCurrent(thread) { return }
-        hasEnded?.wait()
+        guard mustJoin() else { return }
+        running.hasEnded.wait()
         join()
-    }
-
-    private func join() {
-        isJoined.withLock { isJoined in
-            if !isJoined { pthread_join(thread, nil) }
-            isJoined = true
-        }
     }
 
     /// The same for asynchronous functions: no thread of theirs waits.
     public func end() async {
-        if loop.core.isInherited { return }
-        loop.refuseToRun()
-        if isCurrent(thread) { return }
-        guard let hasEnded else { return await onThreadOfItsOwn { self.end() } }
-        await hasEnded.opened()
+        guard mustJoin() else { return }
+        await running.hasEnded.opened()
         // It waits for nobody any more.
         join()
+    }
+
+    /// Lets the loop run no more. False where there is no thread to wait for, or this is it.
+    private func mustJoin() -> Bool {
+        if loop.core.isInherited { return false }
+        loop.refuseToRun()
+        // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
+        return !isCurrent(running.thread)
+    }
+
+    private func join() {
+        isJoined.withLock { isJoined in
+            if !isJoined { pthread_join(running.thread, nil) }
+            isJoined = true
+        }
     }
 }
 
@@ -114,22 +94,6 @@ extension TimerLoop {
         time: TimeBase = .current
     ) throws(TimerError) -> LoopThread {
         try LoopThread(name: name, precision: precision, realTime: realTime, time: time)
-    }
-
-    /// The whole life of the calling thread.
-    fileprivate func runUntilEnded() {
-        guard claim() else { return }
-        // From here on the thread-specific value's destructor ends the loop.
-        CurrentLoop.adopt(self)
-        while canRun { run() }
-    }
-
-    /// False also if it is not kept alive any more, and `run()` would return at once.
-    private var canRun: Bool {
-        state.withLock { state in
-            guard let index = state.modes.known(.default) else { return false }
-            return !state.isEnded && state.hasWork(in: index)
-        }
     }
 
     /// Stops all runs, nested ones too, and lets none begin.

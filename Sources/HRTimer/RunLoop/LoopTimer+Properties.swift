@@ -8,7 +8,7 @@ extension LoopTimer {
     public var timeInterval: Double { interval / .seconds(1) }
 
     /// The interval, zero for a timer that does not repeat.
-    public var interval: Duration { withState { $0.repetition.interval } }
+    public var interval: Duration { withState { $0.repetition.interval.duration } }
 
     /// What happens to ticks that were missed.
     public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
@@ -94,7 +94,7 @@ extension LoopTimer {
             state.takeReferences(&released)
             lock.release()
         }
-        followed?.end()
+        followed?.cancel()
         withExtendedLifetime((released, target)) {}
     }
 }

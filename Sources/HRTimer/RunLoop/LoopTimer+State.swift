@@ -10,7 +10,7 @@ extension LoopTimer {
         var prelude: CallPrelude?
         var deadline_ns: Int64
         var origin: Origin
-        var repetition: Repetition
+        var repetition: Recurrence
         var tolerance_ns: Int64 = 0
         var lastFired_ns: Int64?
         // These share the word of that one's last byte.
@@ -24,8 +24,8 @@ extension LoopTimer {
         var isMoved = false
         /// Those that the loop's present or latest call tells; see `reportedMisses`.
         var missedTicks = 0
-        /// What is untold, and the fraction of the deadline; while the handler runs, what follows unless the timer is moved.
-        var ticks = TickCount(deadline_ns: .max)
+        /// What is unreported, and the fraction of the deadline; while the handler runs, what follows unless the timer is moved.
+        var ticks = GridPosition(deadline_ns: .max)
         /// Nil until a date was given or asked for.
         var date: FireDate?
         /// Nil for the loop's own clock.
@@ -37,7 +37,7 @@ extension LoopTimer {
             extras: __owned Extras?,
             deadline_ns: Int64,
             origin: Origin,
-            repetition: Repetition,
+            repetition: Recurrence,
             tolerance_ns: Int64,
             date: __owned FireDate?,
             followed: __owned FollowedClock?
@@ -118,7 +118,7 @@ extension LoopTimer.State {
         guard handler != nil else { return false }
         isMoved = isFiring
         // A new grid, of which no tick has passed; inside the handler `endCall` sees to that.
-        if !isFiring { ticks = TickCount(deadline_ns: .max) }
+        if !isFiring { ticks = GridPosition(deadline_ns: .max) }
         self.deadline_ns = deadline_ns
         self.origin = origin
         date = nil
@@ -160,10 +160,10 @@ extension LoopTimer.State {
             grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
             isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
         }
-        var ticks = TickCount(
+        var ticks = GridPosition(
             deadline_ns: grid_ns,
             roundedUp_as: isOnGrid ? self.ticks.roundedUp_as : 0,
-            untold: self.ticks.untold
+            unreported: self.ticks.unreported
         )
         guard let told = repetition.begin(&ticks, now_ns: gridNow_ns) else {
             wait(for: ticks)
@@ -190,7 +190,7 @@ extension LoopTimer.State {
         isFiring = false
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
-            ticks = TickCount(deadline_ns: .max)
+            ticks = GridPosition(deadline_ns: .max)
         } else {
             repetition.end(&ticks, now_ns: followed?.now_ns ?? now_ns)
             wait(for: ticks)
@@ -199,7 +199,7 @@ extension LoopTimer.State {
     }
 
     /// The next deadline, on the timer's own clock.
-    private mutating func wait(for ticks: TickCount) {
+    private mutating func wait(for ticks: GridPosition) {
         deadline_ns = followed == nil ? ticks.deadline_ns : .max
         self.ticks = ticks
         followed?.follow(ticks.deadline_ns)

@@ -133,15 +133,11 @@ extension LoopTimer {
 
     private var isRevoked: Bool { withState { $0.isRevoked } }
 
-    /// To be called where its actor is. See `onItsActor`; apart, since what is generic would wrap it, on the hot path.
+    /// To be called where its actor is. Apart, since what is generic would wrap it, on the hot path.
     @inline(__always)
     private static func plain(_ block: __owned @escaping Block) -> OwnerFunction {
         struct Isolated { let function: Block }
-        return withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
-            place.initializeElement(at: 0, to: Isolated(function: block))
-            // Unsafe: of the same layout, and moved out as what it was moved in. Any object, by which the core calls it, is passed as
-            // a timer is, and it is called with a timer alone.
-            return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: OwnerFunction.self).move()
-        }
+        // Any object, by which the core calls it, is passed as a timer is, and it is called with a timer alone.
+        return withoutActor(Isolated(function: block), as: OwnerFunction.self)
     }
 }

@@ -44,7 +44,7 @@ public final class LoopTimer: @unchecked Sendable {
     init(
         deadline_ns: Int64,
         origin: Origin,
-        repetition: Repetition,
+        repetition: Recurrence,
         tolerance_ns: Int64 = 0,
         userInfo: (any Sendable)?,
         handler: __owned OwnerFunction?,
@@ -82,16 +82,18 @@ public final class LoopTimer: @unchecked Sendable {
             self.init(invalidWithPolicy: policy)
             return
         }
-        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
-        let first_ns = repeats ? repetition.interval_ns : interval.nanosecondsRoundedUp
+        let repetition = Recurrence(every: repeats ? interval : nil, policy: policy)
+        var first = ExactInstant(repeats ? 0 : max(0, interval.nanosecondsRoundedUp))
+        if repeats { first.advance(by: repetition.interval) }
         self.init(
-            deadline_ns: time.now_ns.addingSaturating(max(0, first_ns)),
-            origin: .interval(ns: max(0, first_ns), clock: time.virtual.map { ObjectIdentifier($0) }),
+            deadline_ns: time.now_ns.addingSaturating(first.rounded_ns),
+            origin: .interval(ns: first.rounded_ns, clock: time.virtual.map { ObjectIdentifier($0) }),
             repetition: repetition,
             tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
             userInfo: userInfo,
             handler: Self.handler(block)
         )
+        state.ticks = GridPosition(deadline_ns: .max, roundedUp_as: first.roundedUp_as)
     }
 
     /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
@@ -112,7 +114,7 @@ public final class LoopTimer: @unchecked Sendable {
             self.init(invalidWithPolicy: policy)
             return
         }
-        let repetition = Repetition(every: repeats ? interval : nil, policy: policy)
+        let repetition = Recurrence(every: repeats ? interval : nil, policy: policy)
         let origin = point.origin(instant)
         self.init(
             deadline_ns: instant.nanoseconds,
@@ -150,7 +152,7 @@ public final class LoopTimer: @unchecked Sendable {
     }
 
     convenience init(invalidWithPolicy policy: MissedTickPolicy) {
-        let never = Repetition(every: nil, policy: policy)
+        let never = Recurrence(every: nil, policy: policy)
         self.init(deadline_ns: .max, origin: .settled, repetition: never, userInfo: nil, handler: nil)
     }
 }

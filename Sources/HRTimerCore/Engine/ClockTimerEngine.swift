@@ -64,7 +64,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     ) -> TimerToken {
         var request = TimerRequest()
         request.deadline_ns = deadline.nanoseconds
-        request.repetition = Repetition(every: interval, policy: policy)
+        request.repetition = Recurrence(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.handler { handler(Fire($0)) }, request)

@@ -140,7 +140,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     ) -> TimerToken {
         var request = TimerRequest()
         request.deadline_ns = deadline.nanoseconds
-        request.repetition = Repetition(every: interval, policy: policy)
+        request.repetition = Recurrence(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.handler(consume handler), request)
@@ -160,7 +160,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     ) -> TimerToken {
         var request = TimerRequest()
         request.deadline_ns = core.deadline_ns(after: delay)
-        request.repetition = Repetition(every: interval, policy: policy)
+        request.repetition = Recurrence(every: interval, policy: policy)
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
         return core.schedule(.handler(consume handler), request)

@@ -16,7 +16,7 @@ package struct Fire: ~Copyable {
     var call = PreparedCall()
     /// Ticks beside the one of the call, and how far the timer has come with it.
     package internal(set) var missedTicks = 0
-    var ticks = TickCount(deadline_ns: .max)
+    var ticks = GridPosition(deadline_ns: .max)
     /// From when on it counts as late: its deadline, unless it was armed later.
     var lateFrom_ns = Int64.min
     /// What the clock read when it was prepared.

@@ -141,15 +141,15 @@ extension FiringCore {
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         let before = records[slot].unreported
-        fire.ticks = TickCount(deadline_ns: fire.deadline_ns, roundedUp_as: records[slot].roundedUp_as, untold: before)
+        fire.ticks = GridPosition(deadline_ns: fire.deadline_ns, roundedUp_as: records[slot].roundedUp_as, unreported: before)
         let reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns)
         if let reported {
             fire.missedTicks = reported
             account.countMissed(reported - before)
             return true
         }
-        account.countMissed(fire.ticks.untold - before)
-        records[slot].unreported = fire.ticks.untold
+        account.countMissed(fire.ticks.unreported - before)
+        records[slot].unreported = fire.ticks.unreported
         records[slot].phase = .idle
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
         return false
@@ -234,8 +234,8 @@ extension FiringCore {
             return false
         }
         records[slot].recurrence.end(&fire.ticks, now_ns: now_ns)
-        account.countMissed(fire.ticks.untold)
-        records[slot].unreported = fire.ticks.untold
+        account.countMissed(fire.ticks.unreported)
+        records[slot].unreported = fire.ticks.unreported
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
         return true
     }

@@ -66,7 +66,7 @@ extension FiringCore {
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         let policy = records[token.slot].recurrence.policy
-        records[token.slot].recurrence = Repetition(every: interval, policy: policy)
+        records[token.slot].recurrence = Recurrence(every: interval, policy: policy)
         setDeadline(token, deadline_ns)
         records[token.slot].unreported = 0
         return true

@@ -119,7 +119,7 @@ private enum CoreNumber {
 
 /// What an owner had counted before its call was prepared.
 package struct BeforeCall: Sendable {
-    package var ticks = TickCount(deadline_ns: .max)
+    package var ticks = GridPosition(deadline_ns: .max)
     package var missedTicks = 0
     package var lastFired_ns: Int64?
 

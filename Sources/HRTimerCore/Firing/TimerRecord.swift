@@ -26,8 +26,8 @@ import CHRTimer
     @usableFromInline var tolerance_ns: Int64 = 0
     /// Ticks that no call has reported yet.
     var unreported = 0
-    @usableFromInline var recurrence = Repetition.once
-    /// See `TickCount.roundedUp_as`.
+    @usableFromInline var recurrence = Recurrence.once
+    /// See `ExactInstant.roundedUp_as`.
     var roundedUp_as: UInt32 = 0
 
     /// Where a timer is, and what leads it from there to where:
@@ -75,7 +75,7 @@ package enum TimerTarget: Sendable {
 package struct TimerRequest {
     /// `Int64.max`: not armed yet.
     package var deadline_ns = Int64.max
-    package var repetition = Repetition.once
+    package var repetition = Recurrence.once
     package var tolerance_ns: Int64 = 0
     /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers. Not on virtual time.
     package var crowdTolerance_ns: Int64 = 0

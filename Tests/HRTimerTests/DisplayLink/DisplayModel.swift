@@ -135,21 +135,30 @@ final class DisplayModel {
     }
 }
 
-/// The refreshes of a virtual display, each worked out from the last change of its rate.
+/// The refreshes of a virtual display, each worked out from the last change of its rate: to the attosecond, rounded up to a
+/// nanosecond.
 final class ExactRefreshes {
-    private(set) var rate: FrameRate
     private var past_ns: [Int64]
+    /// The refresh at the last change of the rate.
     private var first: Int64 = 0
+    private var first_as: Int128
+    private var period_as: Int128
 
     init(_ rate: FrameRate, from start_ns: Int64) {
-        self.rate = rate
         past_ns = [start_ns]
+        first_as = Int128(start_ns) * 1_000_000_000
+        period_as = Self.period_as(rate)
     }
+
+    private static func period_as(_ rate: FrameRate) -> Int128 {
+        Int128(rate.denominator) * 1_000_000_000_000_000_000 / Int128(rate.numerator)
+    }
+
+    private func instant_as(_ number: Int64) -> Int128 { first_as + Int128(number - first) * period_as }
 
     func instant_ns(_ number: Int64) -> Int64 {
         if number < past_ns.count { return past_ns[Int(number)] }
-        let scaled = Int128(number - first) * Int128(rate.denominator) * 1_000_000_000
-        return past_ns[Int(first)] + Int64((2 * scaled + Int128(rate.numerator)) / (2 * Int128(rate.numerator)))
+        return Int64((instant_as(number) + 999_999_999) / 1_000_000_000)
     }
 
     func pass(_ now_ns: Int64) {
@@ -163,7 +172,8 @@ final class ExactRefreshes {
 
     /// From the latest refresh on, which must have been passed.
     func setRate(_ rate: FrameRate) {
-        self.rate = rate
-        first = Int64(past_ns.count) - 1
+        let latest = Int64(past_ns.count) - 1
+        (first, first_as) = (latest, instant_as(latest))
+        period_as = Self.period_as(rate)
     }
 }

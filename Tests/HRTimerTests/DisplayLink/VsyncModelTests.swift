@@ -351,3 +351,8 @@ import Testing
         }
     }
 }
+
+extension FrameGrid {
+    /// The instant of the refresh nearest to that one.
+    func nearest_ns(to instant_ns: Int64) -> Int64 { self.instant_ns(nearest(to: instant_ns)) }
+}

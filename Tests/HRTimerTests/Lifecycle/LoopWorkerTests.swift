@@ -74,6 +74,37 @@ import Testing
         worker.cancel()
     }
 
+    @Test("A handler that stops the loop does not end the work: it goes on until nothing is left")
+    func stop() throws {
+        let worker = try LoopWorker(time: time.base) { [calls] loop in
+            let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { timer in
+                calls.append(1)
+                loop.stop()
+                if calls.count == 3 { timer.invalidate() }
+            }
+            loop.add(timer, forMode: .default)
+        }
+        wait(for: worker)
+        #expect(calls.count == 3)
+        #expect(worker.loop.liveTimers == 0)
+    }
+
+    @Test("A loop that is kept alive keeps it until it is cancelled")
+    func keptAlive() throws {
+        let worker = try LoopWorker(time: time.base) { [calls] loop in
+            loop.isKeptAlive = true
+            loop.perform { calls.append(1) }
+        }
+        let isOver = DispatchSemaphore(value: 0)
+        worker.loop.perform { isOver.signal() }
+        isOver.wait()
+        #expect(!worker.isFinished)
+        worker.cancel()
+        wait(for: worker)
+        #expect(worker.isFinished)
+        #expect(calls.count == 1)
+    }
+
     @Test("Nobody needs to keep it: it works on without a reference")
     func unreferenced() throws {
         let ended = DispatchSemaphore(value: 0)

@@ -1,0 +1,149 @@
+/// How often a timer fires: once, or at an interval with a policy for missed ticks.
+///
+/// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine, loop, source
+/// and tick sequence alike. Pure: it is given the time, and O(1) however many ticks were missed.
+///
+/// Usable from inline code: it is made at each scheduling, from another module.
+@usableFromInline package struct Recurrence: Sendable, Equatable {
+    /// Zero for a timer that fires once.
+    @usableFromInline package let interval: ExactInterval
+    @usableFromInline package let policy: MissedTickPolicy
+
+    @inlinable package static var once: Recurrence {
+        Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
+    }
+
+    /// What an interval of zero or less becomes, as on Darwin: often, but not so often that a core is burnt.
+    @inlinable package static var intervalForNonpositive_ns: Int64 { 100_000 }
+
+    @inlinable package init(interval: ExactInterval, policy: MissedTickPolicy) {
+        self.interval = interval
+        self.policy = policy
+    }
+
+    @inlinable package init(every interval: Duration?, policy: MissedTickPolicy) {
+        guard let interval else {
+            // The policy counts if an interval is set later.
+            self.init(interval: ExactInterval(whole_ns: 0), policy: policy)
+            return
+        }
+        let exact = ExactInterval(interval)
+        if exact.whole_ns > 0 {
+            self.init(interval: exact, policy: policy)
+        } else {
+            // Shorter than a nanosecond is one.
+            let isPositive = exact.whole_ns == 0 && exact.rest_as > 0
+            self.init(
+                interval: ExactInterval(whole_ns: isPositive ? 1 : Self.intervalForNonpositive_ns),
+                policy: policy
+            )
+        }
+    }
+
+    @inlinable package var repeats: Bool { interval.whole_ns != 0 }
+
+    /// The same interval with another policy.
+    package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
+
+    /// A tolerance as it counts: not negative, and at most half the interval, so that no tick comes as late as the next.
+    package func tolerance_ns(asked asked_ns: Int64) -> Int64 {
+        min(max(0, asked_ns), repeats ? interval.whole_ns / 2 : .max)
+    }
+}
+
+/// How far a timer has come on its grid: its next nominal deadline, and the ticks that no call has reported yet.
+package struct GridPosition: Sendable, Equatable {
+    /// Ticks without a call since the last call, for the next one to report.
+    package var unreported: Int
+    private var deadline: ExactInstant
+
+    package init(deadline_ns: Int64, roundedUp_as: UInt32 = 0, unreported: Int = 0) {
+        deadline = ExactInstant(deadline_ns, roundedUp_as: roundedUp_as)
+        self.unreported = unreported
+    }
+
+    /// `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
+    package var deadline_ns: Int64 {
+        get { deadline.rounded_ns }
+        set { deadline.rounded_ns = newValue }
+    }
+
+    /// See `ExactInstant`.
+    package var roundedUp_as: UInt32 { deadline.roundedUp_as }
+
+    /// Counts ticks that there was no call for.
+    package mutating func miss(_ count: Int64) { unreported = Int(Int64(unreported).addingSaturating(count)) }
+
+    /// To another deadline. What is unreported stays so.
+    package mutating func move(to deadline: ExactInstant) { self.deadline = deadline }
+
+    @inline(__always)
+    fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
+
+    /// To the first nominal deadline after `now_ns`. Gives how many lie between it and the former one.
+    fileprivate mutating func pass(_ now_ns: Int64, by interval: ExactInterval) -> Int {
+        let (late_ns, overflow) = now_ns.subtractingReportingOverflow(deadline.rounded_ns)
+        // A division takes as long as all the rest of a call: mostly there is nothing to divide.
+        if !overflow, late_ns < interval.whole_ns {
+            deadline.advance(by: interval)
+            return 0
+        }
+        let missed = deadline.count(of: interval, to: now_ns)
+        deadline.advance(by: interval, times: missed + 1)
+        return Int(clamping: missed)
+    }
+}
+
+extension Recurrence {
+    /// Decides about the deadline of `position`, which has come: `deadline_ns <= now_ns`, the instant of the call.
+    ///
+    /// Gives how many ticks the call is to report beside its own, or nil if the policy leaves this one out. Afterwards `position`
+    /// has the deadline that follows, as it holds unless `end` says otherwise.
+    package func begin(_ position: inout GridPosition, now_ns: Int64) -> Int? {
+        let reported = position.unreported
+        position.unreported = 0
+        guard repeats else {
+            position.deadline_ns = .max
+            return reported
+        }
+        switch policy {
+        case .delay:
+            position.deadline_ns = .max
+            return reported
+        case .burst:
+            position.advance(by: interval)
+            return reported
+        case .merge, .mergeToGrid:
+            return reported.addingSaturating(position.pass(now_ns, by: interval))
+        case .skip:
+            let missed = position.pass(now_ns, by: interval)
+            if missed == 0 { return reported }
+            position.unreported = reported.addingSaturating(missed).addingSaturating(1)
+            return nil
+        }
+    }
+
+    /// Decides about the next deadline when the handler has returned at `now_ns`.
+    package func end(_ position: inout GridPosition, now_ns: Int64) {
+        guard repeats else { return }
+        switch policy {
+        case .delay:
+            position.move(to: ExactInstant(now_ns))
+            position.advance(by: interval)
+        case .mergeToGrid:
+            guard position.deadline_ns <= now_ns else { return }
+            let missed = position.pass(now_ns, by: interval)
+            position.unreported = position.unreported.addingSaturating(missed).addingSaturating(1)
+        case .merge, .burst, .skip:
+            break
+        }
+    }
+
+    /// Moves `position` to the nominal deadline that follows.
+    @inline(__always)
+    package func advance(_ position: inout GridPosition) { position.advance(by: interval) }
+}
+
+extension Int {
+    fileprivate func addingSaturating(_ other: Int) -> Int { Int(Int64(self).addingSaturating(Int64(other))) }
+}
