@@ -111,7 +111,7 @@ sanitize-realtime:
 	@clang -fsanitize=realtime -x c -fsyntax-only /dev/null || \
 	    { echo "this clang has no RealtimeSanitizer: put clang 20 or newer first in PATH"; exit 1; }
 	mkdir -p .build && clang -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
-	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_margin.c \
+	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_spin_window.c \
 	    CSources/CHRTimer/histogram/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
 	.build/fire_path
 

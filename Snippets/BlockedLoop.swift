@@ -1,4 +1,4 @@
-// A loop that a handler blocks for several periods: one call makes up for all of them and knows how many there were.
+// A loop that a handler blocks for several periods: one call prepares for all of them and knows how many there were.
 import Glibc
 import HRTimer
 

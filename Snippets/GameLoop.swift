@@ -20,7 +20,7 @@ final class Game: @unchecked Sendable {
     private(set) var (steps, frames) = (0, 0)
 
     func frame(_ link: DisplayLink) {
-        // After a long break, as in a debugger, no more than ten frames are made up for.
+        // After a long break, as in a debugger, no more than ten frames are prepared for.
         behind += min(link.delta, link.duration * 10)
         while behind >= step {
             before = ball

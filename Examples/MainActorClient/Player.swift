@@ -107,7 +107,7 @@ func tidyUp() async throws {
     let wall = try WallTimerEngine()
     let token = engine.schedule(after: .seconds(1)) { fire in print(fire.missedTicks) }
     await engine.cancelAndWait(token)
-    print("granted:", await engine.awaitGrants().map(\.description).joined(separator: ", "))
+    print("granted:", await engine.awaitSettingResults().map(\.description).joined(separator: ", "))
     await engine.shutdown()
     await wall.shutdown()
     let worker = try TimerLoop.thread(name: "client")

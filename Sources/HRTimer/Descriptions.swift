@@ -5,7 +5,7 @@ import HRTimerCore
 extension LoopTimer: CustomStringConvertible {
     /// Whether it is valid, its interval and tolerance, when it fires next, and in which modes.
     public var description: String {
-        if isInherited { return "LoopTimer(of a process that forked)" }
+        if isInForkedChild { return "LoopTimer(of a process that forked)" }
         let modes = modeNames
         return withState { state, time in
             guard state.handler != nil else { return "LoopTimer(invalid)" }
@@ -21,7 +21,7 @@ extension LoopTimer: CustomStringConvertible {
 
     private var modeNames: [String] {
         withLink { link in
-            guard let core = link.core, !core.isInherited else { return [] }
+            guard let core = link.core, !core.isInForkedChild else { return [] }
             return core.state.withLock { loop in
                 loop.core.isLive(link.token) ? loop.modes.names(of: loop.core.group(of: link.token)) : []
             }
@@ -33,7 +33,7 @@ extension TimerLoop: CustomStringConvertible {
     /// Whose it is, the mode that it runs in, what it holds, when the next timer of any mode is due, and its precision.
     public var description: String {
         let name = isMain ? "TimerLoop.main" : "TimerLoop"
-        if core.isInherited { return "\(name)(of a process that forked)" }
+        if core.isInForkedChild { return "\(name)(of a process that forked)" }
         let time = time
         return state.withLock { state in
             if state.isEnded { return "\(name)(ended)" }

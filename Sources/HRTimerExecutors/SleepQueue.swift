@@ -11,10 +11,10 @@ struct Sleep: Sendable {
     var asks: SleepDeadline?
 }
 
-/// The sleeps on one clock, and what the bell is set to for them. Under the lock of `Sleeps`.
+/// The sleeps on one clock, and what the shared alarm is set to for them. Under the lock of `Sleeps`.
 struct SleepQueue: ~Copyable, Sendable {
     private let time: TimeBase
-    private let bell: Bell
+    private let sharedAlarm: SharedAlarm
     /// As long as there is but one, it is here, and not in the core, each line of which is out of the cache after a sleep.
     private var only: (sleep: Sleep, deadline_ns: Int64, tolerance_ns: Int64)?
     private var core: FiringCore
@@ -25,18 +25,18 @@ struct SleepQueue: ~Copyable, Sendable {
     private var isUntidy = false
     /// It has not.
     private var isTrimmingSleeps = false
-    /// Whom the bell is set for: the first to be woken. `.max` for nobody.
-    private var aim_ns = Int64.max
+    /// Whom the shared alarm is set for: the first to be woken. `.max` for nobody.
+    private var armedFor_ns = Int64.max
     /// When it rings: a lead before that.
-    private var rings_ns = Int64.max
+    private var alarm_ns = Int64.max
     /// From its setting to the aim; nil if the ring tells nothing of how late threads wake.
     private var length_ns: Int64?
 
-    init(_ clock: TimerClock, _ precision: TimerPrecision, _ bell: Bell) {
+    init(_ clock: TimerClock, _ precision: TimerPrecision, _ sharedAlarm: SharedAlarm) {
         time = TimeBase.kernel.on(clock)
         let coalesces = precision == .coalesced
         core = FiringCore(precision: coalesces ? .coalesced : .normal, now_ns: time.now_ns)
-        self.bell = bell
+        self.sharedAlarm = sharedAlarm
     }
 
     /// Those that are not over, cancelled ones too.
@@ -50,7 +50,7 @@ struct SleepQueue: ~Copyable, Sendable {
             schedule(sleep, deadline_ns, tolerance_ns)
         }
         let wake_ns = deadline_ns.addingSaturating(tolerance_ns)
-        if wake_ns < aim_ns { set(wake_ns, time.now_ns, lead) }
+        if wake_ns < armedFor_ns { set(wake_ns, time.now_ns, lead) }
     }
 
     private mutating func schedule(_ sleep: Sleep, _ deadline_ns: Int64, _ tolerance_ns: Int64) {
@@ -63,19 +63,19 @@ struct SleepQueue: ~Copyable, Sendable {
     /// On which clock it is over, and when.
     typealias First = (sleep: Sleep, time: TimeBase, deadline_ns: Int64)
 
-    /// When the bell rang, and how long after it had been set.
-    struct Ring: Sendable {
+    /// When the shared alarm rang, and how long after it had been set.
+    struct PassedAlarm: Sendable {
         var at_ns: Int64
         var length_ns: Int64
     }
 
-    /// What a thread found that the bell woke.
+    /// What a thread found that the shared alarm woke.
     struct Taken: Sendable {
         /// The first one that may go on on this very thread.
         var first: First?
         /// The first one's deadline has not come, and the thread is to wait for it. Then it notes what the ring led to.
-        var ring: Ring?
-        var isEarly: Bool { ring != nil }
+        var passed: PassedAlarm?
+        var isEarly: Bool { passed != nil }
         /// To be ended one after the other, `first` before them if it is not early.
         var others: [Sleep] = []
         /// More are due than one thread should do before it goes elsewhere.
@@ -83,22 +83,22 @@ struct SleepQueue: ~Copyable, Sendable {
         var wantsTidying = false
     }
 
-    /// Takes what is due, and sets the bell for the next unless more is. `canRise` if the thread may wait for the deadline of
+    /// Takes what is due, and sets the shared alarm for the next unless more is. `canRise` if the thread may wait for the deadline of
     /// one that it was woken for early.
     mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, canRise: Bool) {
-        guard aim_ns < .max else { return }
+        guard armedFor_ns < .max else { return }
         let now_ns = time.now_ns
-        let ring = now_ns >= rings_ns ? length_ns.take().map { Ring(at_ns: rings_ns, length_ns: $0) } : nil
-        if canRise, taken.first == nil, now_ns < aim_ns, let ring, let due = next(aim_ns) {
+        let passed = now_ns >= alarm_ns ? length_ns.take().map { PassedAlarm(at_ns: alarm_ns, length_ns: $0) } : nil
+        if canRise, taken.first == nil, now_ns < armedFor_ns, let passed, let due = next(armedFor_ns) {
             if due.sleep.asks == nil, due.deadline_ns > now_ns {
                 taken.first = (due.sleep, time, due.deadline_ns)
-                taken.ring = ring
+                taken.passed = passed
                 lead?.countWait(due.deadline_ns - now_ns)
             } else {
                 taken.others.append(due.sleep)
             }
         }
-        if let ring, !taken.isEarly { lead?.record(now_ns - ring.at_ns, ofSleep: ring.length_ns) }
+        if let passed, !taken.isEarly { lead?.record(now_ns - passed.at_ns, ofSleep: passed.length_ns) }
         while taken.others.count < most, let due = next(now_ns) {
             if taken.first == nil, taken.others.isEmpty, due.sleep.asks == nil {
                 taken.first = (due.sleep, time, due.deadline_ns)
@@ -141,16 +141,16 @@ struct SleepQueue: ~Copyable, Sendable {
         return nil
     }
 
-    /// Sets the bell for whom is next, if it is not set for that.
+    /// Sets the shared alarm for whom is next, if it is not set for that.
     private mutating func setForNext(_ now_ns: Int64, _ lead: SleepLead?) {
         let next_ns = nextWake_ns()
-        if next_ns == aim_ns, rings_ns > now_ns { return }
+        if next_ns == armedFor_ns, alarm_ns > now_ns { return }
         // Rung before, in vain or for another sleep: now for the deadline itself.
-        let lead = next_ns == aim_ns ? nil : lead
+        let lead = next_ns == armedFor_ns ? nil : lead
         if next_ns == .max {
-            if rings_ns > now_ns { bell.set(time.clock, .max) }
-            aim_ns = .max
-            rings_ns = .max
+            if alarm_ns > now_ns { sharedAlarm.set(time.clock, .max) }
+            armedFor_ns = .max
+            alarm_ns = .max
         } else {
             set(next_ns, now_ns, lead)
         }
@@ -159,19 +159,19 @@ struct SleepQueue: ~Copyable, Sendable {
     private mutating func nextWake_ns() -> Int64 {
         if let only { return only.deadline_ns.addingSaturating(only.tolerance_ns) }
         if scheduled == 0 { return .max }
-        // A crowd is settled piece by piece: until then the bell may ring too early, and the next piece follows.
+        // A crowd is settled piece by piece: until then the shared alarm may ring too early, and the next piece follows.
         var pieces = 16
         while pieces > 0, core.normalize() { pieces -= 1 }
         return core.nextPark.until_ns
     }
 
-    private mutating func set(_ aim_ns: Int64, _ now_ns: Int64, _ lead: SleepLead?) {
-        let length_ns = aim_ns.subtractingSaturating(now_ns)
-        self.aim_ns = aim_ns
-        rings_ns = aim_ns - (length_ns > 0 ? lead?.ns(length_ns) ?? 0 : 0)
-        self.length_ns = rings_ns > now_ns ? length_ns : nil
+    private mutating func set(_ armedFor_ns: Int64, _ now_ns: Int64, _ lead: SleepLead?) {
+        let length_ns = armedFor_ns.subtractingSaturating(now_ns)
+        self.armedFor_ns = armedFor_ns
+        alarm_ns = armedFor_ns - (length_ns > 0 ? lead?.ns(length_ns) ?? 0 : 0)
+        self.length_ns = alarm_ns > now_ns ? length_ns : nil
         // Under the lock, so that callers that meet leave it set to the earliest.
-        bell.set(time.clock, rings_ns)
+        sharedAlarm.set(time.clock, alarm_ns)
     }
 
     /// Gives memory back that a crowd has left: a bounded piece of work a call. True if there is more to do.

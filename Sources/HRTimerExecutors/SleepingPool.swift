@@ -14,7 +14,7 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         // What a sleep has made ready goes on on the thread that has waited for it.
-        if HandOver.take(job) { return }
+        if LeaderJob.take(job) { return }
         pool.enqueue(job)
     }
 

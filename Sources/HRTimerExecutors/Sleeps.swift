@@ -6,7 +6,7 @@ import Glibc
 import HRTimer
 import Synchronization
 
-/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one bell.
+/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one shared alarm.
 ///
 /// Whom it wakes makes the task of a sleep that is over ready, and goes on with that task itself, so that a sleep takes one
 /// switch of threads. Meanwhile the next one waits; the last that waits never leaves, and has the tasks that it makes ready go
@@ -15,12 +15,12 @@ import Synchronization
 /// Where sleeps are precise the thread is awake a lead before the deadline, and spins up to that: one thread at a time.
 final class Sleeps: Sendable {
     private let state: Locked<State>
-    private let bell: Bell
-    /// Threads at the bell, or on the way to it.
+    private let sharedAlarm: SharedAlarm
+    /// Threads at the shared alarm, or on the way to it.
     private let waiting = Atomic(0)
     private let isSpinning = Atomic(false)
     /// Only where sleeps are precise.
-    private let rehearsal: Rehearsal?
+    private let warmUp: CacheWarmUp?
     /// Whether a tolerance means anything.
     let coalesces: Bool
 
@@ -40,9 +40,9 @@ final class Sleeps: Sendable {
     }
 
     init(_ precision: TimerPrecision, _ spinBudget: Double) {
-        let bell: Bell
+        let sharedAlarm: SharedAlarm
         do {
-            bell = try Bell()
+            sharedAlarm = try SharedAlarm()
         } catch {
             // As with the shared engines: a sleep has no way to fail.
             fatalError("TimerExecutors could not \(error)")
@@ -52,16 +52,16 @@ final class Sleeps: Sendable {
             case .coalesced: nil
             // What nine wakes of ten take anyway need not be waited for after the deadline; the spin of the tenth is next to
             // nothing.
-            case .normal: SleepLead(min(spinBudget, 0.001), coverage: 0.1, rehearses: false)
-            case .precise: SleepLead(spinBudget, coverage: SpinMargin.defaultCoverage, rehearses: true)
+            case .normal: SleepLead(min(spinBudget, 0.001), coverage: 0.1, warmsUp: false)
+            case .precise: SleepLead(spinBudget, coverage: SpinWindow.defaultCoverage, warmsUp: true)
             }
-        self.bell = bell
+        self.sharedAlarm = sharedAlarm
         coalesces = precision == .coalesced
-        rehearsal = lead?.rehearsal
+        warmUp = lead?.warmUp
         state = Locked(
             State(
-                monotonic: SleepQueue(.monotonic, precision, bell),
-                bootTime: SleepQueue(.bootTime, precision, bell),
+                monotonic: SleepQueue(.monotonic, precision, sharedAlarm),
+                bootTime: SleepQueue(.bootTime, precision, sharedAlarm),
                 lead: lead
             )
         )
@@ -78,7 +78,7 @@ final class Sleeps: Sendable {
         case .monotonic(let given_ns), .bootTime(let given_ns):
             deadline_ns = given_ns
             // Called by the sleeping task.
-            if let rehearsal, withUnsafeCurrentTask(body: { $0.map { rehearsal.keep(job, of: $0) } ?? false }) {
+            if let warmUp, withUnsafeCurrentTask(body: { $0.map { warmUp.keep(job, of: $0) } ?? false }) {
                 return
             }
         case .other(let remaining):
@@ -96,7 +96,7 @@ final class Sleeps: Sendable {
         }
         if isFirst {
             startThread()
-            rehearsal?.start()
+            warmUp?.start()
         }
     }
 }
@@ -112,7 +112,7 @@ extension Sleeps {
             hrt_thread_set_name("hrtimer-sleep")
             while true {
                 waiting.add(1, ordering: .sequentiallyConsistent)
-                bell.wait()
+                sharedAlarm.wait()
                 waiting.subtract(1, ordering: .sequentiallyConsistent)
                 endSleeps()
             }
@@ -140,7 +140,7 @@ extension Sleeps {
             wantsTidying = wantsTidying || taken.wantsTidying
             if !leaves, let first = taken.first { end(first.sleep) }
             for sleep in taken.others { end(sleep) }
-            if leaves, let first = taken.first { goOn(with: first, taken.ring) }
+            if leaves, let first = taken.first { goOn(with: first, taken.passed) }
             if !taken.hasMore { break }
             most = 64
         }
@@ -157,21 +157,21 @@ extension Sleeps {
     }
 
     /// Its task goes on here, if it may. `ring` if the deadline has not come.
-    private func goOn(with first: SleepQueue.First, _ ring: SleepQueue.Ring?) {
+    private func goOn(with first: SleepQueue.First, _ passed: SleepQueue.PassedAlarm?) {
         let job = first.sleep.job
-        guard let ring else { return HandOver.run { job.runAsInPool() } }
-        note(ring, first.time)
-        rehearsal?.run(before: first.deadline_ns, on: first.time)
+        guard let passed else { return LeaderJob.run { job.runAsInPool() } }
+        note(passed, first.time)
+        warmUp?.run(before: first.deadline_ns, on: first.time)
         // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where
         // it is, and one whose actor is busy there.
         spin(until: first.deadline_ns, first.time)
-        HandOver.run { job.runAsInPool() }
-        rehearsal?.prepare()
+        LeaderJob.run { job.runAsInPool() }
+        warmUp?.prepare()
     }
 
-    private func note(_ ring: SleepQueue.Ring, _ time: TimeBase) {
-        let latency_ns = time.now_ns - ring.at_ns
-        state.withLock { $0.lead?.record(latency_ns, ofSleep: ring.length_ns) }
+    private func note(_ passed: SleepQueue.PassedAlarm, _ time: TimeBase) {
+        let latency_ns = time.now_ns - passed.at_ns
+        state.withLock { $0.lead?.record(latency_ns, ofSleep: passed.length_ns) }
     }
 
     /// What it spins was counted before.

@@ -28,7 +28,7 @@ public enum TimerExecutors {
     /// timer of that thread.
     ///
     /// * `.normal`: late by what the kernel's wake latency exceeds the least that it took lately.
-    /// * `.precise`: a thread is awake a learned margin before the deadline, and spins the rest, within `spinBudget`, a
+    /// * `.precise`: a thread is awake a learned spin window before the deadline, and spins the rest, within `spinBudget`, a
     ///   fraction of one core; within as much again it has the runtime rehearse meanwhile. One thread at a time: sleeps that
     ///   end while it spins are late by the wake latency.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.

@@ -9,28 +9,28 @@ import HRTimer
 enum CaughtTasks {
     private struct State {
         var times = 0
-        var owners: [UInt64: Conductor] = [:]
+        var owners: [UInt64: DeterministicScheduler] = [:]
         /// Seen first outside of all virtual times.
         var foreign = TaskNumbers()
         /// Those that have tasks on the main actor.
-        var onMainActor: [Conductor] = []
+        var onMainActor: [DeterministicScheduler] = []
     }
 
     private static let state = Monitor(State())
 
     /// False if the runtime has no hook.
-    static func open(_ conductor: Conductor) -> Bool {
+    static func open(_ scheduler: DeterministicScheduler) -> Bool {
         state.withLock { state in
             state.times += 1
-            if conductor.servesMainActor { state.onMainActor.append(conductor) }
+            if scheduler.servesMainActor { state.onMainActor.append(scheduler) }
             return ceh_install { CaughtTasks.take($0) }
         }
     }
 
-    static func close(_ conductor: Conductor) {
+    static func close(_ scheduler: DeterministicScheduler) {
         state.withLock { state in
-            state.owners = state.owners.filter { $0.value !== conductor }
-            state.onMainActor.removeAll { $0 === conductor }
+            state.owners = state.owners.filter { $0.value !== scheduler }
+            state.onMainActor.removeAll { $0 === scheduler }
             state.times -= 1
             guard state.times == 0 else { return }
             ceh_remove()
@@ -41,27 +41,27 @@ enum CaughtTasks {
     /// Whoever else hooked itself in may have left nothing behind: then what is made from now on is caught again.
     static func keepHook() { ceh_keep() }
 
-    /// The number of the job's task, which belongs to the conductor from now on.
-    static func add(_ job: UnownedJob, to conductor: Conductor) -> UInt64 {
+    /// The number of the job's task, which belongs to the scheduler from now on.
+    static func add(_ job: UnownedJob, to scheduler: DeterministicScheduler) -> UInt64 {
         let task = ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))
-        if task != 0 { state.withLock { $0.owners[task] = conductor } }
+        if task != 0 { state.withLock { $0.owners[task] = scheduler } }
         return task
     }
 
-    /// The calling task, which has been seen as a foreign one, belongs to the conductor: the main actor's tasks are known by
+    /// The calling task, which has been seen as a foreign one, belongs to the scheduler: the main actor's tasks are known by
     /// their first sleep.
-    static func adoptCurrentTask(for conductor: Conductor) {
+    static func adoptCurrentTask(for scheduler: DeterministicScheduler) {
         let task = withUnsafeCurrentTask { task -> UInt64 in
             task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
         }
-        if task >= conductor.firstTask, task != 0 { state.withLock { $0.owners[task] = conductor } }
+        if task >= scheduler.firstTask, task != 0 { state.withLock { $0.owners[task] = scheduler } }
     }
 
     private static func take(_ address: UnsafeMutableRawPointer) -> Bool {
         let task = ceh_task_of(address)
         // The thread's, or that of the task that runs on it.
-        let here = (CurrentTime.virtual as? ManualTime)?.conductor
-        let (owner, doubting) = state.withLock { state -> (Conductor?, [Conductor]) in
+        let here = (CurrentTime.virtual as? ManualTime)?.scheduler
+        let (owner, doubting) = state.withLock { state -> (DeterministicScheduler?, [DeterministicScheduler]) in
             // What an actor has to do is no task's.
             if task == 0 { return (here, []) }
             if let owner = state.owners[task] { return (owner, []) }
@@ -79,12 +79,12 @@ enum CaughtTasks {
 extension CaughtTasks {
     /// A task leaves the main actor, and nobody knows whose it is. It goes where it would have gone, and those wait for it that
     /// it may belong to.
-    private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [Conductor]) -> Bool {
+    private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [DeterministicScheduler]) -> Bool {
         let job = unsafeBitCast(address, to: UnownedJob.self)
-        for conductor in doubting { conductor.beginDoubt() }
+        for scheduler in doubting { scheduler.beginDoubt() }
         DispatchQueue.global().async {
             job.runSynchronously(on: .generic)
-            for conductor in doubting { conductor.endDoubt() }
+            for scheduler in doubting { scheduler.endDoubt() }
         }
         return true
     }

@@ -16,7 +16,7 @@ public import HRTimer
 public final class ManualTime: Sendable {
     private let state: Locked<State>
     /// Who moves it, if that is not done by hand: `withManualTime`.
-    let conductor: Conductor?
+    let scheduler: DeterministicScheduler?
     private let moving = RecursiveLock()
 
     private struct State {
@@ -40,13 +40,13 @@ public final class ManualTime: Sendable {
         start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
         wallStart: WallInstant = WallInstant(nanoseconds: 1_000_000_000_000_000_000)
     ) {
-        conductor = nil
+        scheduler = nil
         let wallOffset_ns = wallStart.nanoseconds.subtractingSaturating(start.nanoseconds)
         state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
     }
 
-    init(start: MonotonicInstant, wallStart: WallInstant, conductor: Conductor) {
-        self.conductor = conductor
+    init(start: MonotonicInstant, wallStart: WallInstant, scheduler: DeterministicScheduler) {
+        self.scheduler = scheduler
         let wallOffset_ns = wallStart.nanoseconds.subtractingSaturating(start.nanoseconds)
         state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
     }
@@ -198,7 +198,7 @@ extension ManualTime: VirtualTime {
     }
 
     package func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
-        if let conductor { return conductor.wait(self, until: deadline_ns, waiter) }
+        if let scheduler { return scheduler.wait(self, until: deadline_ns, waiter) }
         return wait(until: deadline_ns) { waiter.isWoken } ? .moved : .nothing
     }
 
@@ -219,21 +219,21 @@ extension ManualTime: VirtualTime {
     }
 }
 
-// What a conductor knows.
+// What a scheduler knows.
 extension ManualTime {
-    package var takesTurns: Bool { conductor != nil }
-    package var ownsThread: Bool { conductor?.isOnItsThread ?? false }
+    package var passesBaton: Bool { scheduler != nil }
+    package var ownsThread: Bool { scheduler?.isOnItsThread ?? false }
 
-    package func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)? {
-        conductor.map { TurnTicket($0.addTurn(name(), self)) }
+    package func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)? {
+        scheduler.map { TurnTicket($0.addTurn(name(), self)) }
     }
 
     package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? {
-        conductor?.hold(name())
+        scheduler?.hold(name())
     }
 
     package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
-        if let conductor { return conductor.own(key, make) }
+        if let scheduler { return scheduler.own(key, make) }
         if let owned = state.withLock({ $0.owned[key] }) { return owned }
         let made = make()
         return state.withLock { state in
@@ -244,7 +244,7 @@ extension ManualTime {
     }
 
     package func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier) {
-        conductor?.noteSleep(until: deadline_ns, on: participant)
+        scheduler?.noteSleep(until: deadline_ns, on: participant)
     }
 
     package func enter<Result, Failure: Error>(
@@ -252,8 +252,8 @@ extension ManualTime {
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // Whoever is in it has the turn already.
-        guard let conductor, CurrentTime.ofThread !== self else { return try CurrentTime.with(self, body) }
-        let turn = conductor.addTurn(name(), self)
-        return try turn.running(body)
+        guard let scheduler, CurrentTime.ofThread !== self else { return try CurrentTime.with(self, body) }
+        let baton = scheduler.addTurn(name(), self)
+        return try baton.running(body)
     }
 }

@@ -16,9 +16,9 @@ public import HRTimer
 /// The clock moves only when all tasks of the test wait: then it jumps to the next deadline, of whatever has one. So a test may
 /// simply sleep. All members may be used from any thread.
 public final class TestTime: Sendable {
-    let conductor: Conductor
+    let scheduler: DeterministicScheduler
     let manual: ManualTime
-    private let straysBefore = CurrentTime.strayReadings
+    private let straysBefore = CurrentTime.unmanagedReadings
 
     /// The number that decides about the order of tasks that are ready; nil if that is the order in which they became so.
     public let seed: UInt64?
@@ -27,10 +27,10 @@ public final class TestTime: Sendable {
     public let catchesUnstructuredTasks: Bool
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
-        conductor = Conductor(options, servesMainActor: servesMainActor)
-        manual = ManualTime(start: options.start, wallStart: options.wallStart, conductor: conductor)
+        scheduler = DeterministicScheduler(options, servesMainActor: servesMainActor)
+        manual = ManualTime(start: options.start, wallStart: options.wallStart, scheduler: scheduler)
         seed = options.seed
-        catchesUnstructuredTasks = CaughtTasks.open(conductor)
+        catchesUnstructuredTasks = CaughtTasks.open(scheduler)
     }
 
     /// What the clock reads. Inside of the test `MonotonicInstant.now` reads the same.
@@ -47,22 +47,22 @@ public final class TestTime: Sendable {
 
     /// The earliest deadline of all engines, and of all loops with threads of their own; `distantFuture` if there is none.
     public var nextDeadline: MonotonicInstant {
-        let threads_ns = conductor.parked.map(\.1).min() ?? .max
+        let threads_ns = scheduler.parked.map(\.1).min() ?? .max
         return MonotonicInstant(nanoseconds: min(manual.nextDeadline.nanoseconds, threads_ns))
     }
 
     /// Who sleeps, what is held, and what is armed, one a line.
-    public var pending: [String] { conductor.report(manual) }
+    public var pending: [String] { scheduler.report(manual) }
 
     /// Throws if anything is pending that has a deadline, or is held, apart from what was begun as background.
     public func checkNothingIsPending() throws(TestTimeFailure) {
-        let lines = conductor.leftovers(manual)
+        let lines = scheduler.leftovers(manual)
         if !lines.isEmpty { throw TestTimeFailure(reason: .leftovers, instant: now.description, pending: lines) }
     }
 
     /// How often `now` of an instant was read, since the test began, on a thread that is in no virtual time: those readings
     /// were the kernel's. Of the whole process: other tests count too.
-    public var strayReadings: Int { CurrentTime.strayReadings - straysBefore }
+    public var unmanagedReadings: Int { CurrentTime.unmanagedReadings - straysBefore }
 }
 
 // Moving.
@@ -77,38 +77,38 @@ extension TestTime {
     /// The same up to an instant; a past one counts as now, `distantFuture` as the last instant before it.
     public func advance(to instant: MonotonicInstant, fileID: String = #fileID, line: Int = #line) async {
         let to_ns = min(max(instant.nanoseconds, now.nanoseconds), .max - 1)
-        _ = await conductor.ask(.advance(to_ns: to_ns), "\(fileID):\(line)")
+        _ = await scheduler.ask(.advance(to_ns: to_ns), "\(fileID):\(line)")
     }
 
     /// Runs all that is ready and due, without moving the clock.
-    public func settle(fileID: String = #fileID, line: Int = #line) async {
-        _ = await conductor.ask(.settle, "\(fileID):\(line)")
+    public func runUntilIdle(fileID: String = #fileID, line: Int = #line) async {
+        _ = await scheduler.ask(.idle, "\(fileID):\(line)")
     }
 
     /// Returns when all tasks wait, and one of them sleeps or a timer is armed: the earliest deadline of all. The clock moves
     /// only if there is none yet and something else lets it.
     public func nextSleep(fileID: String = #fileID, line: Int = #line) async -> MonotonicInstant {
-        MonotonicInstant(nanoseconds: await conductor.ask(.nextSleep, "\(fileID):\(line)"))
+        MonotonicInstant(nanoseconds: await scheduler.ask(.nextSleep, "\(fileID):\(line)"))
     }
 
     /// Moves the clock from deadline to deadline until nothing is pending, or until it has moved `limit` times: how often it
     /// did. For one-shot work; a repeating timer never ends by itself.
     @discardableResult
     public func run(limit: Int = 100_000, fileID: String = #fileID, line: Int = #line) async -> Int {
-        Int(await conductor.ask(.run(limit: limit, moves: 0), "\(fileID):\(line)"))
+        Int(await scheduler.ask(.run(limit: limit, moves: 0), "\(fileID):\(line)"))
     }
 
     /// Sets the wall clock, forward or back: the other clocks do not notice. Returns when all that the step passes has come.
     public func setWall(to instant: WallInstant, fileID: String = #fileID, line: Int = #line) async {
         manual.stepWall(to: instant)
-        await settle(fileID: fileID, line: line)
+        await runUntilIdle(fileID: fileID, line: line)
     }
 
     /// As if the system were suspended for so long: the boot-time and the wall clock go on, the monotonic clock stands still.
     /// Returns when all has come that fell due meanwhile.
     public func suspendSystem(for duration: Duration, fileID: String = #fileID, line: Int = #line) async {
         manual.stepOthers(by: duration)
-        await settle(fileID: fileID, line: line)
+        await runUntilIdle(fileID: fileID, line: line)
     }
 }
 
@@ -117,7 +117,7 @@ extension TestTime {
     /// Has the clock stand still until the hold is ended or let go, for work that leaves virtual time: on the network, on a
     /// queue, in a thread. Tasks go on meanwhile. What was held for too long (`patience`) fails the test, which names `reason`.
     public func hold(_ reason: String = "", fileID: String = #fileID, line: Int = #line) -> TimeHold {
-        conductor.hold(reason.isEmpty ? "by \(fileID):\(line)" : "\(reason), by \(fileID):\(line)")
+        scheduler.hold(reason.isEmpty ? "by \(fileID):\(line)" : "\(reason), by \(fileID):\(line)")
     }
 
     /// The same for as long as `body` takes, which must not sleep on this time.
@@ -162,7 +162,7 @@ extension TestTime {
             /// An engine of that name called what was due.
             case engine(String)
             /// A thread or a queue had its turn.
-            case turn(String)
+            case baton(String)
             /// The clock moved to the instant.
             case moved
         }
@@ -178,7 +178,7 @@ extension TestTime {
 
     /// Everything that happened so far, in order; at most the first million events. The same test with the same seed has the
     /// same trace, as long as nothing in it depends on the real world.
-    public var trace: [Event] { conductor.state.withLock(\.trace) }
+    public var trace: [Event] { scheduler.state.withLock(\.trace) }
 
     static var longestTrace: Int { 1_000_000 }
 }
@@ -188,7 +188,7 @@ extension TestTime.Event.What {
         switch self {
         case .task(let number): "task \(number)"
         case .engine(let name): "engine \(name)"
-        case .turn(let name): name
+        case .baton(let name): name
         case .moved: "the clock moved"
         }
     }

@@ -1,6 +1,6 @@
 import HRTimer
 
-/// Looks at a conductor's thread from another one: blocked by a task, it cannot see for itself that its patience is over.
+/// Looks at a scheduler's thread from another one: blocked by a task, it cannot see for itself that its patience is over.
 ///
 /// At most a quarter of the patience late. All virtual times of the process have one engine for that, on the kernel's time.
 final class Watchdog: Sendable {
@@ -10,22 +10,22 @@ final class Watchdog: Sendable {
     private let token: TimerToken
 
     /// Calls each function once for a deed that the thread is in the midst of: `relieve` when that takes longer than the
-    /// conductor leaves a turn alone, `giveUp` when it takes longer than its patience. Throws EAGAIN if there is no room for a
+    /// scheduler leaves a turn alone, `giveUp` when it takes longer than its patience. Throws EAGAIN if there is no room for a
     /// thread.
     init(
-        _ conductor: Conductor,
+        _ scheduler: DeterministicScheduler,
         relieve: @escaping @Sendable (_ deeds: Int) -> Void,
         giveUp: @escaping @Sendable () -> Void
     ) throws(TimerError) {
         engine = try Self.sharedEngine()
         let stage = Locked(Stage())
-        let interval = Duration.nanoseconds(max(1_000_000, min(conductor.patience_ns / 4, conductor.slow_ns)))
+        let interval = Duration.nanoseconds(max(1_000_000, min(scheduler.patience_ns / 4, scheduler.slow_ns)))
         token = engine.schedule(after: interval, every: interval) { _ in
-            let (deeds, isInDeed) = conductor.state.withLock { ($0.deeds, $0.deed != nil) }
+            let (deeds, isInDeed) = scheduler.state.withLock { ($0.deeds, $0.deed != nil) }
             let now_ns = TimeBase.kernel.now_ns
             let next = stage.withLock { stage -> Stage.Next? in
                 if !isInDeed || deeds != stage.deeds { stage = Stage(deeds: deeds, seen_ns: now_ns) }
-                return stage.advance(at: now_ns, conductor)
+                return stage.advance(at: now_ns, scheduler)
             }
             switch next {
             case .relieve: relieve(deeds)
@@ -44,11 +44,11 @@ final class Watchdog: Sendable {
         var seen_ns: Int64 = 0
         var last: Next?
 
-        mutating func advance(at now_ns: Int64, _ conductor: Conductor) -> Next? {
+        mutating func advance(at now_ns: Int64, _ scheduler: DeterministicScheduler) -> Next? {
             let passed_ns = now_ns - seen_ns
-            if passed_ns >= conductor.patience_ns, last != .giveUp {
+            if passed_ns >= scheduler.patience_ns, last != .giveUp {
                 last = .giveUp
-            } else if passed_ns >= conductor.slow_ns, last == nil {
+            } else if passed_ns >= scheduler.slow_ns, last == nil {
                 last = .relieve
             } else {
                 return nil

@@ -101,7 +101,7 @@ private final class TestRun<Success: Sendable>: Sendable {
         _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success,
         _ options: TestTimeOptions
     ) async throws -> Success {
-        let task = Task(executorPreference: time.conductor) { [self] in
+        let task = Task(executorPreference: time.scheduler) { [self] in
             let result: Result<Success, any Error>
             do {
                 result = .success(
@@ -111,9 +111,9 @@ private final class TestRun<Success: Sendable>: Sendable {
                 result = .failure(error)
             }
             outcome.withLock { $0 = result }
-            time.conductor.endBody()
+            time.scheduler.endBody()
         }
-        time.conductor.setBody { task.cancel() }
+        time.scheduler.setBody { task.cancel() }
         try await withTaskCancellationHandler {
             try await conduct(options)
         } onCancel: {
@@ -128,21 +128,21 @@ private final class TestRun<Success: Sendable>: Sendable {
             caller.withLock { $0 = continuation }
             do throws(TimerError) {
                 let watchdog = try Watchdog(
-                    time.conductor,
-                    relieve: { [time] deeds in time.conductor.relieve(deeds, time.manual) },
+                    time.scheduler,
+                    relieve: { [time] deeds in time.scheduler.relieve(deeds, time.manual) },
                     giveUp: { [self] in
-                        time.conductor.giveUp(time.manual)
+                        time.scheduler.giveUp(time.manual)
                         resumeCaller()
                     }
                 )
                 let thread = try startThread { [self] in
-                    time.conductor.run(time.manual, toleratesLeftovers: options.toleratesLeftovers)
+                    time.scheduler.run(time.manual, toleratesLeftovers: options.toleratesLeftovers)
                     watchdog.cancel()
                     resumeCaller()
                 }
                 pthread_detach(thread)
             } catch {
-                time.conductor.abandon()
+                time.scheduler.abandon()
                 resumeCaller(throwing: error)
             }
         }
@@ -156,7 +156,7 @@ private final class TestRun<Success: Sendable>: Sendable {
 
     private func result() throws -> Success {
         let outcome = outcome.withLock { $0 }
-        if let failure = time.conductor.state.withLock(\.failure) {
+        if let failure = time.scheduler.state.withLock(\.failure) {
             // What the body says about itself says more than what it left.
             if failure.reason == .leftovers, case .failure(let error) = outcome { throw error }
             throw failure

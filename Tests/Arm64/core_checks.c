@@ -1,5 +1,5 @@
 // What of the C core depends on the machine, without Swift and without libevent, so that it can be
-// built for another one and run under its emulator: the lateness histogram, the margin, the ways to
+// built for another one and run under its emulator: the lateness histogram, the spin window, the ways to
 // wait. Ends the process at the first thing that is not so.
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "hrt_clock.h"
 #include "hrt_histogram.h"
 #include "hrt_loop.h"
-#include "hrt_margin.h"
+#include "hrt_spin_window.h"
 #include "hrt_wait.h"
 
 enum { WAITS = 50, MS = 1000000 };
@@ -69,21 +69,21 @@ static void check_histogram(void) {
 }
 
 static void check_margin(void) {
-    hrt_margin margin;
+    hrt_spin_window window;
     int64_t now_ns = HRT_NS_PER_S, used_ns = 0;
-    hrt_margin_init(&margin, 0.9, 1, now_ns);
+    hrt_spin_window_init(&window, 0.9, 1, now_ns);
     for (int wake = 0; wake < 1000; wake++, now_ns += MS) {
-        used_ns = hrt_margin_ns(&margin, MS, now_ns);
+        used_ns = hrt_spin_window_ns(&window, MS, now_ns);
         require(used_ns >= 0, "a margin is not negative");
         int64_t latency_ns = 5000 + wake * 7919 % 15000;
-        hrt_margin_record_wake(&margin, MS, latency_ns);
-        hrt_margin_record_spin(&margin, used_ns > latency_ns ? used_ns - latency_ns : 0);
+        hrt_spin_window_record_wake(&window, MS, latency_ns);
+        hrt_spin_window_record_spin(&window, used_ns > latency_ns ? used_ns - latency_ns : 0);
     }
     require(used_ns >= 15000 && used_ns <= 25000,
             "the margin is near the quantile of the latencies");
-    hrt_margin_init(&margin, 0.9, 0, now_ns);
-    hrt_margin_record_wake(&margin, MS, 10000);
-    require(hrt_margin_ns(&margin, MS, now_ns + MS) == 0, "without a budget there is none");
+    hrt_spin_window_init(&window, 0.9, 0, now_ns);
+    hrt_spin_window_record_wake(&window, MS, 10000);
+    require(hrt_spin_window_ns(&window, MS, now_ns + MS) == 0, "without a budget there is none");
 }
 
 static void *wake_later(void *opaque) {

@@ -58,7 +58,7 @@ import Testing
         #expect(ended.all == ["loop's"])
 
         let engine = try TimerEngine()
-        #expect(await !engine.awaitGrants().isEmpty)
+        #expect(await !engine.awaitSettingResults().isEmpty)
         begun.removeAll()
         engine.schedule(at: .now) { [ended] _ in
             begun.append(true)

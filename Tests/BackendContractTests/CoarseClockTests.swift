@@ -61,7 +61,7 @@ import Testing
             #expect(outcome.spun_us == 0)
             #expect(outcome.cpu_us < 150_000, "\(face) \(precision) \(clock): \(outcome)")
             // A host that waits for a loop waits as it does for any descriptor.
-            let isTold = precision == .precise && face != "served-loop" && SilentMistake.isLookedFor
+            let isTold = precision == .precise && face != "served-loop" && UsageWarning.isLookedFor
             #expect(outcome.warnings == (isTold ? 1 : 0))
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HRTimerCore
 
-/// What other threads do to an engine whose thread spins up to a deadline. Its margin has learned that wakes come 12 ms late,
+/// What other threads do to an engine whose thread spins up to a deadline. Its spin window has learned that wakes come 12 ms late,
 /// so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
 @Suite(.serialized) struct EngineSpinContractTests {
     private let engine: TimerEngine
@@ -19,12 +19,12 @@ import Testing
         engine = try TimerEngine(configuration)
     }
 
-    /// In a handler, since the margin is the engine's thread's. A few wakes that are in time would teach it better.
+    /// In a handler, since the spin window is the engine's thread's. A few wakes that are in time would teach it better.
     private func learnToSpin() {
         let hasLearned = DispatchSemaphore(value: 0)
-        let margin = engine.core.margin
+        let window = engine.core.window
         engine.schedule(at: .distantPast) { _ in
-            margin.learnThatWakesAreLate()
+            window.learnThatWakesAreLate()
             hasLearned.signal()
         }
         hasLearned.wait()

@@ -164,7 +164,7 @@ import Testing
         let token = engine.schedule(at: .now.advanced(by: .seconds(3600))) { _ in }
         _ = "\(engine.reschedule(token, at: .now)) \(engine.cancel(token)) \(engine.liveTimers)"
         _ = (engine.cancelAndWait(token), token == .stale)
-        _ = (engine.statistics, engine.lateness, engine.wakeLatency, engine.grants)
+        _ = (engine.statistics, engine.lateness, engine.wakeLatency, engine.settingResults)
         let fired = Latch()
         _ = MonotonicClock().now
         TimerEngine.shared.schedule(at: .now.advanced(by: .milliseconds(1))) { _ in fired.open() }
@@ -205,7 +205,7 @@ import Testing
                     say("\(engine.cancel(pending)) \(engine.cancelAndWait(pending)) \(engine.liveTimers)")
                     say("\(engine.reschedule(pending, at: .now))")
                     say("\(engine.schedule(at: .now) { _ in } == .stale)")
-                    _ = (engine.statistics, engine.lateness, engine.wakeLatency, engine.grants)
+                    _ = (engine.statistics, engine.lateness, engine.wakeLatency, engine.settingResults)
                     engine.shutdown()
                     engine.shutdown()
                     // Thread Sanitizer allows no thread in such a child.

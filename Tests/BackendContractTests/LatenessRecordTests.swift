@@ -4,7 +4,7 @@ import HRTimerCore
 import TestSupport
 import Testing
 
-/// What an engine records of calls that it hands on before their deadlines: how late they came to them, and nothing made up.
+/// What an engine records of calls that it hands on before their deadlines: how late they came to them, and nothing prepared.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct LatenessRecordTests {
     @Test("Each sleep on a precise engine is recorded once, as late as its task came to the deadline")
     func sleeps() async throws {

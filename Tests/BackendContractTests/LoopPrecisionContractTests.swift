@@ -6,34 +6,34 @@ import Testing
 
 /// Precise waiting in a loop, on the real kernel.
 @Suite(.serialized) struct LoopPrecisionContractTests {
-    /// A loop of the C core whose margin has learned that wakes come 5 ms late: it spins for as long.
+    /// A loop of the C core whose spin window has learned that wakes come 5 ms late: it spins for as long.
     private final class Spinner: @unchecked Sendable {
         // Sendable: one thread waits, and hrt_loop_wake is for any.
         private let loop: OpaquePointer
-        private let margin = UnsafeMutablePointer<hrt_margin>.allocate(capacity: 1)
+        private let window = UnsafeMutablePointer<hrt_spin_window>.allocate(capacity: 1)
 
         init() {
             var loop: OpaquePointer?
             #expect(hrt_loop_create(&loop) == 0)
             self.loop = loop!
-            hrt_margin_init(margin, 0.9, 1, MonotonicInstant.now.nanoseconds)
+            hrt_spin_window_init(window, 0.9, 1, MonotonicInstant.now.nanoseconds)
             for sleep_ns: Int64 in [100_000, 1_000_000, 100_000_000] {
-                for _ in 0..<200 { hrt_margin_record_wake(margin, sleep_ns, 5_000_000) }
+                for _ in 0..<200 { hrt_spin_window_record_wake(window, sleep_ns, 5_000_000) }
             }
         }
 
         deinit {
             hrt_loop_destroy(loop)
-            margin.deallocate()
+            window.deallocate()
         }
 
         func wait(until deadline: MonotonicInstant) -> Int32 {
-            let found = hrt_loop_wait_until_margin(loop, deadline.nanoseconds, margin)
+            let found = hrt_loop_wait_until_spin_window(loop, deadline.nanoseconds, window)
             if found != 0 { return found }
             let before = MonotonicInstant.now
             var now_ns: Int64 = 0
             var spun_ns: Int64 = 0
-            let foundLater = hrt_loop_spin(loop, deadline.nanoseconds, margin, &now_ns, &spun_ns)
+            let foundLater = hrt_loop_spin(loop, deadline.nanoseconds, window, &now_ns, &spun_ns)
             #expect(now_ns >= before.nanoseconds && now_ns <= MonotonicInstant.now.nanoseconds)
             #expect(spun_ns >= 0 && spun_ns <= now_ns - before.nanoseconds)
             if foundLater == 0 { #expect(now_ns >= deadline.nanoseconds) }
@@ -97,7 +97,7 @@ import Testing
         pipe(&ends)
         spinner.watching(ends[0]) {
             write(ends[1], "x", 1)
-            // In the margin already, at least by its 5 ms, and before it.
+            // In the spin window already, at least by its 5 ms, and before it.
             for delay_ms in [1, 1000] {
                 let deadline = MonotonicInstant.now.advanced(by: .milliseconds(delay_ms))
                 #expect(spinner.wait(until: deadline) == Int32(HRT_LOOP_READY))
@@ -110,7 +110,7 @@ import Testing
                 write(ends[1], "x", 1)
             }
             let found = spinner.wait(until: deadline)
-            // On a machine busy enough the margin begins after the byte is there.
+            // On a machine busy enough the spin window begins after the byte is there.
             if found == 0 { #expect(MonotonicInstant.now >= deadline) }
             if let writer { pthread_join(writer, nil) }
             #expect(spinner.poll() == Int32(HRT_LOOP_READY))

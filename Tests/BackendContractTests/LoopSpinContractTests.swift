@@ -7,7 +7,7 @@ import Testing
 
 @testable import HRTimer
 
-/// What other threads do to a loop whose thread spins up to a timer's deadline. Its margin has learned that wakes come 12 ms
+/// What other threads do to a loop whose thread spins up to a timer's deadline. Its spin window has learned that wakes come 12 ms
 /// late, so that it spins long enough to be met there: where a busy machine keeps a round from that, the next one counts.
 @Suite(.serialized) struct LoopSpinContractTests {
     private let worker: LoopThread
@@ -20,14 +20,14 @@ import Testing
         worker.loop.spinBudget = 1
     }
 
-    /// In a handler, since the margin is the loop's thread's. A few wakes that are in time would teach it better.
+    /// In a handler, since the spin window is the loop's thread's. A few wakes that are in time would teach it better.
     private func learnToSpin() {
         let hasLearned = DispatchSemaphore(value: 0)
         let waiter = loop.waiter
-        // The first precise wait makes the margin.
+        // The first precise wait makes the spin window.
         let timer = LoopTimer(timeInterval: .microseconds(100), repeats: true) { timer in
-            guard let margin = waiter.margin else { return }
-            margin.learnThatWakesAreLate()
+            guard let window = waiter.window else { return }
+            window.learnThatWakesAreLate()
             timer.invalidate()
             hasLearned.signal()
         }
@@ -56,7 +56,7 @@ import Testing
 
     /// True as soon as a round is, of as many as a busy machine may need. The timer of a round is met in its spin.
     private func inSomeRound(
-        prelude: CallPrelude? = nil,
+        companion: CallCompanion? = nil,
         _ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool
     ) -> Bool {
         for _ in 0..<200 {
@@ -67,7 +67,7 @@ import Testing
                 #expect(MonotonicInstant.now >= timer.fireInstant)
             }
             // Nobody else has it yet.
-            timer.state.prelude = prelude
+            timer.state.companion = companion
             loop.add(timer, forMode: .default)
             defer { timer.invalidate() }
             if waitUntilSpinning(upTo: deadline), round(timer, deadline) { return true }
@@ -113,8 +113,8 @@ import Testing
     }
 
     /// What a loop tells a timer that wants to know more of its calls.
-    private final class Told: CallPrelude, @unchecked Sendable {
-        // Sendable: as `CallPrelude` is, and a recorder.
+    private final class Told: CallCompanion, @unchecked Sendable {
+        // Sendable: as `CallCompanion` is, and a recorder.
         let log = Recorder<String>()
 
         override func prepare() { log.append("prepare") }
@@ -126,9 +126,9 @@ import Testing
         .timeLimit(.minutes(15)),
         arguments: [false, true]
     )
-    func prelude(isCalledOff: Bool) {
+    func companion(isCalledOff: Bool) {
         let told = Told()
-        let isTold = inSomeRound(prelude: told) { timer, deadline in
+        let isTold = inSomeRound(companion: told) { timer, deadline in
             let before = told.log.count
             if isCalledOff {
                 timer.fireInstant = deadline.advanced(by: .seconds(3600))
@@ -169,7 +169,7 @@ import Testing
             loop.add(timer, forMode: .default)
             loop.run(until: limit)
             // Made by the first precise wait.
-            #expect((loop.waiter.margin != nil) == isPrecise)
+            #expect((loop.waiter.window != nil) == isPrecise)
             timer.invalidate()
         }
         worker.end()

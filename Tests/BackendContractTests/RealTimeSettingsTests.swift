@@ -15,8 +15,8 @@ import Testing
     func defaults() async {
         await #expect(processExitsWith: .success) {
             let engine = try TimerEngine(.init(name: "a-name-that-is-cut"))
-            #expect(await engine.awaitGrants().map(\.setting) == [.threadName, .timerSlack])
-            #expect(await engine.awaitGrants().filter { !$0.isGranted } == [])
+            #expect(await engine.awaitSettingResults().map(\.setting) == [.threadName, .timerSlack])
+            #expect(await engine.awaitSettingResults().filter { !$0.isGranted } == [])
             let seen = Seen(on: engine)
             #expect(seen.name == "a-name-that-is-")
             #expect(seen.timerSlack_ns == 1)
@@ -43,7 +43,7 @@ import Testing
                 var configuration = TimerEngine.Configuration()
                 configuration.realTime.schedulingClass = schedulingClass
                 let engine = try TimerEngine(configuration)
-                #expect(await engine.awaitGrants().last?.description == "schedulingClass: granted")
+                #expect(await engine.awaitSettingResults().last?.description == "schedulingClass: granted")
                 let seen = Seen(on: engine)
                 #expect(seen.schedule.policy == UInt32(policy))
                 #expect(policy == SCHED_OTHER ? seen.schedule.nice == value : seen.schedule.priority == value)
@@ -69,8 +69,8 @@ import Testing
             configuration.realTime.timerSlack = .microseconds(20)
             let before = cbench_affinity()
             let engine = try TimerEngine(configuration)
-            #expect(await engine.awaitGrants().filter { !$0.isGranted } == [])
-            #expect(await engine.awaitGrants().map(\.setting) == [.threadName, .timerSlack, .processors])
+            #expect(await engine.awaitSettingResults().filter { !$0.isGranted } == [])
+            #expect(await engine.awaitSettingResults().map(\.setting) == [.threadName, .timerSlack, .processors])
             let seen = Seen(on: engine)
             #expect(seen.processors == "\(last)")
             #expect(seen.timerSlack_ns == 20_000)
@@ -89,10 +89,10 @@ import Testing
             configuration.realTime.locksMemory = true
             #expect(!locked())
             let first = try TimerEngine(configuration)
-            #expect(await first.awaitGrants().last?.description == "locksMemory: granted")
+            #expect(await first.awaitSettingResults().last?.description == "locksMemory: granted")
             #expect(locked())
             let second = try TimerEngine(configuration)
-            #expect(await second.awaitGrants().last?.isGranted == true)
+            #expect(await second.awaitSettingResults().last?.isGranted == true)
             await first.shutdown()
             #expect(locked())
             await second.shutdown()
@@ -101,7 +101,7 @@ import Testing
             let own = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
             mlock(own, 4096)
             let third = try TimerEngine(configuration)
-            #expect(await third.awaitGrants().last?.isGranted == true)
+            #expect(await third.awaitSettingResults().last?.isGranted == true)
             await third.shutdown()
             #expect(locked())
         }
@@ -128,7 +128,7 @@ import Testing
                 var configuration = TimerEngine.Configuration()
                 configuration.realTime.wakeLatency = .microseconds(microseconds)
                 engines.append(try TimerEngine(configuration))
-                #expect(await engines.last?.awaitGrants().last?.description == "wakeLatency: granted")
+                #expect(await engines.last?.awaitSettingResults().last?.description == "wakeLatency: granted")
                 #expect(bound_us() == min(before_us, Int32(microseconds)))
             }
             await engines.removeLast().shutdown()
@@ -148,7 +148,7 @@ import Testing
             configuration.realTime.wakeLatency = .seconds(-1)
             let engine = try TimerEngine(configuration)
             #expect(
-                await engine.awaitGrants().map(\.description) == [
+                await engine.awaitSettingResults().map(\.description) == [
                     "threadName: granted",
                     "timerSlack: refused, cannot set timerSlack to 0.0 seconds (takes 1 ns or more): Invalid argument",
                     "processors: refused, cannot set processors to [-1, 100000]: Invalid argument",
@@ -165,14 +165,14 @@ import Testing
                 .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(-1)),
             ] {
                 configuration.realTime.schedulingClass = nonsense
-                let grant = try await TimerEngine(configuration).awaitGrants().last
+                let grant = try await TimerEngine(configuration).awaitSettingResults().last
                 guard case .refused(let error) = grant?.outcome else { return #expect(Bool(false), "\(nonsense)") }
                 #expect(error.errorNumber == EINVAL)
             }
             configuration.realTime = RealTimeSettings()
             configuration.realTime.processors = []
             let engineWithoutProcessors = try TimerEngine(configuration)
-            #expect(await engineWithoutProcessors.awaitGrants().last?.isGranted == false)
+            #expect(await engineWithoutProcessors.awaitSettingResults().last?.isGranted == false)
         }
     }
 
@@ -192,7 +192,7 @@ import Testing
             configuration.realTime.locksMemory = true
             configuration.realTime.wakeLatency = .zero
             let engine = try TimerEngine(configuration)
-            let errors = await engine.awaitGrants().map { grant -> Int32? in
+            let errors = await engine.awaitSettingResults().map { grant -> Int32? in
                 guard case .refused(let error) = grant.outcome else { return nil }
                 return error.errorNumber
             }
@@ -205,7 +205,7 @@ import Testing
     func ended() throws {
         let engine = try TimerEngine()
         engine.shutdown()
-        #expect(engine.grants.count == 2)
+        #expect(engine.settingResults.count == 2)
     }
 }
 

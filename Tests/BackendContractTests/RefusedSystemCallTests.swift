@@ -113,8 +113,8 @@ import Testing
         await #expect(processExitsWith: .success) {
             for name in ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"] {
                 let words = Self.refused(name, EPERM) { say in
-                    var bell: OpaquePointer?
-                    say("\(hrt_bell_create(&bell))")
+                    var sharedAlarm: OpaquePointer?
+                    say("\(hrt_shared_alarm_create(&bell))")
                 }
                 #expect(words == ["-1"], "without \(name)")
             }

@@ -6,12 +6,12 @@ func join(_ thread: pthread_t) {
     pthread_join(thread, nil)
 }
 
-extension SpinMargin {
+extension SpinWindow {
     /// As if wakes had come 12 ms late lately, after sleeps of any length: the next wait spins for about as long.
     func learnThatWakesAreLate() {
-        hrt_margin_init(c, Self.defaultCoverage, 1, MonotonicInstant.now.nanoseconds)
+        hrt_spin_window_init(c, Self.defaultCoverage, 1, MonotonicInstant.now.nanoseconds)
         for sleep_ns: Int64 in [100_000, 1_000_000, 10_000_000, 100_000_000] {
-            for _ in 0..<200 { hrt_margin_record_wake(c, sleep_ns, 12_000_000) }
+            for _ in 0..<200 { hrt_spin_window_record_wake(c, sleep_ns, 12_000_000) }
         }
     }
 }

@@ -96,7 +96,7 @@ import Testing
             let limit = start.advanced(by: .seconds(30))
             while ends.count < 2, .now < limit { Self.run(loop, until: .now.advanced(by: .milliseconds(20))) }
             join(waiter)
-            // On to a punctual call, however long that takes on a busy machine: by then all is made up.
+            // On to a punctual call, however long that takes on a busy machine: by then all is prepared.
             let before = fires.count
             while !fires.all.dropFirst(before).contains(where: { $0.late < .milliseconds(20) }), .now < limit {
                 Self.run(loop, until: .now.advanced(by: .milliseconds(20)))

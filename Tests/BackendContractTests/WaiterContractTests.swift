@@ -143,29 +143,29 @@ import Testing
     }
 
     @Test("A past deadline teaches the margin nothing; what is spun is told, and taken from its allowance")
-    func margin() {
+    func window() {
         var wait: OpaquePointer?
         var loop: OpaquePointer?
         #expect(hrt_wait_create(HRT_WAIT_FUTEX, HRT_CLOCK_MONOTONIC, &wait) == 0)
         #expect(hrt_loop_create(&loop) == 0)
-        var margin = hrt_margin()
-        hrt_margin_init(&margin, 0.9, 1, MonotonicInstant.now.nanoseconds)
-        #expect(hrt_wait_until_margin(wait!, MonotonicInstant.now.nanoseconds - 1000, &margin) == 0)
-        #expect(hrt_loop_wait_until_margin(loop!, MonotonicInstant.now.nanoseconds - 1000, &margin) == 0)
-        #expect(margin.last_latency_ns == -1)
+        var window = hrt_spin_window()
+        hrt_spin_window_init(&window, 0.9, 1, MonotonicInstant.now.nanoseconds)
+        #expect(hrt_wait_until_spin_window(wait!, MonotonicInstant.now.nanoseconds - 1000, &window) == 0)
+        #expect(hrt_loop_wait_until_spin_window(loop!, MonotonicInstant.now.nanoseconds - 1000, &window) == 0)
+        #expect(window.last_latency_ns == -1)
         for isLoop in [false, true] {
-            let before_ns = margin.allowance_ns
+            let before_ns = window.allowance_ns
             let deadline_ns = MonotonicInstant.now.nanoseconds + 2_000_000
             var now_ns: Int64 = 0
             var spun_ns: Int64 = 0
             if isLoop {
-                #expect(hrt_loop_spin(loop!, deadline_ns, &margin, &now_ns, &spun_ns) == 0)
+                #expect(hrt_loop_spin(loop!, deadline_ns, &window, &now_ns, &spun_ns) == 0)
             } else {
-                #expect(hrt_wait_spin_until(wait!, deadline_ns, &margin, &now_ns, &spun_ns) == 0)
+                #expect(hrt_wait_spin_until(wait!, deadline_ns, &window, &now_ns, &spun_ns) == 0)
             }
             #expect(now_ns >= deadline_ns)
             #expect(spun_ns > 0)
-            #expect(abs(before_ns - margin.allowance_ns - Double(spun_ns)) < 1)
+            #expect(abs(before_ns - window.allowance_ns - Double(spun_ns)) < 1)
         }
         hrt_loop_destroy(loop!)
         hrt_wait_destroy(wait!)

@@ -11,14 +11,14 @@ struct TuningTests {
     func reachesMeasuringThreads() throws {
         let slackBefore_ns = hrt_thread_timer_slack_ns()
         let cpu: UInt64 = cbench_affinity() & ~(cbench_affinity() - 1)
-        let (slack_ns, cpus, grants) = try onFreshThread {
-            let grants = Tuning(isTuned: true, cpus: cpu).applyToThread()
-            return (hrt_thread_timer_slack_ns(), cbench_affinity(), grants)
+        let (slack_ns, cpus, settingResults) = try onFreshThread {
+            let settingResults = Tuning(isTuned: true, cpus: cpu).applyToThread()
+            return (hrt_thread_timer_slack_ns(), cbench_affinity(), settingResults)
         }
         #expect(cpus == cpu)
         // Newer kernels give real-time threads no slack at all.
-        if grants.contains(Tuning.Grant(name: "timer slack 1 ns", error: 0)) { #expect(slack_ns <= 1) }
-        #expect(grants.map(\.name) == ["affinity", "timer slack 1 ns", "SCHED_FIFO"])
+        if settingResults.contains(Tuning.Grant(name: "timer slack 1 ns", error: 0)) { #expect(slack_ns <= 1) }
+        #expect(settingResults.map(\.name) == ["affinity", "timer slack 1 ns", "SCHED_FIFO"])
         #expect(hrt_thread_timer_slack_ns() == slackBefore_ns)
     }
 
@@ -30,7 +30,7 @@ struct TuningTests {
 
     @Test("leave an ordinary run alone")
     func leavesOrdinaryRunsAlone() throws {
-        #expect(try TunedProcess(Tuning()).grants.isEmpty)
+        #expect(try TunedProcess(Tuning()).settingResults.isEmpty)
     }
 
     @Test("end the load with the run")

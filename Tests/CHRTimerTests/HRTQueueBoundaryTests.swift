@@ -97,7 +97,7 @@ struct HRTQueueBoundaryTests {
             let offsets = [-Self.tick - 1, -Self.tick, -1, 0, 1, Self.tick - 1, Self.tick, Self.tick + 1]
             let tokens = offsets.map { timers.schedule(at: now + reach + $0) }
             for (offset, token) in zip(offsets, tokens) {
-                timers.settle()
+                timers.normalize()
                 #expect(timers.next == now + reach + offset)
                 #expect(timers.takeDue(at: now + reach + offset - 1).isEmpty)
                 #expect(timers.takeDue(at: now + reach + offset).map(\.token) == [token])
@@ -115,7 +115,7 @@ struct HRTQueueBoundaryTests {
         // The first goes, so that the next has to be looked for.
         hrt_queue_remove(timers.queue, timers.schedule(at: 500 * Self.tick))
         #expect(timers.next <= 1024 * Self.tick + 5)
-        timers.settle()
+        timers.normalize()
         #expect(timers.next == 1024 * Self.tick + 5)
         #expect(timers.takeDue(at: 1025 * Self.tick).map(\.token) == [coarse, fine])
     }
@@ -129,13 +129,13 @@ struct HRTQueueBoundaryTests {
             let owner = timers.schedule(at: begin)
             let tokens = (0..<3000).map { timers.schedule(at: begin + 1 + Int64($0 * 7919 % 3000) * (span / 3001)) }
             timers.disarm(owner)
-            #expect(hrt_queue_settle(timers.queue))
+            #expect(hrt_queue_normalize(timers.queue))
             for (number, token) in tokens.enumerated() where number % 2 == 0 {
                 timers.arm(token, at: 1000 + Int64(number))
             }
             for (number, token) in tokens.enumerated() where number % 4 == 1 { timers.disarm(token) }
             hrt_queue_check(timers.queue)
-            timers.settle()
+            timers.normalize()
             hrt_queue_check(timers.queue)
             #expect(timers.next == 1000)
             #expect(timers.takeDue(at: 60_000).count == 1500)

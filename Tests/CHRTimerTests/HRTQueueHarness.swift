@@ -48,9 +48,9 @@ final class TimerQueue {
 
     /// All of `settle`; how many calls it took.
     @discardableResult
-    func settle() -> Int {
+    func normalize() -> Int {
         var calls = 1
-        while hrt_queue_settle(queue) { calls += 1 }
+        while hrt_queue_normalize(queue) { calls += 1 }
         return calls
     }
 

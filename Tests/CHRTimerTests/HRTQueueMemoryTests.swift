@@ -26,12 +26,12 @@ struct HRTQueueMemoryTests {
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: 3600 * second)
         var tokens = (0..<300_000).map { _ in hrt_token() }
-        // What a queue keeps for good, some tens of pages a lane, is there before.
+        // What a queue keeps for good, some tens of pages a per-class wheel, is there before.
         for number in 0..<1000 { hrt_queue_remove(timers.queue, arm(timers, kind, number)) }
-        timers.settle()
+        timers.normalize()
         let before = hrt_queue_memory_bytes(timers.queue)
         for number in tokens.indices { tokens[number] = arm(timers, kind, number) }
-        timers.settle()
+        timers.normalize()
         #expect(!hrt_queue_wants_trim(timers.queue))
         let peak = hrt_queue_memory_bytes(timers.queue)
         #expect(peak > 9_000_000)
@@ -135,7 +135,7 @@ struct HRTQueueMemoryTests {
                     removed.append(timer.token)
                     hrt_queue_remove(timers.queue, timer.token)
                 }
-                if pieces % 8 == 0 { timers.settle() }
+                if pieces % 8 == 0 { timers.normalize() }
             }
             hrt_queue_check(timers.queue)
             let stale = removed.count { hrt_queue_is_live(timers.queue, $0) }

@@ -34,7 +34,7 @@ struct HRTQueueWindowTests {
         var wakes = 0
         var vain = 0
         while true {
-            timers.settle()
+            timers.normalize()
             let now = timers.nextWake
             if now > end { return (wakes, vain) }
             wakes += 1
@@ -72,19 +72,19 @@ struct HRTQueueWindowTests {
         let moved = timers.schedule(at: 3 * ms, tolerance: 2 * ms)
         let removed = timers.schedule(at: 3 * ms, tolerance: 3 * ms)
         let kept = timers.schedule(at: 3 * ms, tolerance: 30 * ms)
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 4 * ms)
         timers.disarm(disarmed)
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 5 * ms)
         timers.arm(moved, at: 50 * ms, tolerance: 5 * ms)
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 6 * ms)
         hrt_queue_remove(timers.queue, removed)
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 33 * ms)
         #expect(timers.takeDue(at: 33 * ms).map(\.token) == [kept])
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 55 * ms)
         #expect(!hrt_queue_is_armed(timers.queue, served))
     }
@@ -95,11 +95,11 @@ struct HRTQueueWindowTests {
         _ = timers.takeDue(at: 0)
         for number in 0..<count { _ = timers.schedule(at: ms + Int64(number), tolerance: 1000 * ms) }
         let short = timers.schedule(at: 900 * ms, tolerance: 1)
-        timers.settle()
+        timers.normalize()
         #expect(timers.next == ms)
         #expect(timers.nextWake == 900 * ms + 1)
         timers.disarm(short)
-        timers.settle()
+        timers.normalize()
         #expect(timers.nextWake == 1001 * ms)
         #expect(timers.takeDue(at: 1001 * ms).count == count)
     }
@@ -115,13 +115,13 @@ struct HRTQueueWindowTests {
             _ = timers.takeDue(at: 0)
             let tokens = (0..<count).map { timers.schedule(at: ms + Int64($0), tolerance: 10 * ms + Int64($0)) }
             for number in 0..<kept { _ = timers.schedule(at: ms, tolerance: 20 * ms + Int64(number)) }
-            timers.settle()
+            timers.normalize()
             #expect(timers.nextWake == 11 * ms)
             for token in tokens { timers.disarm(token) }
-            timers.settle()
+            timers.normalize()
             #expect(timers.nextWake == (kept == 0 ? .max : 21 * ms))
             for token in tokens { timers.arm(token, at: 2 * ms, tolerance: 10 * ms) }
-            timers.settle()
+            timers.normalize()
             #expect(timers.nextWake == 12 * ms)
             hrt_queue_check(timers.queue)
             #expect(timers.takeDue(at: 12 * ms).count == count + kept)
@@ -134,11 +134,11 @@ struct HRTQueueWindowTests {
         _ = timers.takeDue(at: 0)
         let token = timers.schedule(at: ms, tolerance: .max)
         _ = timers.schedule(at: .max - 5, tolerance: 100)
-        timers.settle()
+        timers.normalize()
         #expect(timers.next == ms)
         #expect(timers.nextWake == .max)
         #expect(timers.takeDue(at: ms).map(\.token) == [token])
-        timers.settle()
+        timers.normalize()
         #expect(timers.next == .max - 5)
     }
 }

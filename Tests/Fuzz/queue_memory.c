@@ -53,7 +53,7 @@ int main(void) {
     long before_kib = resident_kib();
     for (int kind = 0; kind < 4; kind++) {
         for (int number = 0; number < TIMERS; number++) arm(queue, kind, number);
-        while (hrt_queue_settle(queue)) continue;
+        while (hrt_queue_normalize(queue)) continue;
         long peak_kib = resident_kib();
         for (int number = 0; number < TIMERS; number++) hrt_queue_remove(queue, tokens[number]);
         require(hrt_queue_wants_trim(queue), "trimming is wanted");
@@ -65,7 +65,7 @@ int main(void) {
         require(after_kib <= before_kib + before_kib / 10,
                 "what a million timers took is given back");
     }
-    while (hrt_queue_settle(queue)) continue;
+    while (hrt_queue_normalize(queue)) continue;
     require(hrt_queue_next_ns(queue) == 3600 * HRT_NS_PER_S, "what is pending stays");
     hrt_queue_destroy(queue);
     return 0;

@@ -150,10 +150,10 @@ static void require_exact(const struct queue_model *model) {
 
 static void settle(struct queue_model *model, uint64_t value) {
     if (value % 8 == 0) {
-        hrt_queue_settle(model->queue);
+        hrt_queue_normalize(model->queue);
         return;
     }
-    for (size_t calls = 0; hrt_queue_settle(model->queue); calls++) {
+    for (size_t calls = 0; hrt_queue_normalize(model->queue); calls++) {
         require(model, calls < 100 * TIMERS, "settling comes to an end");
     }
     require_exact(model);
@@ -162,7 +162,7 @@ static void settle(struct queue_model *model, uint64_t value) {
 // Sleeps until the next wake-up, as a thread would, and takes what is due then: something always
 // is.
 static void sleep_once(struct queue_model *model) {
-    while (hrt_queue_settle(model->queue)) continue;
+    while (hrt_queue_normalize(model->queue)) continue;
     require_exact(model);
     int64_t wake_ns = hrt_queue_next_wake_ns(model->queue);
     if (wake_ns == HRT_NEVER) return;

@@ -111,7 +111,7 @@ import Testing
         RunLoop.current.run(until: Date(timeIntervalSinceNow: 5))
         let all = calls.all
         #expect(all.count == 3)
-        // The first grid points after the 110 ms are at 120 and 140: none of the five missed ones was made up.
+        // The first grid points after the 110 ms are at 120 and 140: none of the five missed ones was prepared.
         #expect(all.last!.timeIntervalSince(start) >= 0.14 - 0.000_001)
     }
 

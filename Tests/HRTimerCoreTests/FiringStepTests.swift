@@ -44,7 +44,7 @@ import Testing
             return token
         }
 
-        /// The next call at that time, made up ahead for deadlines up to `upTo_ns`; nil if the thread sleeps.
+        /// The next call at that time, prepared ahead for deadlines up to `upTo_ns`; nil if the thread sleeps.
         mutating func call(at now_ns: Int64, upTo upTo_ns: Int64 = .min) -> Fire? {
             var call = Fire()
             while true {

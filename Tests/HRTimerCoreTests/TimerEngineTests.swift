@@ -241,10 +241,10 @@ import Testing
     }
 
     @Test("On virtual time there is no thread for which settings could be granted or refused")
-    func grants() throws {
+    func settingResults() throws {
         var configuration = TimerEngine.Configuration(time: time.base)
         configuration.realTime.schedulingClass = .fifo(priority: 1000)
-        #expect(try TimerEngine(configuration).grants == [])
+        #expect(try TimerEngine(configuration).settingResults == [])
     }
 
     @Test("Two engines on one virtual clock fire in the order of their deadlines")

@@ -185,7 +185,7 @@ import Testing
         let failure = await #expect(throws: TestTimeFailure.self) {
             try await withManualTime { time in
                 Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }
-                await time.settle()
+                await time.runUntilIdle()
                 #expect(throws: TestTimeFailure.self) { try time.checkNothingIsPending() }
             }
         }
@@ -210,7 +210,7 @@ import Testing
         #expect(ended.all == [true])
         try await withManualTime(TestTimeOptions(toleratesLeftovers: true)) { time in
             Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }
-            await time.settle()
+            await time.runUntilIdle()
         }
     }
 
@@ -222,7 +222,7 @@ import Testing
         await #expect(throws: Oops.self) {
             try await withManualTime { time in
                 Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }
-                await time.settle()
+                await time.runUntilIdle()
                 throw Oops()
             }
         }
@@ -329,9 +329,9 @@ import Testing
 
     @Test("A time that is over is freed, whatever tasks it has had")
     func freed() async throws {
-        let over = WeakConductor()
+        let over = WeakScheduler()
         try await withManualTime { time in
-            over.conductor.withLock { $0 = .init(object: time.conductor) }
+            over.scheduler.withLock { $0 = .init(object: time.scheduler) }
             await Task {}.value
             try await Task { try await Task.sleep(for: .seconds(1), clock: .monotonic) }.value
         }
@@ -341,10 +341,10 @@ import Testing
         #expect(!over.isAlive)
     }
 
-    private final class WeakConductor: Sendable {
-        struct Reference { weak var object: Conductor? }
-        let conductor = Locked(Reference())
-        var isAlive: Bool { conductor.withLock { $0.object != nil } }
+    private final class WeakScheduler: Sendable {
+        struct Reference { weak var object: DeterministicScheduler? }
+        let scheduler = Locked(Reference())
+        var isAlive: Bool { scheduler.withLock { $0.object != nil } }
     }
 
     @Test("The wall clock can be set and the system suspended; sleepers on those clocks notice")
@@ -353,7 +353,7 @@ import Testing
             let start = time.now
             let wall = Task { try await Task.sleep(until: time.wallNow.advanced(by: .seconds(60)), clock: .wall) }
             let boot = Task { try await Task.sleep(for: .seconds(3600), clock: .bootTime) }
-            await time.settle()
+            await time.runUntilIdle()
             await time.setWall(to: time.wallNow.advanced(by: .seconds(61)))
             try await wall.value
             await time.suspendSystem(for: .seconds(3600))

@@ -130,14 +130,14 @@ import Testing
         weak let isCaptured = captured
         captured = nil
         link.add(to: worker.loop, forMode: .default)
-        // Each pause calls a call off that may be waiting for its refresh.
+        // Each pause calls a withdraw that may be waiting for its refresh.
         while done.wait(timeout: .now() + .microseconds(777)) != .success {
             link.isPaused = true
             link.isPaused = false
         }
         worker.end()
         #expect(latenesses.all.allSatisfy { $0.told >= .zero && $0.seen >= .zero })
-        // By the clock, and not by the deadline that it was made up for: few readings fall on that very nanosecond.
+        // By the clock, and not by the deadline that it was prepared for: few readings fall on that very nanosecond.
         #expect(latenesses.all.count { $0.told > .zero } > latenesses.count / 2)
         // Later than that, a call is for a later refresh than the one that it is late for.
         #expect(latenesses.all.allSatisfy { $0.seen >= $0.told || $0.told >= .milliseconds(1) })

@@ -42,7 +42,7 @@ proctype Mover(byte wanted) {
     ::  !done ->
         lock();
         close();
-        // A call that is on its way, or was made, is not taken back.
+        // A call that is on its way, or was made, is not disarmed.
         if :: !called -> atomic { deadline = wanted; asked = wanted; settle() } :: else fi;
         unlock()
     ::  else

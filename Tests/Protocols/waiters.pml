@@ -1,4 +1,4 @@
-// The threads that wait for the sleeps of a process (Sleeps, hrt_bell): whom the timer wakes goes on with the task that it makes
+// The threads that wait for the sleeps of a process (Sleeps, hrt_shared_alarm): whom the timer wakes goes on with the task that it makes
 // ready, which may never come back. Every sleep ends all the same, once.
 //
 // WRONG_1: a thread goes on with the task though nobody else waits.

@@ -8,7 +8,7 @@
 
 #include "hrt_clock.h"
 #include "hrt_histogram.h"
-#include "hrt_margin.h"
+#include "hrt_spin_window.h"
 #include "hrt_queue.h"
 
 enum { TIMERS = 20000, BATCH = 64 };
@@ -16,7 +16,7 @@ enum { TIMERS = 20000, BATCH = 64 };
 struct path {
     hrt_queue *queue;
     hrt_histogram *histogram;
-    hrt_margin margin;
+    hrt_spin_window window;
     hrt_token tokens[TIMERS];
     uint64_t random;
     uint64_t fired;
@@ -35,7 +35,7 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING;
 static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
     hrt_due batch[BATCH];
     int64_t sleep_ns = 1000000;
-    hrt_margin_record_wake(&path->margin, sleep_ns, (int64_t)(next_random(path) % 100000));
+    hrt_spin_window_record_wake(&path->window, sleep_ns, (int64_t)(next_random(path) % 100000));
     do {
         size_t count = hrt_queue_take_due(path->queue, now_ns, batch, BATCH);
         for (size_t index = 0; index < count; index++) {
@@ -48,7 +48,7 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
             path->fired++;
         }
     } while (hrt_queue_next_ns(path->queue) <= now_ns);
-    while (hrt_queue_settle(path->queue)) continue;
+    while (hrt_queue_normalize(path->queue)) continue;
     path->is_wrong |= hrt_queue_next_wake_ns(path->queue) <= now_ns ||
                       hrt_queue_next_precise_ns(path->queue) <= now_ns ||
                       hrt_queue_next_ns(path->queue) > hrt_queue_next_wake_ns(path->queue);
@@ -59,7 +59,7 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
         hrt_queue_arm_slot(path->queue, token.slot,
                            now_ns + (int64_t)(next_random(path) % 10000000000));
     }
-    hrt_margin_record_spin(&path->margin, hrt_margin_ns(&path->margin, sleep_ns, now_ns) / 2);
+    hrt_spin_window_record_spin(&path->window, hrt_spin_window_ns(&path->window, sleep_ns, now_ns) / 2);
 }
 
 static void take_apart(struct path *path) HRT_NONBLOCKING;
@@ -73,11 +73,11 @@ int main(void) {
     if (hrt_queue_create(&path.queue) != 0 ||
         hrt_histogram_create(2, 100000000000, &path.histogram) != 0)
         abort();
-    hrt_margin_init(&path.margin, 0.9, 0.5, now_ns);
+    hrt_spin_window_init(&path.window, 0.9, 0.5, now_ns);
     for (int index = 0; index < TIMERS; index++) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);
-        // Those of other lanes stay there until they first fire; their lanes stay for good.
+        // Those of other per-class wheels stay there until they first fire; their per-class wheels stay for good.
         uint32_t slot = path.tokens[index].slot;
         if (index % 3 == 1)
             hrt_queue_arm_slot_tolerant(path.queue, slot, deadline_ns, 10000000);

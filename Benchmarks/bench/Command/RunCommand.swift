@@ -17,7 +17,7 @@ struct RunCommand: ParsableCommand {
         let plans = options.plans
         let host = HostReport.examined()
         let process = try TunedProcess(options.tuning)
-        for grant in process.grants { StandardError.print("bench: \(grant.text)") }
+        for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
         let load = try Load(options.load)
         let spikes = try options.onSpike.map(SpikeWatch.init)
         var sessions: [Session] = []

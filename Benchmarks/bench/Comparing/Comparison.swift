@@ -43,7 +43,7 @@ struct ComparedRow: Sendable {
     /// Early fires that were not there before.
     let newlyEarly: Int
 
-    /// Slower if anything got worse; a gain in one thing does not make up for a loss in another.
+    /// Slower if anything got worse; a gain in one thing does not prepare for a loss in another.
     var verdict: Verdict {
         let verdicts = [p50.verdict, cpu?.verdict].compactMap(\.self)
         if newlyEarly > 0 || verdicts.contains(.slower) { return .slower }

@@ -23,17 +23,17 @@ struct Tuning: Sendable {
     /// and processors (pthread_create(3)); the pools of Dispatch and Swift are started by others and do not.
     @discardableResult
     func applyToThread() -> [Grant] {
-        var grants: [Grant] = []
+        var settingResults: [Grant] = []
         if let cpus {
-            grants.append(Grant(name: "affinity", error: -cbench_set_affinity(cpus)))
+            settingResults.append(Grant(name: "affinity", error: -cbench_set_affinity(cpus)))
         }
-        guard isTuned else { return grants }
-        grants.append(Grant(name: "timer slack 1 ns", error: -hrt_thread_set_timer_slack_ns(1)))
+        guard isTuned else { return settingResults }
+        settingResults.append(Grant(name: "timer slack 1 ns", error: -hrt_thread_set_timer_slack_ns(1)))
         // The least priority is above every ordinary thread; more would compete with the kernel's own threads.
         var parameters = sched_param()
         parameters.sched_priority = sched_get_priority_min(SCHED_FIFO)
-        grants.append(Grant(name: "SCHED_FIFO", error: pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters)))
-        return grants
+        settingResults.append(Grant(name: "SCHED_FIFO", error: pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters)))
+        return settingResults
     }
 }
 
@@ -41,16 +41,16 @@ struct Tuning: Sendable {
 final class TunedProcess {
     let tuning: Tuning
     /// What was granted and refused, of threads too.
-    private(set) var grants: [Tuning.Grant] = []
+    private(set) var settingResults: [Tuning.Grant] = []
     private var latencyDescriptor: CInt = -1
     private var hasLockedMemory = false
 
     init(_ tuning: Tuning) throws {
         self.tuning = tuning
-        grants = try onFreshThread { tuning.applyToThread() }
+        settingResults = try onFreshThread { tuning.applyToThread() }
         guard tuning.isTuned else { return }
         hasLockedMemory = mlockall(CInt(MCL_CURRENT | MCL_FUTURE)) == 0
-        grants.append(Tuning.Grant(name: "mlockall", error: hasLockedMemory ? 0 : errno))
+        settingResults.append(Tuning.Grant(name: "mlockall", error: hasLockedMemory ? 0 : errno))
         holdLatency()
     }
 
@@ -64,6 +64,6 @@ final class TunedProcess {
         var latency_us: Int32 = 0
         latencyDescriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
         let isHeld = latencyDescriptor >= 0 && write(latencyDescriptor, &latency_us, 4) == 4
-        grants.append(Tuning.Grant(name: "cpu_dma_latency 0", error: isHeld ? 0 : errno))
+        settingResults.append(Tuning.Grant(name: "cpu_dma_latency 0", error: isHeld ? 0 : errno))
     }
 }

@@ -7,28 +7,28 @@ static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
     return clock == HRT_CLOCK_MONOTONIC ? now_ns : hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
 }
 
-hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_margin *margin) {
+hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window) {
     int64_t now_ns = hrt_clock_now_ns(clock);
     if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) {
         return (hrt_early_wake){.wake_ns = deadline_ns, .sleep_ns = -1};
     }
     hrt_early_wake early;
     if (__builtin_sub_overflow(deadline_ns, now_ns, &early.sleep_ns)) early.sleep_ns = HRT_NEVER;
-    early.wake_ns = deadline_ns - hrt_margin_ns(margin, early.sleep_ns, steady_ns(clock, now_ns));
+    early.wake_ns = deadline_ns - hrt_spin_window_ns(window, early.sleep_ns, steady_ns(clock, now_ns));
     early.has_begun = early.wake_ns <= now_ns;
     return early;
 }
 
-void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_margin *margin) {
+void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *window) {
     if (early.sleep_ns < 0) return;
-    hrt_margin_record_wake(margin, early.sleep_ns, hrt_clock_now_ns(clock) - early.wake_ns);
+    hrt_spin_window_record_wake(window, early.sleep_ns, hrt_clock_now_ns(clock) - early.wake_ns);
 }
 
 int64_t hrt_spin_margin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
-                        int64_t longest_ns, hrt_margin *margin, int64_t *spun_ns) {
+                        int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
     int64_t now_ns = hrt_clock_now_ns(clock), just_spun_ns = 0;
     now_ns = hrt_spin(woken, clock, deadline_ns, now_ns, longest_ns, &just_spun_ns);
-    hrt_margin_record_spin(margin, just_spun_ns);
+    hrt_spin_window_record_spin(window, just_spun_ns);
     *spun_ns += just_spun_ns;
     return now_ns;
 }

@@ -5,28 +5,28 @@
 #include <stdbool.h>
 
 #include "../include/hrt_clock.h"
-#include "../include/hrt_margin.h"
+#include "../include/hrt_spin_window.h"
 
-// What every precise wait has in common, whatever it sleeps in: the margin is asked for before the
-// sleep and told of the wake after it, and what is spun is taken from the margin's allowance. One
-// thread at a time uses a margin.
+// What every precise wait has in common, whatever it sleeps in: the spin window is asked for before the
+// sleep and told of the wake after it, and what is spun is taken from the spin window's allowance. One
+// thread at a time uses a spin window.
 
 typedef struct {
     int64_t wake_ns;   // until when to sleep
-    int64_t sleep_ns;  // how long that was to the deadline; below 0 if no margin was asked for
+    int64_t sleep_ns;  // how long that was to the deadline; below 0 if no spin window was asked for
     bool has_begun;    // wake_ns is not in the future: no sleep
 } hrt_early_wake;
 
-// When a thread must wake for the deadline: a margin before it, and at the deadline itself if that
+// When a thread must wake for the deadline: a spin window before it, and at the deadline itself if that
 // is HRT_NEVER or past.
-hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_margin *margin);
+hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window);
 
 // The clock has come to wake_ns and the thread is awake: how late is learned.
-void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_margin *margin);
+void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *window);
 
 // hrt_spin from now on; the time that it took is recorded, and added to *spun_ns. Gives the last
 // reading.
 int64_t hrt_spin_margin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
-                        int64_t longest_ns, hrt_margin *margin, int64_t *spun_ns);
+                        int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns);
 
 #endif

@@ -16,7 +16,7 @@
 // * What a create function gives is owned by the caller, until the destroy function of the same
 // name takes it.
 // * Nothing here is thread-safe unless its comment says so.
-#include "hrt_bell.h"
+#include "hrt_shared_alarm.h"
 #include "hrt_clock.h"
 #include "hrt_fork.h"
 #include "hrt_histogram.h"
@@ -24,7 +24,7 @@
 #include "hrt_lock.h"
 #include "hrt_loop.h"
 #include "hrt_main_queue.h"
-#include "hrt_margin.h"
+#include "hrt_spin_window.h"
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 #include "hrt_queue.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "hrt_clock.h"
-#include "hrt_margin.h"
+#include "hrt_spin_window.h"
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from
 // another thread, and descriptors that become readable or writable. A libevent event_base that
@@ -77,16 +77,16 @@ void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 // nothing sleeps in futex(2) instead.
 int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_loop_wait, but until the margin before the deadline; at
-// once, after one look at everything, if the margin has begun.
-int hrt_loop_wait_until_margin(hrt_loop *_Nonnull loop, int64_t deadline_ns,
-                               hrt_margin *_Nonnull margin);
+// The first part of a precise wait: as hrt_loop_wait, but until the spin window before the deadline; at
+// once, after one look at everything, if the spin window has begun.
+int hrt_loop_wait_until_spin_window(hrt_loop *_Nonnull loop, int64_t deadline_ns,
+                               hrt_spin_window *_Nonnull window);
 
 // The second part, if the first found nothing: reads the clock until the deadline (0), or until a
 // wake. Descriptors are not looked at: what becomes ready meanwhile is found by the next wait or
 // poll, unless a wake comes. The last reading goes to out_now_ns, and how long was spun to
 // out_spun_ns.
-int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_margin *_Nonnull margin,
+int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_spin_window *_Nonnull window,
                   int64_t *_Nonnull out_now_ns, int64_t *_Nonnull out_spun_ns);
 
 // As a wait for a past deadline. No system call if nothing is watched.

@@ -83,7 +83,7 @@ void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadlin
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_settle returned
+// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_normalize returned
 // false, whatever was armed, disarmed and taken since it was called, except that a timer that was
 // the earliest was disarmed or moved later. Otherwise a lower bound: waking then, and calling
 // hrt_queue_take_due, may find nothing due, and raises it.
@@ -107,7 +107,7 @@ int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 // What timers that were disarmed or moved left behind is taken away here, once for each; so the
 // pieces together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32
 // timers in the bucket of the earliest one that lie too close together for their distance.)
-bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING;
+bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and
 // writes them to out_due. Returns how many. Every deadline written is <= now_ns, and none that was

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "hrt_clock.h"
-#include "hrt_margin.h"
+#include "hrt_spin_window.h"
 
 // A way for one thread to wait until an absolute instant of one clock, or until another thread
 // wakes it.
@@ -45,14 +45,14 @@ void hrt_wait_destroy(hrt_wait *wait);
 // HRT_NEVER waits for a wake alone. One thread at a time.
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_wait_until, but until the margin before the deadline.
-// The margin learns how late the wake came. Returns at once if the margin has begun.
-int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin);
+// The first part of a precise wait: as hrt_wait_until, but until the spin window before the deadline.
+// The spin window learns how late the wake came. Returns at once if the spin window has begun.
+int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window);
 
 // The second part: reads the clock until the deadline, or until a wake, which it consumes. The last
-// reading goes to out_now_ns. What was spun is taken from the margin's allowance, and goes to
+// reading goes to out_now_ns. What was spun is taken from the spin window's allowance, and goes to
 // out_spun_ns. Where the wall clock was set back meanwhile it sleeps before it spins on.
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns);
 
 // Ends the current wait, or the next one if none is going on. Wakes that come before the waiter

@@ -293,21 +293,21 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
 }
 
-int hrt_loop_wait_until_margin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin) {
-    hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, margin);
+int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
+    hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
     // Descriptors get one look all the same, lest timers that are never slept for keep them
     // waiting.
     if (early.has_begun) return hrt_loop_poll(loop);
     int found = hrt_loop_wait(loop, early.wake_ns);
-    if (found == 0) hrt_woken_early(loop->clock, early, margin);
+    if (found == 0) hrt_woken_early(loop->clock, early, window);
     return found;
 }
 
-int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_margin *margin, int64_t *out_now_ns,
+int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     *out_now_ns =
-        hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, margin, out_spun_ns);
+        hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
     return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 

@@ -1,4 +1,4 @@
-// The queue: tokens and the rules of arming, over the slab and the lanes.
+// The queue: tokens and the rules of arming, over the slab and the per-class wheels.
 #include <errno.h>
 
 #include "hrt_queue_pages.h"
@@ -9,8 +9,8 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 int hrt_queue_create(hrt_queue **out_queue) {
     struct hrt_queue *queue = hrt_pages_map(sizeof *queue);
     if (queue == NULL) return -ENOMEM;
-    hrt_lane_init(&queue->lane, HRT_ORDINARY, 0);
-    queue->lanes[HRT_ORDINARY] = &queue->lane;
+    hrt_class_init(&queue->class, HRT_ORDINARY, 0);
+    queue->classes[HRT_ORDINARY] = &queue->class;
     queue->armings = HRT_ARMED;
     queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
@@ -19,11 +19,11 @@ int hrt_queue_create(hrt_queue **out_queue) {
 
 void hrt_queue_destroy(hrt_queue *queue) {
     hrt_slab_free(queue);
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        struct hrt_lane *lane = queue->lanes[number];
-        if (lane == NULL) continue;
-        hrt_lane_release(lane);
-        if (lane != &queue->lane) hrt_pages_unmap(lane, sizeof *lane);
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        struct hrt_class *class = queue->classes[number];
+        if (class == NULL) continue;
+        hrt_class_release(class);
+        if (class != &queue->class) hrt_pages_unmap(class, sizeof *class);
     }
     hrt_pages_unmap(queue, sizeof *queue);
 }
@@ -50,7 +50,7 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
     queue->armed_count++;
     node->arming = ++queue->armings;
     node->key = key;
-    bool is_list_full = hrt_lane_armed(&queue->lane, slot, node->place, key);
+    bool is_list_full = hrt_class_armed(&queue->class, slot, node->place, key);
     return HRT_UNLIKELY(is_list_full) ? hrt_rare_file_listed_for_new(queue) : 0;
 }
 
@@ -65,7 +65,7 @@ bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
         return hrt_rare_remove(queue, token.slot + 1);
     }
     queue->armed_count += (node->arming < 1) - 1U;
-    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
+    if (HRT_UNLIKELY(node->key == queue->class.bound)) queue->class.certainty = HRT_STALE;
     node->arming = 0;
     hrt_slab_give_spare(queue, token.slot, node);
     return true;
@@ -88,9 +88,9 @@ void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HR
         hrt_rare_arm_ordinary(queue, slot + 1, key);
         return;
     }
-    if (HRT_UNLIKELY(node->key == queue->lane.bound)) queue->lane.certainty = HRT_STALE;
+    if (HRT_UNLIKELY(node->key == queue->class.bound)) queue->class.certainty = HRT_STALE;
     hrt_node_set_armed(queue, node, key);
-    bool is_list_full = hrt_lane_armed(&queue->lane, slot, node->place, key);
+    bool is_list_full = hrt_class_armed(&queue->class, slot, node->place, key);
     if (HRT_UNLIKELY(is_list_full)) hrt_rare_file_listed(queue);
 }
 
@@ -113,55 +113,55 @@ bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCK
 
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
-    uint64_t bound = queue->lane.certainty == HRT_STALE ? hrt_lane_bound(queue, &queue->lane)
-                                                        : queue->lane.bound;
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL)
-            bound = earlier(bound, hrt_lane_bound(queue, queue->lanes[number]));
+    uint64_t bound = queue->class.certainty == HRT_STALE ? hrt_class_bound(queue, &queue->class)
+                                                        : queue->class.bound;
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL)
+            bound = earlier(bound, hrt_class_bound(queue, queue->classes[number]));
     }
     return hrt_key_ns(bound);
 }
 
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
     uint64_t key = hrt_key(instant_ns);
-    uint64_t bound = queue->lane.bound;
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) bound = earlier(bound, queue->lanes[number]->bound);
+    uint64_t bound = queue->class.bound;
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL) bound = earlier(bound, queue->classes[number]->bound);
     }
     return bound < key && hrt_queue_next_ns(queue) < instant_ns;
 }
 
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
-    struct hrt_lane *lane = queue->lanes[HRT_PRECISE];
-    return lane == NULL ? INT64_MAX : hrt_key_ns(hrt_lane_bound(queue, lane));
+    struct hrt_class *class = queue->classes[HRT_PRECISE];
+    return class == NULL ? INT64_MAX : hrt_key_ns(hrt_class_bound(queue, class));
 }
 
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t wake = HRT_KEY_NEVER;
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL)
-            wake = earlier(wake, hrt_lane_wake(queue, queue->lanes[number]));
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL)
+            wake = earlier(wake, hrt_class_wake(queue, queue->classes[number]));
     }
     return hrt_key_ns(wake);
 }
 
-bool hrt_queue_settle(hrt_queue *queue) HRT_NONBLOCKING {
+bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;
-    bool is_settled = true;
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        struct hrt_lane *lane = queue->lanes[number];
-        if (lane != NULL && !hrt_lane_settle(queue, lane, &moves_left)) is_settled = false;
+    bool is_normalized = true;
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        struct hrt_class *class = queue->classes[number];
+        if (class != NULL && !hrt_class_settle(queue, class, &moves_left)) is_normalized = false;
     }
-    return !is_settled;
+    return !is_normalized;
 }
 
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
-    bool passes = hrt_lane_passes(&queue->lane, now_key);
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) passes &= hrt_lane_passes(queue->lanes[number], now_key);
+    bool passes = hrt_class_passes(&queue->class, now_key);
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL) passes &= hrt_class_passes(queue->classes[number], now_key);
     }
     return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
@@ -176,11 +176,11 @@ size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING {
 
 size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
     size_t bytes = hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue);
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        const struct hrt_lane *lane = queue->lanes[number];
-        if (lane == NULL) continue;
-        bytes += hrt_lane_bytes(lane);
-        if (lane != &queue->lane) bytes += hrt_pages_resident(lane, sizeof *lane);
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        const struct hrt_class *class = queue->classes[number];
+        if (class == NULL) continue;
+        bytes += hrt_class_bytes(class);
+        if (class != &queue->class) bytes += hrt_pages_resident(class, sizeof *class);
     }
     return bytes;
 }

@@ -1,5 +1,5 @@
 // The invariants, each in one place. Abort with the sentence that does not hold.
-#include "hrt_queue_lane.h"
+#include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
 #ifdef HRT_CHECKING
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct census {
-    size_t filed;  // nodes that the lanes lead to
+    size_t filed;  // nodes that the per-class wheels lead to
     size_t live;   // nodes that are not free
     size_t armed;
     size_t places;  // nodes that say they are filed
@@ -20,15 +20,15 @@ static void require(bool holds, const char *sentence, uint32_t index) {
     abort();
 }
 
-static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *lane, unsigned level,
+static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *class, unsigned level,
                          uint32_t number, struct census *census) {
     uint32_t place = level * HRT_BUCKETS + number;
-    const struct hrt_bucket *bucket = &lane->buckets[place];
-    bool is_marked = (lane->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
-    uint64_t present = lane->tick >> (level * HRT_LEVEL_BITS);
+    const struct hrt_bucket *bucket = &class->buckets[place];
+    bool is_marked = (class->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
+    uint64_t present = class->tick >> (level * HRT_LEVEL_BITS);
     uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1)))
                      << (level * HRT_LEVEL_BITS);
-    bool is_opening = (lane->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
+    bool is_opening = (class->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
     for (uint32_t chain = 0; chain < HRT_CHAINS; chain++) {
         uint32_t previous = 0;
         for (uint32_t index = bucket->chains[chain].first; index != 0;
@@ -37,16 +37,16 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
             require(is_marked, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
-            require(node->place == (lane->base | place), "a node knows its bucket and lane", index);
-            require(!hrt_node_is_armed(node) || lane->earliest[place] <= node->key,
+            require(node->place == (class->base | place), "a node knows its bucket and lane", index);
+            require(!hrt_node_is_armed(node) || class->earliest[place] <= node->key,
                     "no armed key in a bucket is before its earliest", index);
-            require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(lane, place, node->key),
+            require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(class, place, node->key),
                     "an armed node is looked at no later than it is due", index);
             require(is_opening || (present & (HRT_BUCKETS - 1)) != number,
                     "the bucket of the present is open", index);
-            require(is_opening || begin >= lane->look_tick,
+            require(is_opening || begin >= class->look_tick,
                     "no bucket that holds a node begins before the next look", index);
-            require(lane->earliest[place] >> HRT_TICK_BITS >= lane->tick,
+            require(class->earliest[place] >> HRT_TICK_BITS >= class->tick,
                     "no bucket's earliest key is before the present", index);
             previous = index;
             census->filed++;
@@ -55,54 +55,54 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_lane *l
     }
 }
 
-// What a lane leads to, beside its node.
+// What a per-class wheel leads to, beside its node.
 struct found {
     uint64_t earliest_near;
     uint32_t near;
 };
 
-static void check_near_node(const struct hrt_queue *queue, const struct hrt_lane *lane,
+static void check_near_node(const struct hrt_queue *queue, const struct hrt_class *class,
                             uint32_t index, struct found *found) {
     const struct hrt_node *node = hrt_node_at(queue, index);
     require(hrt_node_is_armed(node), "nodes of the near tier are armed", index);
     if (node->key < found->earliest_near) found->earliest_near = node->key;
     found->near++;
-    if (lane->windows == NULL) return;
-    const struct hrt_windows *windows = lane->windows;
+    if (class->windows == NULL) return;
+    const struct hrt_windows *windows = class->windows;
     uint32_t entry = windows->entry_of.indices[index];
     require(entry < windows->count && windows->heap.ends[entry].index == index &&
                 windows->heap.ends[entry].end == windows->end_of.keys[index],
             "the end of the window of a node that is near stands in the heap of ends", index);
 }
 
-static void check_near(const struct hrt_queue *queue, const struct hrt_lane *lane,
+static void check_near(const struct hrt_queue *queue, const struct hrt_class *class,
                        struct census *census) {
     struct found found = {.earliest_near = HRT_KEY_NEVER};
     uint32_t previous = 0;
-    for (uint32_t index = lane->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
+    for (uint32_t index = class->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_RUN | lane->base),
+        require(node->place == (HRT_IN_RUN | class->base),
                 "a node of the run knows that it is there", index);
         require(node->previous == previous, "links of the run agree in both directions", index);
         require(previous == 0 || hrt_node_is_before(hrt_node_at(queue, previous), node),
                 "the run is in order", index);
-        check_near_node(queue, lane, index, &found);
+        check_near_node(queue, class, index, &found);
         previous = index;
     }
-    require(lane->run_last == previous, "the run ends at its last node", previous);
-    for (uint32_t place = 0; place < lane->heap_count; place++) {
-        uint32_t index = lane->heap.indices[place];
+    require(class->run_last == previous, "the run ends at its last node", previous);
+    for (uint32_t place = 0; place < class->heap_count; place++) {
+        uint32_t index = class->heap.indices[place];
         const struct hrt_node *node = hrt_node_at(queue, index);
-        require(node->place == (HRT_IN_HEAP | lane->base | place),
+        require(node->place == (HRT_IN_HEAP | class->base | place),
                 "a node of the heap knows its place", index);
         require(place == 0 || hrt_node_is_before(
-                                  hrt_node_at(queue, lane->heap.indices[(place - 1) / 4]), node),
+                                  hrt_node_at(queue, class->heap.indices[(place - 1) / 4]), node),
                 "no node of the heap is before its parent", index);
-        check_near_node(queue, lane, index, &found);
+        check_near_node(queue, class, index, &found);
     }
-    require(lane->near_count == found.near, "the count of nodes that are near is right",
+    require(class->near_count == found.near, "the count of nodes that are near is right",
             found.near);
-    require(hrt_near_key(queue, lane) == found.earliest_near,
+    require(hrt_near_key(queue, class) == found.earliest_near,
             "the earliest node that is near is known", 0);
     census->filed += found.near;
 }
@@ -118,23 +118,23 @@ static void check_ends(const struct hrt_windows *windows) {
     }
 }
 
-static void check_lane(const struct hrt_queue *queue, const struct hrt_lane *lane,
+static void check_lane(const struct hrt_queue *queue, const struct hrt_class *class,
                        struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         for (uint32_t word = 0; word < HRT_MARK_WORDS; word++) {
-            require((lane->levels[level].marks[word] != 0) ==
-                        (lane->levels[level].marked_words >> word & 1),
+            require((class->levels[level].marks[word] != 0) ==
+                        (class->levels[level].marked_words >> word & 1),
                     "the summary of marks agrees with them", word);
         }
         for (uint32_t number = 0; number < HRT_BUCKETS; number++) {
-            check_bucket(queue, lane, level, number, census);
+            check_bucket(queue, class, level, number, census);
         }
     }
-    require(lane->opening == 0 || lane->look_tick == lane->tick,
+    require(class->opening == 0 || class->look_tick == class->tick,
             "time does not pass a bucket that is being opened", 0);
-    require(lane->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
-    check_near(queue, lane, census);
-    if (lane->windows != NULL) check_ends(lane->windows);
+    require(class->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
+    check_near(queue, class, census);
+    if (class->windows != NULL) check_ends(class->windows);
 }
 
 // The earliest keys and ends there are, found the long way.
@@ -146,8 +146,8 @@ struct earliest {
 static void check_node(struct hrt_queue *queue, uint32_t index, struct census *census,
                        struct earliest *earliest) {
     const struct hrt_node *node = hrt_node_at(queue, index);
-    const struct hrt_lane *lane = hrt_lane_of(queue, node);
-    require(lane != NULL, "a node's lane exists", index);
+    const struct hrt_class *class = hrt_class_of(queue, node);
+    require(class != NULL, "a node's lane exists", index);
     census->live++;
     census->places += hrt_node_is_filed(node);
     if (!hrt_node_is_armed(node)) return;
@@ -155,19 +155,19 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
     struct earliest *of_lane = &earliest[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
     if (node->key < of_lane->key) of_lane->key = node->key;
-    if (lane->windows == NULL) return;
-    uint64_t end = lane->windows->end_of.keys[index];
+    if (class->windows == NULL) return;
+    uint64_t end = class->windows->end_of.keys[index];
     require(end >= node->key, "a window ends after it begins", index);
     if (end < of_lane->end) of_lane->end = end;
 }
 
-static void check_bounds(const struct hrt_lane *lane, struct earliest earliest) {
-    require(lane->bound <= earliest.key, "no armed key is before the bound", 0);
-    require(lane->certainty != HRT_EXACT || lane->bound == earliest.key,
+static void check_bounds(const struct hrt_class *class, struct earliest earliest) {
+    require(class->bound <= earliest.key, "no armed key is before the bound", 0);
+    require(class->certainty != HRT_EXACT || class->bound == earliest.key,
             "an exact bound is the earliest key", 0);
-    if (lane->windows == NULL) return;
-    require(lane->windows->wake <= earliest.end, "no window ends before the bound of ends", 0);
-    require(lane->certainty != HRT_EXACT || lane->windows->wake == earliest.end,
+    if (class->windows == NULL) return;
+    require(class->windows->wake <= earliest.end, "no window ends before the bound of ends", 0);
+    require(class->certainty != HRT_EXACT || class->windows->wake == earliest.end,
             "an exact end is the earliest", 0);
 }
 
@@ -205,22 +205,22 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
 
 void hrt_queue_check(hrt_queue *queue) {
     struct census census = {0};
-    struct earliest earliest[HRT_LANES];
+    struct earliest earliest[HRT_CLASSS];
     check_blocks(queue);
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        struct hrt_lane *lane = queue->lanes[number];
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        struct hrt_class *class = queue->classes[number];
         earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
-        if (lane == NULL) continue;
-        hrt_wheel_file_listed(queue, lane);
-        check_lane(queue, lane, &census);
+        if (class == NULL) continue;
+        hrt_wheel_file_listed(queue, class);
+        check_lane(queue, class, &census);
     }
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         for (uint32_t i = block == 0 ? 1 : 0; i < queue->blocks[block].used; i++) {
             check_node(queue, block * HRT_BLOCK_NODES + i, &census, earliest);
         }
     }
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) check_bounds(queue->lanes[number], earliest[number]);
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL) check_bounds(queue->classes[number], earliest[number]);
     }
     require(census.filed == census.places, "every node that says it is filed is found, once", 0);
     check_free_nodes(queue, &census);

@@ -10,7 +10,7 @@
 // comes, files the node anew or drops it. A node keeps its filing even while its slot is free, and
 // the slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts
 // are, thus costs one cache line each time, and a filing only once in its length. The price: the
-// queue may look at an instant when nothing is due. Settling (hrt_lane_settle) spares that: a
+// queue may look at an instant when nothing is due. Settling (hrt_class_settle) spares that: a
 // bucket knows the node its earliest key came from; where that node is gone, a bucket of a few
 // nodes is walked, and a crowd is filed finer, in finer buckets where the present allows and in the
 // heap where it does not, so that no crowd is walked again and again.
@@ -23,11 +23,11 @@
 // out of order goes to the heap, and the earlier of the two is next. Exact order is that of (key,
 // arming) in the node, so it does not depend on the way a node took through the wheel.
 //
-// All this is a lane, and a queue has one for each kind of timer: ordinary, precise, and with
+// All this is a per-class wheel, and a queue has one for each kind of timer: ordinary, precise, and with
 // tolerance. The last files by deadline like the others; hrt_queue_windows.c tells how it finds the
 // earliest end of a window.
 //
-// Files include and call one way: queue -> rare -> lane -> wheel -> near -> windows -> node; slab
+// Files include and call one way: queue -> rare -> per-class wheel -> wheel -> near -> windows -> node; slab
 // and pages stand beside.
 #include <assert.h>
 #include <stdbool.h>
@@ -66,13 +66,13 @@ struct hrt_node {
     uint32_t previous;
     uint32_t generation;  // odd while the slot is taken: no token matches a free one, nor does one
                           // of another queue
-    uint32_t place;       // where the node is filed: kind, lane, and bucket or place in the heap
+    uint32_t place;       // where the node is filed: kind, per-class wheel, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32,
               "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bits 29 and 28 the lane (see hrt_queue_shape.h), the rest an
-// index. A place in the wheel of the first lane, the common one, is thus a plain number of a
+// `place`: bits 31 and 30 the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h), the rest an
+// index. A place in the wheel of the first per-class wheel, the common one, is thus a plain number of a
 // bucket. The number after the last bucket is for a node that is not filed. No filing is as late as
 // none: such a node is to be filed like one that is filed too late, so that one comparison tells
 // both from all that is rare.
@@ -104,12 +104,12 @@ static inline uint32_t hrt_node_index(const struct hrt_node *node) {
     return node->place & HRT_PLACE_INDEX;
 }
 
-// The bits of the lane, in their place.
+// The bits of the per-class wheel, in their place.
 static inline uint32_t hrt_node_lane(const struct hrt_node *node) {
     return node->place & HRT_PLACE_LANE;
 }
 
-// A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The lane stays.
+// A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The per-class wheel stays.
 static inline void hrt_node_set_place(struct hrt_node *node, uint32_t place) {
     node->place = hrt_node_lane(node) | place;
 }

@@ -4,12 +4,12 @@
 // nothing kept over a call.
 #include "hrt_queue_rare.h"
 
-// Makes one node spare. Filing must never allocate: every lane has room for all nodes.
+// Makes one node spare. Filing must never allocate: every per-class wheel has room for all nodes.
 static int refill(struct hrt_queue *queue) {
     uint32_t blocks = hrt_slab_blocks_wanted(queue);
-    for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_LANES; number++) {
-        if (queue->lanes[number] == NULL) continue;
-        int status = hrt_lane_reserve(queue->lanes[number], blocks);
+    for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_CLASSS; number++) {
+        if (queue->classes[number] == NULL) continue;
+        int status = hrt_class_reserve(queue->classes[number], blocks);
         if (status != 0) return status;
     }
     return hrt_slab_refill(queue);
@@ -23,70 +23,70 @@ int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
-// Takes the node out of the lane it is filed in, to be filed in another.
-static void change_lane(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+// Takes the node out of the per-class wheel it is filed in, to be filed in another.
+static void change_lane(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                         struct hrt_node *node) {
-    if (hrt_node_lane(node) == lane->base) return;
-    hrt_wheel_unfile(queue, hrt_lane_of(queue, node), index);
-    node->place = lane->base | HRT_NOWHERE;
+    if (hrt_node_lane(node) == class->base) return;
+    hrt_wheel_unfile(queue, hrt_class_of(queue, node), index);
+    node->place = class->base | HRT_NOWHERE;
 }
 
 static void leave(struct hrt_queue *queue, uint32_t index) {
     const struct hrt_node *node = hrt_node_at(queue, index);
-    if (hrt_node_is_armed(node)) hrt_lane_leaves(hrt_lane_of(queue, node), index, node);
+    if (hrt_node_is_armed(node)) hrt_class_leaves(hrt_class_of(queue, node), index, node);
 }
 
-static void arm_in(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index, uint64_t key) {
+static void arm_in(struct hrt_queue *queue, struct hrt_class *class, uint32_t index, uint64_t key) {
     struct hrt_node *node = hrt_node_at(queue, index);
-    change_lane(queue, lane, index, node);
+    change_lane(queue, class, index, node);
     hrt_node_set_armed(queue, node, key);
-    uint32_t place = node->place - lane->base;
+    uint32_t place = node->place - class->base;
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
-        if (key < lane->bound) lane->bound = key;
-        hrt_wheel_refile(queue, lane, index);
-    } else if (HRT_UNLIKELY(hrt_lane_armed(lane, index - 1, place, key))) {
-        hrt_wheel_file_listed(queue, lane);
+        if (key < class->bound) class->bound = key;
+        hrt_wheel_refile(queue, class, index);
+    } else if (HRT_UNLIKELY(hrt_class_armed(class, index - 1, place, key))) {
+        hrt_wheel_file_listed(queue, class);
     }
 }
 
 void hrt_rare_arm_ordinary(struct hrt_queue *queue, uint32_t index, uint64_t key) HRT_NONBLOCKING {
     leave(queue, index);
-    arm_in(queue, &queue->lane, index, key);
+    arm_in(queue, &queue->class, index, key);
 }
 
 void hrt_rare_arm_precise(struct hrt_queue *queue, uint32_t index, uint64_t key) {
-    struct hrt_lane *lane = hrt_lane_make(queue, HRT_PRECISE);
+    struct hrt_class *class = hrt_class_make(queue, HRT_PRECISE);
     leave(queue, index);
-    arm_in(queue, lane != NULL ? lane : &queue->lane, index, key);
+    arm_in(queue, class != NULL ? class : &queue->class, index, key);
 }
 
 static void arm_first_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
                                int64_t tolerance_ns) {
-    struct hrt_lane *lane = hrt_lane_make(queue, HRT_TOLERANT);
+    struct hrt_class *class = hrt_class_make(queue, HRT_TOLERANT);
     leave(queue, index);
-    if (lane == NULL) {
-        arm_in(queue, &queue->lane, index, key);
+    if (class == NULL) {
+        arm_in(queue, &queue->class, index, key);
         return;
     }
-    hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
-    arm_in(queue, lane, index, key);
+    hrt_windows_open(class->windows, index, hrt_window_end(key, tolerance_ns));
+    arm_in(queue, class, index, key);
 }
 
-// A timer with tolerance is armed with tolerance again: the common path of its lane.
+// A timer with tolerance is armed with tolerance again: the common path of its per-class wheel.
 static HRT_ON_PATH void arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
                                      int64_t tolerance_ns) {
     struct hrt_node *node = hrt_node_at(queue, index);
-    struct hrt_lane *lane = queue->lanes[HRT_TOLERANT];
+    struct hrt_class *class = queue->classes[HRT_TOLERANT];
     uint32_t place = node->place - ((uint32_t)HRT_TOLERANT << HRT_PLACE_LANE_SHIFT);
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
         arm_first_tolerant(queue, index, key, tolerance_ns);
         return;
     }
-    hrt_lane_leaves(lane, index, node);
-    hrt_windows_open(lane->windows, index, hrt_window_end(key, tolerance_ns));
+    hrt_class_leaves(class, index, node);
+    hrt_windows_open(class->windows, index, hrt_window_end(key, tolerance_ns));
     hrt_node_set_armed(queue, node, key);
-    bool is_list_full = hrt_lane_armed(lane, index - 1, place, key);
-    if (HRT_UNLIKELY(is_list_full)) hrt_wheel_file_listed(queue, lane);
+    bool is_list_full = hrt_class_armed(class, index - 1, place, key);
+    if (HRT_UNLIKELY(is_list_full)) hrt_wheel_file_listed(queue, class);
 }
 
 void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
@@ -115,11 +115,11 @@ int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tole
 }
 
 void hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING {
-    hrt_wheel_file_listed(queue, &queue->lane);
+    hrt_wheel_file_listed(queue, &queue->class);
 }
 
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue) {
-    hrt_wheel_file_listed(queue, &queue->lane);
+    hrt_wheel_file_listed(queue, &queue->class);
     return 0;
 }
 
@@ -133,26 +133,26 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (HRT_UNLIKELY(hrt_node_is_near(node) || queue->spare_count == HRT_SPARES))
         return remove_any(queue, index);
-    // In the wheel of a lane of its own. If it is not armed, a bound may be found again for
+    // In the wheel of a per-class wheel of its own. If it is not armed, a bound may be found again for
     // nothing.
     queue->armed_count += (node->arming < 1) - 1U;
-    hrt_lane_leaves(hrt_lane_of(queue, node), index, node);
+    hrt_class_leaves(hrt_class_of(queue, node), index, node);
     node->arming = 0;
     hrt_slab_give_spare(queue, index - 1, node);
     return true;
 }
 
-// The first due node of all lanes; 0 if nothing is due, or if a lane ran out of moves before it
+// The first due node of all per-class wheels; 0 if nothing is due, or if a per-class wheel ran out of moves before it
 // knew: *out_known is then false.
 static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left,
                           bool *out_known) {
     uint32_t first = 0;
-    *out_known = hrt_lane_due(queue, &queue->lane, now_key, moves_left, &first);
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_LANES; number++) {
-        struct hrt_lane *lane = queue->lanes[number];
-        if (lane == NULL || hrt_lane_passes(lane, now_key)) continue;
+    *out_known = hrt_class_due(queue, &queue->class, now_key, moves_left, &first);
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+        struct hrt_class *class = queue->classes[number];
+        if (class == NULL || hrt_class_passes(class, now_key)) continue;
         uint32_t due;
-        if (!hrt_lane_due(queue, lane, now_key, moves_left, &due)) *out_known = false;
+        if (!hrt_class_due(queue, class, now_key, moves_left, &due)) *out_known = false;
         if (due == 0) continue;
         if (first == 0 || hrt_node_is_before(hrt_node_at(queue, due), hrt_node_at(queue, first)))
             first = due;
@@ -172,9 +172,9 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
         out_due[taken++] = hrt_node_due(index, node);
         hrt_node_disarm(queue, index, node);
     }
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL)
-            hrt_lane_told(queue->lanes[number], now_key, index == 0 && is_known);
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL)
+            hrt_class_told(queue->classes[number], now_key, index == 0 && is_known);
     }
     return taken;
 }

@@ -1,7 +1,7 @@
 #ifndef HRT_QUEUE_RARE_H
 #define HRT_QUEUE_RARE_H
 
-#include "hrt_queue_lane.h"
+#include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
 // The rest of the common paths of hrt_queue.c. Each returns what the path that ends in it does.

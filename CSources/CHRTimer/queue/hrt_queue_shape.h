@@ -1,5 +1,5 @@
 // What a queue consists of. What is done to each part stands in the header of that part: slab,
-// windows, near tier, wheel, lane, and what is rare. Each includes only those before it.
+// windows, near tier, wheel, per-class wheel, and what is rare. Each includes only those before it.
 #ifndef HRT_QUEUE_SHAPE_H
 #define HRT_QUEUE_SHAPE_H
 
@@ -19,13 +19,13 @@ enum {
     HRT_BLOCKS = 1 << (HRT_PLACE_LANE_SHIFT - HRT_BLOCK_BITS),
 };
 
-// A queue has a lane for each kind of deadline, made when the first timer of the kind is armed. A
-// timer belongs to the lane it was armed in last.
-enum hrt_lane_number {
+// A queue has a per-class wheel for each kind of deadline, made when the first timer of the kind is armed. A
+// timer belongs to the per-class wheel it was armed in last.
+enum hrt_class_number {
     HRT_ORDINARY,
     HRT_PRECISE,
     HRT_TOLERANT,
-    HRT_LANES,
+    HRT_CLASSS,
 };
 
 #define HRT_NO_BLOCK UINT32_MAX
@@ -51,7 +51,7 @@ struct hrt_level {
     uint32_t marked_words;           // bit per word of marks that is not 0
 };
 
-// What is known of the earliest armed key of a lane, `bound`.
+// What is known of the earliest armed key of a per-class wheel, `bound`.
 enum hrt_certainty {
     HRT_EXACT,  // an armed timer has this key
     HRT_LOWER,  // none has a lesser one, and only a walk over a bucket tells more
@@ -66,7 +66,7 @@ struct hrt_window_end {
 
 struct hrt_windows {
     uint64_t wake;  // no window in which a timer is armed ends before; of the same certainty as the
-                    // lane's bound
+                    // per-class wheel's bound
     uint32_t wake_index;  // the node it came from
     uint32_t count;
     struct hrt_room end_of;    // `keys` by node: the end of its last arming with tolerance
@@ -75,7 +75,7 @@ struct hrt_windows {
 };
 
 // Nodes filed by deadline: a wheel, a run and a heap.
-struct hrt_lane {
+struct hrt_class {
     uint64_t tick;  // the present, in ticks: all buckets up to this one are opened, or being opened
     uint64_t look_tick;  // no marked bucket beyond the present begins before; while one is opened
                          // it is the present
@@ -83,17 +83,17 @@ struct hrt_lane {
     uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
     uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is
                          // incomplete until 0
-    uint32_t base;       // the lane's bits in a node's place
+    uint32_t base;       // the per-class wheel's bits in a node's place
     uint32_t crowd;      // a bucket whose nodes are being filed finer, or HRT_NOWHERE
     uint32_t to_file_count;
     uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see
-                                    // hrt_lane_armed
+                                    // hrt_class_armed
     uint32_t near_count;
     uint32_t run_first;
     uint32_t run_last;
     uint32_t heap_count;
     struct hrt_room heap;         // `indices`
-    struct hrt_windows *windows;  // NULL but in the lane of timers with tolerance
+    struct hrt_windows *windows;  // NULL but in the per-class wheel of timers with tolerance
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket
     // begins. Apart from the chains, so that those of a minute's buckets are a few cache lines:
@@ -124,12 +124,12 @@ struct hrt_queue {
     uint32_t peak;                // the most timers since the queue was trimmed to the end
     uint32_t trim_block;          // the block that is being emptied of filings, and how far
     uint32_t trim_index;
-    struct hrt_lane
-        *lanes[HRT_LANES];     // the first is `lane`; the others are NULL until they are needed
+    struct hrt_class
+        *classes[HRT_CLASSS];     // the first is `per-class wheel`; the others are NULL until they are needed
     uint32_t room_block;       // the lowest block that has memory and a free node, or HRT_NO_BLOCK
     uint32_t blocks_reserved;  // how many blocks there are addresses for
     struct hrt_block blocks[HRT_BLOCKS];
-    struct hrt_lane lane;  // of timers that are neither precise nor tolerant
+    struct hrt_class class;  // of timers that are neither precise nor tolerant
 };
 
 // Node 0 does not exist, so that 0 can end a list: the node of a slot is slot + 1.
@@ -141,9 +141,9 @@ static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32
     return queue->nodes + slot + 1;
 }
 
-// The lane that the node is filed in, or was armed in last.
-static inline struct hrt_lane *hrt_lane_of(struct hrt_queue *queue, const struct hrt_node *node) {
-    return queue->lanes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
+// The per-class wheel that the node is filed in, or was armed in last.
+static inline struct hrt_class *hrt_class_of(struct hrt_queue *queue, const struct hrt_node *node) {
+    return queue->classes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
 }
 
 // How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so

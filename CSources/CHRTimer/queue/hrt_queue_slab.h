@@ -1,10 +1,10 @@
-// The nodes, given out and taken back.
+// The nodes, given out and disarmed.
 #ifndef HRT_QUEUE_SLAB_H
 #define HRT_QUEUE_SLAB_H
 
 #include "hrt_queue_shape.h"
 
-// The blocks that a refill leaves in use: every lane must have room for them before.
+// The blocks that a refill leaves in use: every per-class wheel must have room for them before.
 uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue);
 // Makes one node spare. 0, -ENOMEM or -ENOSPC.
 int hrt_slab_refill(struct hrt_queue *queue);

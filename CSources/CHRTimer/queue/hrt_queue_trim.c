@@ -1,7 +1,7 @@
 // Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a
 // call; then it goes. At the end the arrays beside the nodes follow, and the parts of the wheels in
 // which nothing is filed.
-#include "hrt_queue_lane.h"
+#include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
 enum {
@@ -19,13 +19,13 @@ static bool is_free(const struct hrt_node *node) {
 }
 
 static void unfile(struct hrt_queue *queue, uint32_t index) {
-    struct hrt_lane *lane = hrt_lane_of(queue, hrt_node_at(queue, index));
-    hrt_wheel_unfile(queue, lane, index);
+    struct hrt_class *class = hrt_class_of(queue, hrt_node_at(queue, index));
+    hrt_wheel_unfile(queue, class, index);
 }
 
 static void trim_windows(struct hrt_queue *queue, uint32_t first, uint32_t end) {
-    struct hrt_lane *lane = queue->lanes[HRT_TOLERANT];
-    if (lane != NULL) hrt_windows_trim(queue, lane, first, end);
+    struct hrt_class *class = queue->classes[HRT_TOLERANT];
+    if (class != NULL) hrt_windows_trim(queue, class, first, end);
 }
 
 static void empty_block(struct hrt_queue *queue, uint32_t number) {
@@ -67,8 +67,8 @@ static bool empty_first_block(struct hrt_queue *queue) {
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
-    for (unsigned number = 0; number < HRT_LANES; number++) {
-        if (queue->lanes[number] != NULL) hrt_wheel_file_listed(queue, queue->lanes[number]);
+    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+        if (queue->classes[number] != NULL) hrt_wheel_file_listed(queue, queue->classes[number]);
     }
     hrt_slab_spill(queue, queue->spare_count);
     bool goes_on = queue->trim_block != 0 && hrt_slab_is_empty_block(queue, queue->trim_block);
@@ -80,8 +80,8 @@ bool hrt_queue_trim(hrt_queue *queue) {
     if (queue->trim_block != 0) queue->trim_index = 0;
     queue->trim_block = 0;
     if (empty_first_block(queue)) return true;
-    for (unsigned lane = 0; lane < HRT_LANES; lane++) {
-        if (queue->lanes[lane] != NULL) hrt_lane_trim(queue->lanes[lane]);
+    for (unsigned class = 0; class < HRT_CLASSS; class++) {
+        if (queue->classes[class] != NULL) hrt_class_trim(queue->classes[class]);
     }
     queue->peak = queue->taken;
     return false;

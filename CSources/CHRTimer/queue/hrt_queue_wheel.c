@@ -17,8 +17,8 @@ static struct hrt_chain *chain_of(struct hrt_bucket *bucket, uint32_t index) {
     return &bucket->chains[index % HRT_CHAINS];
 }
 
-static struct hrt_bucket *bucket_at(struct hrt_lane *lane, unsigned level, uint64_t level_tick) {
-    return &lane->buckets[level * HRT_BUCKETS + (level_tick & (HRT_BUCKETS - 1))];
+static struct hrt_bucket *bucket_at(struct hrt_class *class, unsigned level, uint64_t level_tick) {
+    return &class->buckets[level * HRT_BUCKETS + (level_tick & (HRT_BUCKETS - 1))];
 }
 
 static bool is_empty(const struct hrt_bucket *bucket) {
@@ -43,9 +43,9 @@ static void unmark(struct hrt_level *level, uint32_t bucket) {
 
 // The bucket of the finest level that reaches the key, which must lie beyond the present tick.
 // Mostly it is one of the two finest.
-static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
+static inline uint32_t place_for(const struct hrt_class *class, uint64_t key) {
     uint64_t tick = key >> HRT_TICK_BITS;
-    uint64_t present = lane->tick;
+    uint64_t present = class->tick;
     assert(tick > present);
     uint32_t level = 0;
     while (tick - present >= HRT_BUCKETS) {
@@ -56,29 +56,29 @@ static inline uint32_t place_for(const struct hrt_lane *lane, uint64_t key) {
     return level * HRT_BUCKETS + (tick & (HRT_BUCKETS - 1));
 }
 
-static inline void set_earliest(struct hrt_lane *lane, uint32_t place, uint32_t index,
+static inline void set_earliest(struct hrt_class *class, uint32_t place, uint32_t index,
                                 uint64_t key) {
-    lane->earliest[place] = key;
-    lane->owners[place] = index;
+    class->earliest[place] = key;
+    class->owners[place] = index;
 }
 
 // A bucket that is not marked is empty. It is written without a look: a first touch of a page that
 // reads it is a fault of its own, and the write after it another (`bench run --only
 // hrtimer.source.normal`, whose wheel is new in each block).
-static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                 struct hrt_node *node, uint32_t place) {
-    struct hrt_level *level = &lane->levels[place / HRT_BUCKETS];
-    struct hrt_chain *chain = chain_of(&lane->buckets[place], index);
+    struct hrt_level *level = &class->levels[place / HRT_BUCKETS];
+    struct hrt_chain *chain = chain_of(&class->buckets[place], index);
     uint32_t last = 0;
     if (!is_marked(level, place % HRT_BUCKETS)) {
-        assert(is_empty(&lane->buckets[place]));
+        assert(is_empty(&class->buckets[place]));
         mark(level, place % HRT_BUCKETS);
-        set_earliest(lane, place, index, node->key);
+        set_earliest(class, place, index, node->key);
         unsigned shift = level_shift(place / HRT_BUCKETS);
         uint64_t begin = node->key >> HRT_TICK_BITS >> shift << shift;
-        if (begin < lane->look_tick) lane->look_tick = begin;
+        if (begin < class->look_tick) class->look_tick = begin;
     } else {
-        if (node->key < lane->earliest[place]) set_earliest(lane, place, index, node->key);
+        if (node->key < class->earliest[place]) set_earliest(class, place, index, node->key);
         last = chain->last;
     }
 
@@ -89,77 +89,77 @@ static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_lane *lane, 
     hrt_node_set_place(node, place);
 }
 
-static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                const struct hrt_node *node) {
-    struct hrt_chain *chain = chain_of(&lane->buckets[hrt_node_index(node)], index);
+    struct hrt_chain *chain = chain_of(&class->buckets[hrt_node_index(node)], index);
     uint32_t next = node->next;
     uint32_t previous = node->previous;
     *(previous != 0 ? &hrt_node_at(queue, previous)->next : &chain->first) = next;
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
                     uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
-    if (node->key >> HRT_TICK_BITS <= lane->tick) {
-        hrt_near_file(queue, lane, index);
+    if (node->key >> HRT_TICK_BITS <= class->tick) {
+        hrt_near_file(queue, class, index);
     } else {
-        link_at(queue, lane, index, node, place_for(lane, node->key));
+        link_at(queue, class, index, node, place_for(class, node->key));
     }
 }
 
 // A bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked
 // and unmarked each time. The next search that meets it clears the mark.
-void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_near(node)) {
-        hrt_near_unfile(queue, lane, index);
+        hrt_near_unfile(queue, class, index);
     } else if (hrt_node_is_filed(node)) {
-        unlink(queue, lane, index, node);
+        unlink(queue, class, index, node);
         hrt_node_set_place(node, HRT_NOWHERE);
     }
 }
 
-void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
-    hrt_wheel_unfile(queue, lane, index);
-    hrt_wheel_file(queue, lane, index);
+    hrt_wheel_unfile(queue, class, index);
+    hrt_wheel_file(queue, class, index);
 }
 
 // Some of the nodes listed were disarmed since, moved later again, or went to the near tier or
-// another lane; some are listed twice. The first turn asks for every line that the second will
+// another per-class wheel; some are listed twice. The first turn asks for every line that the second will
 // write.
-void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING {
+void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < lane->to_file_count; i++) {
-        uint32_t index = lane->to_file[i] + 1;
+    for (uint32_t i = 0; i < class->to_file_count; i++) {
+        uint32_t index = class->to_file[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
-        uint32_t filed_at = node->place - lane->base;
+        uint32_t filed_at = node->place - class->base;
         if (filed_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
-        if (node->key >= lane->earliest[filed_at]) continue;
-        if (node->key >> HRT_TICK_BITS <= lane->tick) {
-            hrt_wheel_refile(queue, lane, index);
+        if (node->key >= class->earliest[filed_at]) continue;
+        if (node->key >> HRT_TICK_BITS <= class->tick) {
+            hrt_wheel_refile(queue, class, index);
             continue;
         }
-        uint32_t place = place_for(lane, node->key);
+        uint32_t place = place_for(class, node->key);
         __builtin_prefetch(hrt_node_at(queue, node->next), 1);
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
         // A bucket without a mark is not looked at: see link_at.
-        if (is_marked(&lane->levels[place / HRT_BUCKETS], place % HRT_BUCKETS))
-            __builtin_prefetch(hrt_node_at(queue, chain_of(&lane->buckets[place], index)->last), 1);
+        if (is_marked(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS))
+            __builtin_prefetch(hrt_node_at(queue, chain_of(&class->buckets[place], index)->last), 1);
         places[count] = place;
-        lane->to_file[count++] = index - 1;
+        class->to_file[count++] = index - 1;
     }
-    lane->to_file_count = 0;
+    class->to_file_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = lane->to_file[i] + 1;
+        uint32_t index = class->to_file[i] + 1;
         struct hrt_node *node = hrt_node_at(queue, index);
-        if (hrt_node_is_filed(node)) unlink(queue, lane, index, node);
-        link_at(queue, lane, index, node, places[i]);
+        if (hrt_node_is_filed(node)) unlink(queue, class, index, node);
+        link_at(queue, class, index, node, places[i]);
     }
 }
 
@@ -180,15 +180,15 @@ static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
 
 // The first bucket of the level after the present that holds a node, and the level's tick at which
 // it begins.
-static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number,
+static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
-    struct hrt_level *level = &lane->levels[number];
+    struct hrt_level *level = &class->levels[number];
     if (level->marked_words == 0) return NULL;
-    uint64_t after = (lane->tick >> level_shift(number)) + 1;
+    uint64_t after = (class->tick >> level_shift(number)) + 1;
     int distance;
     while ((distance = distance_to_marked(level, after & (HRT_BUCKETS - 1))) >= 0) {
         uint64_t level_tick = after + (uint64_t)distance;
-        struct hrt_bucket *bucket = bucket_at(lane, number, level_tick);
+        struct hrt_bucket *bucket = bucket_at(class, number, level_tick);
         if (!is_empty(bucket)) {
             *out_level_tick = level_tick;
             return bucket;
@@ -201,13 +201,13 @@ static struct hrt_bucket *first_bucket(struct hrt_lane *lane, unsigned number,
 // The next tick at which a bucket begins that holds a node, and a bit for each level that has one.
 // Buckets of several levels can begin together. None of a level begins before the present one ends,
 // so that mostly the finest decides.
-bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick,
+bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
-        uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
+        uint64_t level_tick = (class->tick >> level_shift(level)) + 1;
         if (*out_tick < level_tick << level_shift(level)) break;
-        if (first_bucket(lane, level, &level_tick) == NULL) continue;
+        if (first_bucket(class, level, &level_tick) == NULL) continue;
         uint64_t tick = level_tick << level_shift(level);
         if (tick > *out_tick) continue;
         if (tick < *out_tick) *out_levels = 0;
@@ -220,52 +220,52 @@ bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick,
 // Of the first bucket of each level, the one that promises the earliest node. A level whose first
 // bucket cannot begin before what was found need not be looked at, nor any coarser one.
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
-                                       struct hrt_lane *lane) HRT_NONBLOCKING {
+                                       struct hrt_class *class) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
-        uint64_t level_tick = (lane->tick >> level_shift(level)) + 1;
+        uint64_t level_tick = (class->tick >> level_shift(level)) + 1;
         if (first.key >> HRT_TICK_BITS < level_tick << level_shift(level)) break;
-        const struct hrt_bucket *bucket = first_bucket(lane, level, &level_tick);
+        const struct hrt_bucket *bucket = first_bucket(class, level, &level_tick);
         if (bucket == NULL) continue;
-        uint32_t place = (uint32_t)(bucket - lane->buckets);
-        if (lane->earliest[place] >= first.key) continue;
-        first = (struct hrt_wheel_first){.place = place, .key = lane->earliest[place]};
+        uint32_t place = (uint32_t)(bucket - class->buckets);
+        if (class->earliest[place] >= first.key) continue;
+        first = (struct hrt_wheel_first){.place = place, .key = class->earliest[place]};
     }
     if (first.place != HRT_NOWHERE) {
-        const struct hrt_node *owner = hrt_node_at(queue, lane->owners[first.place]);
-        first.is_exact = lane->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) &&
-                         owner->key == first.key && hrt_node_lane(owner) == lane->base;
+        const struct hrt_node *owner = hrt_node_at(queue, class->owners[first.place]);
+        first.is_exact = class->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) &&
+                         owner->key == first.key && hrt_node_lane(owner) == class->base;
     }
     return first;
 }
 
 // The instant in ticks at which the bucket begins, which must not be the present one of its level.
-static uint64_t begin_of(const struct hrt_lane *lane, uint32_t place) {
+static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
     unsigned shift = level_shift(place / HRT_BUCKETS);
-    uint64_t level_tick = lane->tick >> shift;
+    uint64_t level_tick = class->tick >> shift;
     return (level_tick + ((place - level_tick) & (HRT_BUCKETS - 1))) << shift;
 }
 
 // A node of a bucket that was looked into, to which no list leads any more.
-static void file_seen(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                       struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
-    if (hrt_node_is_armed(node)) hrt_wheel_file(queue, lane, index);
+    if (hrt_node_is_armed(node)) hrt_wheel_file(queue, class, index);
 }
 
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
-// lane of timers with tolerance those with keys below the limit go near, where the ends of windows
+// per-class wheel of timers with tolerance those with keys below the limit go near, where the ends of windows
 // are compared. A crowd is only noted.
-void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
-    uint64_t level_tick = begin_of(lane, place) >> shift;
+    uint64_t level_tick = begin_of(class, place) >> shift;
     uint32_t nodes[CROWD];
     unsigned count = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
-        for (uint32_t index = lane->buckets[place].chains[i].first; index != 0;) {
+        for (uint32_t index = class->buckets[place].chains[i].first; index != 0;) {
             if (count == CROWD) {
-                lane->crowd = place;
+                class->crowd = place;
                 return;
             }
             nodes[count++] = index;
@@ -273,28 +273,28 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_
         }
     }
     *moves_left -= (int)count;
-    lane->earliest[place] = HRT_KEY_NEVER;
+    class->earliest[place] = HRT_KEY_NEVER;
     for (unsigned i = 0; i < count; i++) {
         struct hrt_node *node = hrt_node_at(queue, nodes[i]);
         if (!hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS >> shift != level_tick) {
-            unlink(queue, lane, nodes[i], node);
-            file_seen(queue, lane, nodes[i], node);
-        } else if (lane->windows != NULL && node->key < limit) {
-            hrt_wheel_unfile(queue, lane, nodes[i]);
-            hrt_near_file(queue, lane, nodes[i]);
-        } else if (node->key < lane->earliest[place]) {
-            set_earliest(lane, place, nodes[i], node->key);
+            unlink(queue, class, nodes[i], node);
+            file_seen(queue, class, nodes[i], node);
+        } else if (class->windows != NULL && node->key < limit) {
+            hrt_wheel_unfile(queue, class, nodes[i]);
+            hrt_near_file(queue, class, nodes[i]);
+        } else if (node->key < class->earliest[place]) {
+            set_earliest(class, place, nodes[i], node->key);
         }
     }
 }
 
-static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                    struct hrt_node *node) {
     if (hrt_node_is_armed(node) && node->key != HRT_KEY_NEVER &&
-        node->key >> HRT_TICK_BITS > lane->tick) {
-        link_at(queue, lane, index, node, place_for(lane, node->key));
+        node->key >> HRT_TICK_BITS > class->tick) {
+        link_at(queue, class, index, node, place_for(class, node->key));
     } else {
-        file_seen(queue, lane, index, node);
+        file_seen(queue, class, index, node);
     }
 }
 
@@ -309,7 +309,7 @@ static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain
 
 // Takes one node off every chain in turn: the next node of a chain has come by the time the other
 // chains had their turn.
-static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hrt_bucket *bucket,
+static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct hrt_bucket *bucket,
                        int *moves_left) {
     uint32_t left = 0;
     for (unsigned i = 0; i < HRT_CHAINS; i++) {
@@ -318,7 +318,7 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
         if (index == 0) continue;
         struct hrt_node *node = hrt_node_at(queue, index);
         left |= take_first(queue, chain, node);
-        file_taken(queue, lane, index, node);
+        file_taken(queue, class, index, node);
         --*moves_left;
     }
     return left != 0;
@@ -327,25 +327,25 @@ static bool take_round(struct hrt_queue *queue, struct hrt_lane *lane, struct hr
 // What the wheel can tell apart by now goes to its finer levels, the rest of the crowd to the near
 // tier, which finds the earliest without walking. So a node takes part in this at most once a
 // level.
-static void file_from_crowd(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index,
+static void file_from_crowd(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                             struct hrt_node *node) {
-    bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= lane->tick ||
-                    place_for(lane, node->key) != lane->crowd;
+    bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= class->tick ||
+                    place_for(class, node->key) != class->crowd;
     if (is_apart) {
-        file_seen(queue, lane, index, node);
+        file_seen(queue, class, index, node);
         return;
     }
     hrt_node_set_place(node, HRT_NOWHERE);
-    if (lane->crowd < HRT_BUCKETS) {
-        hrt_near_file(queue, lane, index);
+    if (class->crowd < HRT_BUCKETS) {
+        hrt_near_file(queue, class, index);
     } else {
-        hrt_near_file_far(queue, lane, index);
+        hrt_near_file_far(queue, class, index);
     }
 }
 
-void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING {
-    struct hrt_bucket *bucket = &lane->buckets[lane->crowd];
+    struct hrt_bucket *bucket = &class->buckets[class->crowd];
     while (!is_empty(bucket)) {
         if (*moves_left <= 0) return;
         for (unsigned i = 0; i < HRT_CHAINS; i++) {
@@ -354,11 +354,11 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane,
             if (index == 0) continue;
             struct hrt_node *node = hrt_node_at(queue, index);
             take_first(queue, chain, node);
-            file_from_crowd(queue, lane, index, node);
+            file_from_crowd(queue, class, index, node);
             --*moves_left;
         }
     }
-    lane->crowd = HRT_NOWHERE;
+    class->crowd = HRT_NOWHERE;
 }
 
 // Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which
@@ -368,31 +368,31 @@ static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *buck
         __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
-void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_open(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
-    while (lane->opening != 0) {
-        unsigned number = (unsigned)__builtin_ctz(lane->opening);
-        uint64_t level_tick = lane->tick >> level_shift(number);
-        if (number == 0) ask_for(queue, bucket_at(lane, 0, level_tick + BUCKETS_AHEAD));
+    while (class->opening != 0) {
+        unsigned number = (unsigned)__builtin_ctz(class->opening);
+        uint64_t level_tick = class->tick >> level_shift(number);
+        if (number == 0) ask_for(queue, bucket_at(class, 0, level_tick + BUCKETS_AHEAD));
         do {
             if (*moves_left <= 0) return;
-        } while (take_round(queue, lane, bucket_at(lane, number, level_tick), moves_left));
-        unmark(&lane->levels[number], level_tick & (HRT_BUCKETS - 1));
-        lane->opening &= (uint8_t)~(1U << number);
+        } while (take_round(queue, class, bucket_at(class, number, level_tick), moves_left));
+        unmark(&class->levels[number], level_tick & (HRT_BUCKETS - 1));
+        class->opening &= (uint8_t)~(1U << number);
     }
 }
 
-void hrt_wheel_trim(struct hrt_lane *lane) {
+void hrt_wheel_trim(struct hrt_class *class) {
     for (unsigned number = 0; number < HRT_LEVELS; number++) {
-        struct hrt_level *level = &lane->levels[number];
+        struct hrt_level *level = &class->levels[number];
         uint32_t first = number * HRT_BUCKETS;
         for (uint32_t bucket = 0; bucket < HRT_BUCKETS; bucket++) {
-            if (is_marked(level, bucket) && is_empty(&lane->buckets[first + bucket]))
+            if (is_marked(level, bucket) && is_empty(&class->buckets[first + bucket]))
                 unmark(level, bucket);
         }
         if (level->marked_words != 0) continue;
-        hrt_pages_give_back_within(lane->earliest + first, lane->earliest + first + HRT_BUCKETS);
-        hrt_pages_give_back_within(lane->owners + first, lane->owners + first + HRT_BUCKETS);
-        hrt_pages_give_back_within(lane->buckets + first, lane->buckets + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(class->earliest + first, class->earliest + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(class->owners + first, class->owners + first + HRT_BUCKETS);
+        hrt_pages_give_back_within(class->buckets + first, class->buckets + first + HRT_BUCKETS);
     }
 }

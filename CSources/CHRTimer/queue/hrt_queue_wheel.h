@@ -1,4 +1,4 @@
-// The wheel of a lane: nodes filed by deadline, as coarsely as they are far away.
+// The wheel of a per-class wheel: nodes filed by deadline, as coarsely as they are far away.
 #ifndef HRT_QUEUE_WHEEL_H
 #define HRT_QUEUE_WHEEL_H
 
@@ -12,33 +12,33 @@ struct hrt_wheel_first {
 };
 
 // Clears the marks of empty buckets, and gives back the memory of levels without others.
-void hrt_wheel_trim(struct hrt_lane *lane);
-void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
-bool hrt_wheel_next_tick(struct hrt_lane *lane, uint64_t *out_tick,
+void hrt_wheel_trim(struct hrt_class *class);
+void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING;
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
-                                       struct hrt_lane *lane) HRT_NONBLOCKING;
-void hrt_wheel_open(struct hrt_queue *queue, struct hrt_lane *lane,
+                                       struct hrt_class *class) HRT_NONBLOCKING;
+void hrt_wheel_open(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING;
-void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t place,
+void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING;
-void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
 // Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it
 // from where it is filed, if it is. Does the one after the other.
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t index) HRT_NONBLOCKING;
-void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
-void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_lane *lane,
+void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
 // Whether the look promised by a filing in the bucket comes no later than the key.
-static inline bool hrt_wheel_looks_by(const struct hrt_lane *lane, uint32_t bucket, uint64_t key) {
+static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket, uint64_t key) {
     uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;
-    uint64_t level_tick = lane->tick >> level_shift;
+    uint64_t level_tick = class->tick >> level_shift;
     uint64_t ahead = (bucket - level_tick) & (HRT_BUCKETS - 1);
-    return key >> HRT_TICK_BITS >= lane->tick &&
+    return key >> HRT_TICK_BITS >= class->tick &&
            (key >> HRT_TICK_BITS >> level_shift) - level_tick >= ahead;
 }
 

@@ -1,7 +1,7 @@
-// The windows of timers with tolerance. Their lane is one by deadline like the others; what it has
+// The windows of timers with tolerance. Their per-class wheel is one by deadline like the others; what it has
 // beside is the end of each node's window, and a heap of the ends of those that are near. Timers in
 // the wheel need no place there: their windows end after they begin, and those that begin before
-// the earliest end are near (hrt_lane_settle).
+// the earliest end are near (hrt_class_settle).
 //
 // An end stays in the heap when its timer is disarmed or moved, until it is met as the earliest, or
 // until those that are of no use are the most: a wake-up takes nearly all that is near, and one by
@@ -88,32 +88,32 @@ void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKIN
 }
 
 // Whether a timer's window ends then. It need not be near: the end is as good.
-static bool is_open(const struct hrt_queue *queue, const struct hrt_lane *lane,
+static bool is_open(const struct hrt_queue *queue, const struct hrt_class *class,
                     struct hrt_window_end end) {
     const struct hrt_node *node = hrt_node_at(queue, end.index);
     return end.index <= queue->slots && hrt_node_is_armed(node) &&
-           hrt_node_lane(node) == lane->base && lane->windows->end_of.keys[end.index] == end.end;
+           hrt_node_lane(node) == class->base && class->windows->end_of.keys[end.index] == end.end;
 }
 
-static void keep_near_only(struct hrt_queue *queue, struct hrt_lane *lane) {
-    lane->windows->count = 0;
-    for (uint32_t index = lane->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
-        hrt_windows_put(lane->windows, index);
+static void keep_near_only(struct hrt_queue *queue, struct hrt_class *class) {
+    class->windows->count = 0;
+    for (uint32_t index = class->run_first; index != 0; index = hrt_node_at(queue, index)->next) {
+        hrt_windows_put(class->windows, index);
     }
-    for (uint32_t place = 0; place < lane->heap_count; place++) {
-        hrt_windows_put(lane->windows, lane->heap.indices[place]);
+    for (uint32_t place = 0; place < class->heap_count; place++) {
+        hrt_windows_put(class->windows, class->heap.indices[place]);
     }
 }
 
 // What belongs to the nodes first ... before end, which are not filed; and the room of the heap
 // that is not used. The heap must not name them any more.
-void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t first,
+void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first,
                       uint32_t end) {
-    struct hrt_windows *windows = lane->windows;
+    struct hrt_windows *windows = class->windows;
     hrt_room_give_back(&windows->end_of, sizeof(uint64_t), first, end);
-    if (windows->count > lane->near_count && lane->near_count <= HRT_MOVES_PER_CALL)
-        keep_near_only(queue, lane);
-    if (windows->count == lane->near_count) {
+    if (windows->count > class->near_count && class->near_count <= HRT_MOVES_PER_CALL)
+        keep_near_only(queue, class);
+    if (windows->count == class->near_count) {
         hrt_room_give_back(&windows->entry_of, sizeof(uint32_t), first, end);
     }
     uint32_t room = windows->heap.blocks * HRT_BLOCK_NODES;
@@ -122,14 +122,14 @@ void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t f
 
 // The earliest end of the windows of those that are near, HRT_KEY_NEVER if there is none; with no
 // moves left it may be too early.
-uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane,
+uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING {
-    struct hrt_windows *windows = lane->windows;
-    if (windows->count > 2 * lane->near_count + USELESS && lane->near_count <= HRT_MOVES_PER_CALL) {
-        *moves_left -= (int)lane->near_count;
-        keep_near_only(queue, lane);
+    struct hrt_windows *windows = class->windows;
+    if (windows->count > 2 * class->near_count + USELESS && class->near_count <= HRT_MOVES_PER_CALL) {
+        *moves_left -= (int)class->near_count;
+        keep_near_only(queue, class);
     }
-    while (windows->count > 0 && !is_open(queue, lane, windows->heap.ends[0])) {
+    while (windows->count > 0 && !is_open(queue, class, windows->heap.ends[0])) {
         if (--*moves_left < 0) break;
         windows->count--;
         if (windows->count > 0) sink(windows, 0, windows->heap.ends[windows->count]);

@@ -1,4 +1,4 @@
-// Windows of tolerance: by when the timers of a lane must be called.
+// Windows of tolerance: by when the timers of a per-class wheel must be called.
 #ifndef HRT_QUEUE_WINDOWS_H
 #define HRT_QUEUE_WINDOWS_H
 
@@ -8,12 +8,12 @@ struct hrt_windows *hrt_windows_create(void);
 void hrt_windows_destroy(struct hrt_windows *windows);
 int hrt_windows_reserve(struct hrt_windows *windows, uint32_t blocks);
 size_t hrt_windows_bytes(const struct hrt_windows *windows);
-void hrt_windows_trim(struct hrt_queue *queue, struct hrt_lane *lane, uint32_t first, uint32_t end);
+void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first, uint32_t end);
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING;
-uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_lane *lane,
+uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING;
 
-// The node is armed in the lane of timers with tolerance, or is about to be.
+// The node is armed in the per-class wheel of timers with tolerance, or is about to be.
 static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index, uint64_t end) {
     windows->end_of.keys[index] = end;
     if (HRT_UNLIKELY(end < windows->wake)) {

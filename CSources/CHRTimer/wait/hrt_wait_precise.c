@@ -1,24 +1,24 @@
-// The two parts of a precise wait: a sleep until the margin, and reading the clock after it.
+// The two parts of a precise wait: a sleep until the spin window, and reading the clock after it.
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
 
-// Margins are shorter (hrt_margin.h): where more is left of one, the clock was set back.
+// Margins are shorter (hrt_spin_window.h): where more is left of one, the clock was set back.
 static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
 
-int hrt_wait_until_margin(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin) {
-    hrt_early_wake early = hrt_wake_early(wait->clock, deadline_ns, margin);
+int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window) {
+    hrt_early_wake early = hrt_wake_early(wait->clock, deadline_ns, window);
     if (early.has_begun) return hrt_wait_consume_wake(wait);
     int outcome = hrt_wait_until(wait, early.wake_ns);
-    if (outcome == HRT_WAIT_TIMED_OUT) hrt_woken_early(wait->clock, early, margin);
+    if (outcome == HRT_WAIT_TIMED_OUT) hrt_woken_early(wait->clock, early, window);
     return outcome;
 }
 
-int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_margin *margin,
+int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     for (;;) {
         *out_now_ns = hrt_spin_margin(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
-                                      margin, out_spun_ns);
+                                      window, out_spun_ns);
         // Read once more after the deadline: whoever is not woken may go on without asking why.
         if (atomic_load_explicit(&wait->woken, memory_order_acquire))
             return hrt_wait_consume_wake(wait);

@@ -57,7 +57,7 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
 
     func sleepUntilDeadline() async throws {}
 
-    override final func ring() { expireElsewhere() }
+    override final func deadlineHasCome() { expireElsewhere() }
 
     /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
     override final func hostHasEnded() { expireElsewhere() }
@@ -322,10 +322,10 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
     override func keepTime() -> KeptTime? {
         // By far the most frequent, and cheap to tell.
         if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
-            return KeptTime(clock.host, clock.wish(deadline, tolerance as? Duration))
+            return KeptTime(clock.host, clock.plan(deadline, tolerance as? Duration))
         }
-        guard let clock = clock as? any EngineTimedClock, let wish = clock.wish(deadline, tolerance) else { return nil }
-        return KeptTime(clock.host, wish)
+        guard let clock = clock as? any EngineTimedClock, let plan = clock.plan(deadline, tolerance) else { return nil }
+        return KeptTime(clock.host, plan)
     }
 
     override func sleepUntilDeadline() async throws {

@@ -24,7 +24,7 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     /// Suspends the task until the clock reads `deadline` or later; never shorter. See
     /// `MonotonicClock.sleep(until:tolerance:)`.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        try await Sleeper.sleep(on: host, Sleeper.Wish(until: deadline.nanoseconds, tolerance: tolerance))
+        try await Sleeper.sleep(on: host, Sleeper.Plan(until: deadline.nanoseconds, tolerance: tolerance))
         withExtendedLifetime(engine) {}
     }
 

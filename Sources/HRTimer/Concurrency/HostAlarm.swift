@@ -9,7 +9,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
     init() {}
 
     /// The host's thread, with no lock held: the deadline has come.
-    func ring() {}
+    func deadlineHasCome() {}
 
     /// The host has ended, or ends, and lets go of the timer. Any thread, no lock held.
     func hostHasEnded() {}
@@ -29,7 +29,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         guard case .engine(let core) = host, !request.isEarly else {
             let lifeline = Lifeline(self)
             return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns, isEarly: request.isEarly) {
-                lifeline.alarm.ring()
+                lifeline.alarm.deadlineHasCome()
             }
         }
         var ofEngine = TimerRequest()
@@ -61,7 +61,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         _ core: inout FiringCore,
         _ call: inout PreparedCall
     ) -> Bool {
-        call.callee = .callback(Callback { [self] in ring() })
+        call.callee = .callback(Callback { [self] in deadlineHasCome() })
         return true
     }
 

@@ -23,7 +23,7 @@ package final class JobQueue: SerialExecutor {
         var entries: [Entry] = []
         /// The former array, empty, so that its memory is used again.
         var spare: [Entry] = []
-        /// Somebody is about to run them: the host by an errand, or libdispatch.
+        /// Somebody is about to run them: the host by an work item, or libdispatch.
         var isCalled = false
         /// A thread is in the midst of jobs: nobody else runs any, neither beside it nor inside of one.
         var isRunning = false
@@ -98,7 +98,7 @@ extension JobQueue {
         }
     }
 
-    /// Asks the host to run the jobs. One that has ended drops the errand.
+    /// Asks the host to run the jobs. One that has ended drops the work item.
     private func call() {
         let errand = Errand(self)
         guard state.withLock({ $0.hasHost }) else { return errand.runElsewhere() }

@@ -8,9 +8,9 @@ struct KeptTime {
     let request: HostAlarm.Request?
 
     /// A host whose thread is the calling one fires nothing while an operation computes or blocks there: then it is another one.
-    init(_ host: TimerHost, _ wish: Sleeper.Wish) {
+    init(_ host: TimerHost, _ plan: Sleeper.Plan) {
         self.host = host.time.virtual == nil && host.isOnItsThread ? Self.engine(for: host.time.clock) : host
-        request = wish.deadline_ns == .max ? nil : wish.request(from: host.time.now_ns)
+        request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 
     /// One whose thread never runs anything but timers for deadlines.
@@ -32,12 +32,12 @@ private let wall = SharedEngine { try WallTimerEngine(.init(name: name, time: $0
 protocol EngineTimedClock {
     var host: TimerHost { get }
     /// Nil if the instant is not the clock's.
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish?
+    func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan?
 }
 
 extension EngineClock: EngineTimedClock {
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
-        (deadline as? Instant).map { Sleeper.Wish(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
+    func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
+        (deadline as? Instant).map { Sleeper.Plan(until: $0.nanoseconds, tolerance: tolerance as? Duration) }
     }
 }
 
@@ -46,7 +46,7 @@ extension EngineClock: EngineTimedClock {
 extension ContinuousClock: EngineTimedClock {
     var host: TimerHost { .engine(BootTimeTimerEngine.shared.core) }
 
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+    func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
         (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }
     }
 }
@@ -54,12 +54,12 @@ extension ContinuousClock: EngineTimedClock {
 extension SuspendingClock: EngineTimedClock {
     var host: TimerHost { MonotonicClock().host }
 
-    func wish(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Wish? {
+    func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan? {
         (deadline as? Instant).map { .init(rest: now.duration(to: $0), host.time, tolerance as? Duration) }
     }
 }
 
-extension Sleeper.Wish {
+extension Sleeper.Plan {
     /// For instants that are opaque. `rest` was read before: what time passes between makes the deadline later, not earlier.
     fileprivate init(rest: Duration, _ time: TimeBase, _ tolerance: Duration?) {
         self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)

@@ -66,19 +66,19 @@ public struct MonotonicClock: Clock {
     /// One allocation, and the queue's arm and cancel.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws
     {
-        try await Sleeper.sleep(on: host, wish(deadline, tolerance))
+        try await Sleeper.sleep(on: host, plan(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
     #else
     /// Suspends the task until the clock reads `deadline` or later; never shorter. As it is documented for Swift 6.2.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
-        try await Sleeper.sleep(on: host, wish(deadline, tolerance))
+        try await Sleeper.sleep(on: host, plan(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
     #endif
 
-    func wish(_ deadline: MonotonicInstant, _ tolerance: Duration?) -> Sleeper.Wish {
-        Sleeper.Wish(until: deadline.nanoseconds, tolerance: isStrict ? .zero : tolerance)
+    func plan(_ deadline: MonotonicInstant, _ tolerance: Duration?) -> Sleeper.Plan {
+        Sleeper.Plan(until: deadline.nanoseconds, tolerance: isStrict ? .zero : tolerance)
     }
 
     /// Who fires a sleep that begins now.

@@ -21,7 +21,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         static let idle = 0
         /// There is a continuation.
         static let starting = 1
-        /// There is a timer too, to be taken back.
+        /// There is a timer too, to be disarmed.
         static let sleeping = 2
         static let firstOutcome = Outcome.deadline.rawValue
     }
@@ -86,7 +86,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    override func ring() {
+    override func deadlineHasCome() {
         if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
         if let jobs {
             jobs.resuming { end(.deadline) }
@@ -103,7 +103,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
 
 extension Sleeper {
     /// A sleep as it is asked for.
-    struct Wish: Sendable {
+    struct Plan: Sendable {
         var deadline_ns: Int64
         var tolerance_ns: Int64 = 0
         /// May wait a little among thousands, where nothing was said of tolerance.
@@ -131,9 +131,9 @@ extension Sleeper {
 
     /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host goes on in the fire.
     /// Throws `CancellationError` alone.
-    static func sleep(on host: TimerHost, _ wish: Wish, isolation: isolated (any Actor)? = #isolation) async throws {
+    static func sleep(on host: TimerHost, _ plan: Plan, isolation: isolated (any Actor)? = #isolation) async throws {
         try Task.checkCancellation()
-        if await sleep(on: host, wish, entering: { _ in true }) == .cancellation { throw CancellationError() }
+        if await sleep(on: host, plan, entering: { _ in true }) == .cancellation { throw CancellationError() }
     }
 
     /// The same for whoever interrupts sleeps: `enter` is told of each sleeper before it sleeps, and may refuse, which counts
@@ -143,32 +143,32 @@ extension Sleeper {
     /// is between engine and task is done, and in the cache, when the deadline comes.
     static func sleep(
         on host: TimerHost,
-        _ wish: Wish,
+        _ plan: Plan,
         entering enter: (Sleeper) -> Bool,
         isolation: isolated (any Actor)? = #isolation
     ) async -> Outcome {
         let jobs = JobQueue.current.flatMap { $0.host.isSame(as: host) ? $0 : nil }
         var begun_ns = host.time.now_ns
-        var request = wish.request(from: begun_ns)
+        var request = plan.request(from: begun_ns)
         guard case .engine(let core) = host, core.isEarly else {
-            if wish.deadline_ns <= begun_ns { return .deadline }
+            if plan.deadline_ns <= begun_ns { return .deadline }
             let sleeper = Sleeper(host, resumingOn: jobs)
             return enter(sleeper) ? await sleeper.wait(request) : .interruption
         }
         request.isEarly = true
-        while wish.deadline_ns > begun_ns {
-            let length_ns = wish.deadline_ns.subtractingSaturating(begun_ns)
-            let lead_ns = jobs == nil && wish.deadline_ns < .max ? core.hopLead(length_ns) : 0
+        while plan.deadline_ns > begun_ns {
+            let length_ns = plan.deadline_ns.subtractingSaturating(begun_ns)
+            let lead_ns = jobs == nil && plan.deadline_ns < .max ? core.sleepLead(length_ns) : 0
             let sleeper = Sleeper(host, resumingOn: jobs)
             sleeper.firedAt_ns.store(-1, ordering: .relaxed)
-            request.deadline_ns = wish.deadline_ns - lead_ns
+            request.deadline_ns = plan.deadline_ns - lead_ns
             guard enter(sleeper) else { return .interruption }
             let outcome = await sleeper.wait(request)
             if outcome != .deadline { return outcome }
             if jobs == nil {
-                core.recordHop(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
+                core.recordLead(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
             }
-            if core.spinOut(until: wish.deadline_ns) { return .deadline }
+            if core.spinOut(until: plan.deadline_ns) { return .deadline }
             begun_ns = host.time.now_ns
         }
         return .deadline

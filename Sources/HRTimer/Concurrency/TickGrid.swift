@@ -199,13 +199,13 @@ struct TickConsumer {
     }
 
     private func sleep(isolation: isolated (any Actor)? = #isolation) async -> Sleeper.Outcome {
-        let wish = Sleeper.Wish(
+        let plan = Sleeper.Plan(
             until: position.deadline_ns,
             tolerance: .nanoseconds(recurrence.tolerance_ns(asked: tolerance_ns))
         )
         let generation = stretch?.generation ?? 0
         var entered: [Sleeper] = []
-        let outcome = await Sleeper.sleep(on: grid.host(), wish) { sleeper in
+        let outcome = await Sleeper.sleep(on: grid.host(), plan) { sleeper in
             guard grid.enter(sleeper, generation) else { return false }
             entered.append(sleeper)
             return true

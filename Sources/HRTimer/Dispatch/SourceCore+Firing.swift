@@ -5,7 +5,7 @@ import Synchronization
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
     @inline(__always)
-    func settle(_ state: inout State, _ engine: inout FiringCore) -> Bool {
+    func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // What was never active is not armed.
         guard let timer = state.timer, state.isActive else { return false }
         var deadline_ns = Int64.max
@@ -56,16 +56,16 @@ extension SourceCore: TimerOwner {
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
     /// for that alone. Not on virtual time, where everything comes when the clock is moved.
     @inline(__always)
-    func settleOrSubmit(_ state: inout State, _ engine: inout FiringCore) -> (mustWake: Bool, submit: Callback?) {
+    func rearmOrSubmit(_ state: inout State, _ engine: inout FiringCore) -> (mustWake: Bool, submit: Callback?) {
         if let submit = state.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
             state.timer != nil,
             !engine.isShutDown
         {
             state.isInFlight = true
             engine.countFire()
-            return (settle(&state, &engine), submit)
+            return (rearm(&state, &engine), submit)
         }
-        return (settle(&state, &engine), nil)
+        return (rearm(&state, &engine), nil)
     }
 
     /// What the clock of the deadlines reads.
@@ -102,7 +102,7 @@ extension SourceCore: TimerOwner {
         guard state.event != nil else {
             beIdle(now_ns, &state)
             // Scheduled anew for a later deadline.
-            if !state.isIdle { _ = settle(&state, &engine) }
+            if !state.isIdle { _ = rearm(&state, &engine) }
             return false
         }
         if let submit = state.submit {
@@ -118,7 +118,7 @@ extension SourceCore: TimerOwner {
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Scheduled anew for a later deadline.
-            _ = settle(&state, &engine)
+            _ = rearm(&state, &engine)
             return false
         }
         state.engineSubmits = false
@@ -143,7 +143,7 @@ extension SourceCore: TimerOwner {
         // What was submitted ends on its queue.
         if wasCalled { return expect(&engine) }
         state.isInFlight = state.isCancelled
-        settleUnlessPutBack(&engine)
+        rearmUnlessPutBack(&engine)
         if state.isCancelled { end.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
     }
 
@@ -152,7 +152,7 @@ extension SourceCore: TimerOwner {
         let latch = endRunning(&state)
         if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
         if wasCalled { endTicks() }
-        if wasCalled { _ = settle(&state, &engine) } else { settleUnlessPutBack(&engine) }
+        if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return nil }
         let isCancelled = state.isCancelled
         return Callback { [self] in
@@ -168,10 +168,10 @@ extension SourceCore: TimerOwner {
         }
     }
 
-    /// After a call that was called off: the engine puts the timer back where it was, unless somebody changed something.
-    private func settleUnlessPutBack(_ engine: inout FiringCore) {
+    /// After a call that was withdrawn: the engine puts the timer back where it was, unless somebody changed something.
+    private func rearmUnlessPutBack(_ engine: inout FiringCore) {
         guard let timer = state.timer, !engine.isUntouchedSinceCall(timer) else { return }
-        _ = settle(&state, &engine)
+        _ = rearm(&state, &engine)
     }
 
     /// The handler has returned, or is not called after all.
@@ -228,7 +228,7 @@ extension SourceCore: TimerOwner {
         let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
             if isEvent, callback != nil { endTicks() }
             let latch = endRunning(&state)
-            return (latch, state.isCancelled, isEvent && state.actor != nil, settleOrSubmit(&state, &engine))
+            return (latch, state.isCancelled, isEvent && state.actor != nil, rearmOrSubmit(&state, &engine))
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
@@ -286,13 +286,13 @@ extension SourceCore: TimerOwner {
     }
 
     /// The deadline has come on the clock of the alarm, or was moved since.
-    func hasRung(_ alarm: ClockAlarm) {
+    func hasExpired(_ alarm: ClockAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
             if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
                 beIdle(now_ns(state), &state)
             }
-            if state.submit != nil || !isDue(state) { return settleOrSubmit(&state, &engine) }
+            if state.submit != nil || !isDue(state) { return rearmOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns
             return (engine.armOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)

@@ -25,7 +25,7 @@ extension SourceCore {
     }
 
     private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {
-        ClockAlarm(on: core.time.on(clock)) { [weak self] alarm in self?.hasRung(alarm) }
+        ClockAlarm(on: core.time.on(clock)) { [weak self] alarm in self?.hasExpired(alarm) }
     }
 
     /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
@@ -101,7 +101,7 @@ extension SourceCore {
                 state.isInFlight = true
                 return false
             }
-            left.mustWake = settle(&state, &engine)
+            left.mustWake = rearm(&state, &engine)
             // A call on its way finishes the cancelling when it ends.
             defer { state.isInFlight = true }
             return !state.isInFlight

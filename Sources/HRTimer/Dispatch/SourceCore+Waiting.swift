@@ -17,7 +17,7 @@ extension SourceCore {
     private func joinRunning(isBlocking: Bool, _ isOnItsThread: Bool) -> Latch? {
         withLock { state -> Latch? in
             // In a child of fork(2) nobody runs it, whatever the state says.
-            if core.isInherited { return nil }
+            if core.isInForkedChild { return nil }
             if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
             // Nothing comes on frozen time before the clock is moved, which the caller may be about to do.
             guard state.isCancelled, state.hasCancelHandler, core.time.virtual == nil else { return nil }

@@ -79,7 +79,7 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
         /// of the submitted one by then.
         var engineSubmits = false
-        /// Scheduled since its call was made up: if that is called off, there is nothing to go back to.
+        /// Scheduled since its call was prepared: if that is withdrawn, there is nothing to go back to.
         var isSetAnew = false
         /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
         var timer: TimerToken?
@@ -142,7 +142,7 @@ package final class SourceCore: @unchecked Sendable {
         let (mustWake, submit) = withLock { state, engine in
             register(&state, &engine)
             change(&state)
-            return settleOrSubmit(&state, &engine)
+            return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
         submit?.run()
@@ -155,7 +155,7 @@ package final class SourceCore: @unchecked Sendable {
             register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
             close()
-            return settleOrSubmit(&state, &engine)
+            return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
         submit?.run()
@@ -187,8 +187,8 @@ package final class SourceCore: @unchecked Sendable {
     func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
         guard let virtual = core.time.virtual, let queue = target.queue else { return { target.submit(block) } }
         return {
-            let turn = virtual.expectTurn("a call of a source on the queue \(queue.label)")
-            target.submit { turn.run(in: virtual, block) }
+            let baton = virtual.expectBaton("a call of a source on the queue \(queue.label)")
+            target.submit { baton.run(in: virtual, block) }
         }
     }
 
@@ -265,7 +265,7 @@ package final class SourceCore: @unchecked Sendable {
             guard state.isIdle, state.event != nil else { return (false, nil) }
             Self.forgetTicks(now_ns(state), &state)
             state.isIdle = false
-            return settleOrSubmit(&state, &engine)
+            return rearmOrSubmit(&state, &engine)
         }
         withExtendedLifetime(former) {}
         if mustWake { core.wake() }

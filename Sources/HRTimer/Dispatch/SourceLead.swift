@@ -3,14 +3,14 @@ import HRTimerCore
 
 /// How long before its deadline a precise source submits a call to its queue, so that the block has begun by then and spins the
 /// rest out: what covers nine of ten of the hops seen lately, from the instant meant for the submission to the begin of the
-/// block, and no more than the engine's budget for spinning gives (`hrt_margin`).
+/// block, and no more than the engine's budget for spinning gives (`hrt_spin_window`).
 ///
-/// The engine does not spin up to that instant: it submits when it is awake, and what its own margin has left over makes the hop
+/// The engine does not spin up to that instant: it submits when it is awake, and what its own spin window has left over makes the hop
 /// shorter. Two waits that are each nearly always long enough would be longer together than one for both.
 ///
 /// Under the engine's lock.
 struct SourceLead: Sendable {
-    private let margin: SpinMargin
+    private let window: SpinWindow
     private var sleep_ns: Int64 = 0
     /// Of the present arming; 0 without one.
     private(set) var lead_ns: Int64 = 0
@@ -19,14 +19,14 @@ struct SourceLead: Sendable {
     private var expected: (sleep_ns: Int64, lead_ns: Int64) = (0, 0)
 
     init(budget: Double, now_ns: Int64) {
-        margin = SpinMargin(budget: budget, now_ns: now_ns)
+        window = SpinWindow(budget: budget, now_ns: now_ns)
     }
 
     /// When the engine is to submit the call for `deadline_ns`.
     mutating func instant_ns(before deadline_ns: Int64, now_ns: Int64) -> Int64 {
         guard deadline_ns < .max else { return .max }
         sleep_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
-        lead_ns = hrt_margin_ns(margin.c, sleep_ns, now_ns)
+        lead_ns = hrt_spin_window_ns(window.c, sleep_ns, now_ns)
         return deadline_ns.subtractingSaturating(lead_ns)
     }
 
@@ -34,7 +34,7 @@ struct SourceLead: Sendable {
     /// begun. `confirm` makes it hold.
     mutating func expect(_ deadline_ns: Int64, now_ns: Int64) -> Int64 {
         let length_ns = max(0, deadline_ns.subtractingSaturating(now_ns))
-        expected = (length_ns, hrt_margin_ns(margin.c, length_ns, now_ns))
+        expected = (length_ns, hrt_spin_window_ns(window.c, length_ns, now_ns))
         return deadline_ns.subtractingSaturating(expected.lead_ns)
     }
 
@@ -46,12 +46,12 @@ struct SourceLead: Sendable {
     /// source was scheduled anew since.
     func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {
         let hop_ns = now_ns.subtractingSaturating(deadline_ns.subtractingSaturating(lead_ns))
-        hrt_margin_record_wake(margin.c, sleep_ns, max(0, hop_ns))
+        hrt_spin_window_record_wake(window.c, sleep_ns, max(0, hop_ns))
         return now_ns < deadline_ns && deadline_ns == submittedFor_ns
     }
 
     func spun(_ spun_ns: Int64) {
-        hrt_margin_record_spin(margin.c, spun_ns)
+        hrt_spin_window_record_spin(window.c, spun_ns)
     }
 }
 
@@ -63,7 +63,7 @@ extension SourceCore {
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 
-    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's margin. A source
+    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's spin window. A source
     /// that is cancelled, suspended or moved meanwhile is not called, or not yet.
     func spinOut(until deadline_ns: Int64) -> Int64 {
         let begun_ns = core.time.now_ns

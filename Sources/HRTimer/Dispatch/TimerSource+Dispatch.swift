@@ -178,8 +178,8 @@ extension TimerEngine {
             }
         }
         return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
-            let turn = virtual.expectTurn("work on the queue \(queue.label)")
-            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { turn.run(in: virtual, work) }
+            let baton = virtual.expectBaton("work on the queue \(queue.label)")
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { baton.run(in: virtual, work) }
         }
     }
 

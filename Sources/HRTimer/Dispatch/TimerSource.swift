@@ -119,7 +119,7 @@ public final class TimerSource: Sendable {
     }
 
     /// What to call when the source fires; nil for nothing, ticks are then dropped. Takes effect with the next call that is
-    /// made up: a precise engine does that some microseconds before the deadline.
+    /// prepared: a precise engine does that some microseconds before the deadline.
     ///
     /// Freed by `cancel()`, after a running call has returned. After `cancel()` a new handler is not kept.
     ///
@@ -173,7 +173,7 @@ public final class TimerSource: Sendable {
     /// Ends the source: no call of the event handler begins on the source's own thread or serial queue after this returned, and
     /// handlers are freed after the cancel handler ran. Idempotent; legal in any state.
     ///
-    /// From another thread, and on a concurrent queue, a call may still begin that was made up before; `cancelAndWait()` waits
+    /// From another thread, and on a concurrent queue, a call may still begin that was prepared before; `cancelAndWait()` waits
     /// for it. A suspended source calls its cancel handler at once, where GCD's waits for the `resume()`.
     public func cancel() {
         core.cancel()

@@ -1,7 +1,7 @@
 import HRTimerCore
 
 extension DisplayLink {
-    /// One due refresh, of which nothing was made up before. `now_ns` is what the loop's clock reads.
+    /// One due refresh, of which nothing was prepared before. `now_ns` is what the loop's clock reads.
     func fire(_ now_ns: Int64) {
         // Without a closure, which would give the handler wrapped.
         let link = state.lock()
@@ -36,12 +36,12 @@ extension DisplayLink {
         }
     }
 
-    /// Sets the next refresh, after a call that may have been made up.
+    /// Sets the next refresh, after a call that may have been prepared.
     func endCall(isCalled: Bool, _ call: LinkCall? = nil) {
         let source = state.withLock { $0.source }
         source?.follow(after: self)
         rearm(keepsDue: false) { state, now_ns in
-            if let call { state.settle(call) }
+            if let call { state.commitReported(call) }
             if isCalled { state.endCall(now_ns) }
         }
         source?.tend(after: self)
@@ -57,10 +57,10 @@ extension DisplayLink {
     func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
-            state.settle()
+            state.commitReported()
             change(&state, now_ns)
             state.changes &+= 1
-            let next_ns = state.aim(now_ns, keepsDue: keepsDue)
+            let next_ns = state.resolveNextCall(now_ns, keepsDue: keepsDue)
             // The timer of a call that is due is left alone: moved, it would come a pass later.
             return (state.isDue ? nil : state.timer, next_ns, state.changes)
         }
@@ -70,7 +70,7 @@ extension DisplayLink {
             if state.withLock({ $0.changes == changes }) { return }
             // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
             (timer, next_ns, changes) = state.withLock { state in
-                (state.timer, state.aim(state.time.now_ns, keepsDue: true), state.changes)
+                (state.timer, state.resolveNextCall(state.time.now_ns, keepsDue: true), state.changes)
             }
         }
     }

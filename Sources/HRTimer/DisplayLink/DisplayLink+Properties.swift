@@ -6,13 +6,13 @@ extension DisplayLink {
     /// The refresh that the present or latest call belongs to, not the instant of the call; before the first call the
     /// present instant.
     public var timestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.told.timestamp_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: state.withLock { $0.reported.timestamp_ns } ?? now_ns)
     }
 
     /// The refresh that the next call is for: when the frame now being prepared should appear. Before the first call it is
     /// what `timestamp` is.
     public var targetTimestamp: MonotonicInstant {
-        MonotonicInstant(nanoseconds: state.withLock { $0.told.target_ns } ?? now_ns)
+        MonotonicInstant(nanoseconds: state.withLock { $0.reported.target_ns } ?? now_ns)
     }
 
     /// The time between two refreshes of the display, whatever the rate of calls.
@@ -23,10 +23,10 @@ extension DisplayLink {
 
     /// From the refresh of the call before to that of this one: how far what is drawn has to move. Also across a change of rate,
     /// or a pause. Zero in the first call.
-    public var delta: Duration { .nanoseconds(state.withLock { $0.told.delta_ns }) }
+    public var delta: Duration { .nanoseconds(state.withLock { $0.reported.delta_ns }) }
 
     /// From the beginning of the call before to that of this one, as it was. Zero in the first call.
-    public var rawDelta: Duration { .nanoseconds(state.withLock { $0.told.rawDelta_ns }) }
+    public var rawDelta: Duration { .nanoseconds(state.withLock { $0.reported.rawDelta_ns }) }
 
     /// Where the refreshes come from; nil before the link is added to a loop, if none was given.
     public var source: VsyncSource? { state.withLock { $0.source } }
@@ -36,7 +36,7 @@ extension DisplayLink {
 
     /// Whether the display's rate is another one, by more than a thousandth, than at the call before the present or latest:
     /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
-    public var hasNewRate: Bool { state.withLock { $0.told.hasNewRate } }
+    public var hasNewRate: Bool { state.withLock { $0.reported.hasNewRate } }
 
     /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
     /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display can
@@ -44,20 +44,20 @@ extension DisplayLink {
     /// place of a range or an interval.
     public var preferredFramesPerSecond: Double {
         get {
-            if case .rate(let preferred) = state.withLock({ $0.wish }) { return preferred }
+            if case .rate(let preferred) = state.withLock({ $0.request }) { return preferred }
             return 0
         }
-        set { wish(newValue > 0 ? .rate(newValue) : .none) }
+        set { request(newValue > 0 ? .rate(newValue) : .none) }
     }
 
     /// The wished rates of calls. Of the display's rate divided by whole numbers the one nearest to the preferred one that
     /// lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Takes the place of a rate or an interval.
     public var preferredFrameRateRange: FrameRateRange {
         get {
-            if case .range(let range) = state.withLock({ $0.wish }) { return range }
+            if case .range(let range) = state.withLock({ $0.request }) { return range }
             return .default
         }
-        set { wish(newValue == .default ? .none : .range(newValue)) }
+        set { request(newValue == .default ? .none : .range(newValue)) }
     }
 
     /// Whether the rate of calls in use lies in the preferred range.
@@ -67,12 +67,12 @@ extension DisplayLink {
     /// or a range; without an interval it tells what those came to.
     public var frameInterval: Int {
         get { state.withLock { Int($0.divisor) } }
-        set { wish(newValue > 1 ? .interval(newValue) : .none) }
+        set { request(newValue > 1 ? .interval(newValue) : .none) }
     }
 
-    private func wish(_ wish: RateWish) {
+    private func request(_ request: RateRequest) {
         rearm { state, _ in
-            state.wish = wish
+            state.request = request
             state.mustDivide()
         }
         if source?.isVariable == true { tellSource() }
@@ -132,13 +132,13 @@ extension DisplayLink {
     /// Counts since the link was made.
     public var statistics: Statistics {
         state.withLock { state in
-            let told = state.told
+            let reported = state.reported
             return Statistics(
-                calls: told.calls,
+                calls: reported.calls,
                 droppedFrames: state.droppedFrames,
-                lateness: .nanoseconds(told.lateness_ns),
-                maximumLateness: .nanoseconds(told.maximumLateness_ns),
-                totalLateness: .nanoseconds(told.totalLateness_ns)
+                lateness: .nanoseconds(reported.lateness_ns),
+                maximumLateness: .nanoseconds(reported.maximumLateness_ns),
+                totalLateness: .nanoseconds(reported.totalLateness_ns)
             )
         }
     }
@@ -149,8 +149,8 @@ extension DisplayLink {
 
     /// `timestamp` and `targetTimestamp`; nil before the first call.
     package var toldTimestamps: (present: MonotonicInstant, target: MonotonicInstant)? {
-        let told = state.withLock { $0.told }
-        guard let timestamp_ns = told.timestamp_ns, let target_ns = told.target_ns else { return nil }
+        let reported = state.withLock { $0.reported }
+        guard let timestamp_ns = reported.timestamp_ns, let target_ns = reported.target_ns else { return nil }
         return (MonotonicInstant(nanoseconds: timestamp_ns), MonotonicInstant(nanoseconds: target_ns))
     }
 

@@ -142,13 +142,13 @@ extension DisplayLink {
             state.time = loop.time
             // The interval is never used: each call sets the instant of the next.
             let timer = LoopTimer(
-                fireAt: MonotonicInstant(nanoseconds: state.aim(now_ns)),
+                fireAt: MonotonicInstant(nanoseconds: state.resolveNextCall(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
             ) { [call] _ in call.fire() }
             timer.precision = state.precision
             // Nobody else has the timer yet.
-            timer.state.prelude = call
+            timer.state.companion = call
             state.enter(timer, call)
             return timer
         }
@@ -204,10 +204,10 @@ extension DisplayLink {
 
     /// Which loop and modes the link is in decides where its source is watched.
     func tellSource() {
-        let (source, loop, modes, isActive, wish) = state.withLock { state in
-            (state.source, state.loop, state.modes, !state.isPaused, state.wish.framesPerSecond)
+        let (source, loop, modes, isActive, request) = state.withLock { state in
+            (state.source, state.loop, state.modes, !state.isPaused, state.request.framesPerSecond)
         }
-        source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, wish: wish)
+        source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, request: request)
     }
 
     /// Without the lock: to find the shared source may take some time.

@@ -43,7 +43,7 @@ public final class FrameRateMeter: Sendable {
     /// loop, or its surface hidden.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
-        let rests = link.state.withLock { $0.told.rests }
+        let rests = link.state.withLock { $0.reported.rests }
         state.withLock { state in
             if let before = state.rests, before != rests { state.isPaused = true }
             state.rests = rests

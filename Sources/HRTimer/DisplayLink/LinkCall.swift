@@ -1,14 +1,14 @@
 import HRTimerCore
 import Synchronization
 
-/// The calls that one timer makes for a link. One that was made up before its refresh takes no lock when that has come.
+/// The calls that one timer makes for a link. One that was prepared before its refresh takes no lock when that has come.
 ///
 /// The loop's thread makes it up with the link's lock (`LinkState.prepareCall`) and begins it without. What it tells is the
 /// link's from then on, and is taken into its state by whoever has the lock next (`LinkState.settle`). A change of the link
 /// meanwhile moves its timer, by which the loop calls it off, or comes too late for that as for a call that has begun.
-final class LinkCall: CallPrelude, @unchecked Sendable {
+final class LinkCall: CallCompanion, @unchecked Sendable {
     // Sendable: `stay` is set before the loop has the timer. All else but `hasBegun` is touched by the thread of the timer's loop,
-    // and once that is set by whoever has the link's lock; it is clear again before the thread makes up the next call, with that lock.
+    // and once that is set by whoever has the link's lock; it is clear again before the thread prepares the next call, with that lock.
 
     /// Held for the loop, which holds the timer. A link does not hold this.
     let link: DisplayLink
@@ -19,7 +19,7 @@ final class LinkCall: CallPrelude, @unchecked Sendable {
     @exclusivity(unchecked) private var handler: DisplayLink.Handler?
     /// In time for the refresh.
     @exclusivity(unchecked) private var inTime_ns = Int64.max..<Int64.max
-    @exclusivity(unchecked) private var told = LinkState.Told()
+    @exclusivity(unchecked) private var reported = LinkState.Reported()
     /// The refresh of the call after it.
     @exclusivity(unchecked) private(set) var following: Int64 = 0
     private let hasBegun = Atomic(false)
@@ -39,16 +39,16 @@ final class LinkCall: CallPrelude, @unchecked Sendable {
     override func withdraw() { handler = nil }
 
     /// With the link's lock.
-    func makeUp(
+    func prepare(
         _ handler: @escaping DisplayLink.Handler,
-        _ told: LinkState.Told,
+        _ reported: LinkState.Reported,
         inTime_ns: Range<Int64>,
         following: Int64
     ) {
-        (self.handler, self.told, self.inTime_ns, self.following) = (handler, told, inTime_ns, following)
+        (self.handler, self.reported, self.inTime_ns, self.following) = (handler, reported, inTime_ns, following)
     }
 
-    /// The timer's call. Few instructions before the handler: they are cold, as the data was before it was made up.
+    /// The timer's call. Few instructions before the handler: they are cold, as the data was before it was prepared.
     func fire() {
         guard let handler = handler.take(), inTime_ns.contains(called_ns) else { return link.fire(called_ns) }
         hasBegun.store(true, ordering: .releasing)
@@ -57,10 +57,10 @@ final class LinkCall: CallPrelude, @unchecked Sendable {
     }
 
     /// With the link's lock: what a call tells that has begun, once.
-    func takeBegun() -> LinkState.Told? {
+    func takeBegun() -> LinkState.Reported? {
         guard hasBegun.load(ordering: .acquiring) else { return nil }
         hasBegun.store(false, ordering: .relaxed)
-        told.begin(called_ns, due_ns: inTime_ns.lowerBound)
-        return told
+        reported.begin(called_ns, due_ns: inTime_ns.lowerBound)
+        return reported
     }
 }

@@ -10,7 +10,7 @@ struct LinkState: Sendable {
     let rate: FrameRate?
     /// Nil until the link is first added to a loop, if none was given.
     var source: VsyncSource?
-    var wish = RateWish.none
+    var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
     var isPaused = false
@@ -31,8 +31,8 @@ struct LinkState: Sendable {
     /// There are no calls, by intent: the link is paused, or in no loop.
     private var isResting = true
     private(set) var droppedFrames = 0
-    /// Of the latest call that is settled.
-    private var settled = Told()
+    /// Of the latest call that is lastReported.
+    private var lastReported = Reported()
     /// Made by the first call.
     private(set) var lateness: LatencyHistogram?
     /// Of the call that runs, to be recorded when it has returned.
@@ -89,7 +89,7 @@ struct LinkState: Sendable {
     // MARK: The loop
 
     mutating func enter(_ timer: LoopTimer, _ call: LinkCall) {
-        settle()
+        commitReported()
         (self.timer, self.call) = (timer, call)
         stays &+= 1
         call.stay = stays
@@ -97,7 +97,7 @@ struct LinkState: Sendable {
 
     /// Gives the timer, to be let go without the lock.
     mutating func leave() -> LoopTimer? {
-        settle()
+        commitReported()
         (ahead, isDue, isResting, modes) = (nil, false, true, [])
         return timer.take()
     }
@@ -106,53 +106,53 @@ struct LinkState: Sendable {
 
     /// One due refresh: false if there is nobody to call, or nothing to call for.
     mutating func beginCall(_ now_ns: Int64) -> Bool {
-        settle()
+        commitReported()
         guard handler != nil, !isPaused, !isHeld else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
-            settled.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
+            lastReported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
             due = ahead.following
         } else if !beginLateCall(now_ns) {
             return false
         }
         // Set anew by another thread since the refresh, it is for a later one.
-        settled.begin(now_ns, due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : settled.timestamp_ns })
-        if ahead != nil { owedLateness_ns = settled.lateness_ns }
+        lastReported.begin(now_ns, due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : lastReported.timestamp_ns })
+        if ahead != nil { owedLateness_ns = lastReported.lateness_ns }
         return true
     }
 
-    /// Makes the next call up, as if it came in time.
+    /// Prepares the next call, as if it came in time.
     mutating func prepareCall(_ call: LinkCall) {
-        settle()
+        commitReported()
         // On an actor a call is worked out when that gets to it.
         guard delivery == nil, let handler, !isPaused, !isHeld, let ahead, self.call === call else { return }
-        var told = settled
-        told.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
-        call.makeUp(
+        var reported = lastReported
+        reported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
+        call.prepare(
             handler,
-            told,
+            reported,
             inTime_ns: ahead.call_ns..<max(ahead.call_ns, ahead.end_ns),
             following: ahead.following
         )
     }
 
     /// Takes in a call that has begun without the lock. First of all in whatever reads or changes what a call tells.
-    mutating func settle() {
-        if let call { settle(call) }
+    mutating func commitReported() {
+        if let call { commitReported(call) }
     }
 
     /// The same for a call that may be of a former timer.
-    mutating func settle(_ call: LinkCall) {
-        guard let told = call.takeBegun() else { return }
-        settled = told
+    mutating func commitReported(_ call: LinkCall) {
+        guard let reported = call.takeBegun() else { return }
+        lastReported = reported
         due = call.following
-        owedLateness_ns = settled.lateness_ns
+        owedLateness_ns = lastReported.lateness_ns
     }
 
     /// Of the present or latest call.
-    var told: Told {
+    var reported: Reported {
         mutating get {
-            settle()
-            return settled
+            commitReported()
+            return lastReported
         }
     }
 
@@ -167,7 +167,7 @@ struct LinkState: Sendable {
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
         // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
-        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > settled.number ?? .min else {
+        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > lastReported.number ?? .min else {
             // Or the frame is over that the call was for, and the next one's call still to come.
             if let waiting = waitingCall(now_ns) {
                 drop(1)
@@ -177,13 +177,13 @@ struct LinkState: Sendable {
         }
         drop(dropped)
         self.due = next
-        settled.turn(to: latest, latest_ns, next_ns, rate: divided)
+        lastReported.turn(to: latest, latest_ns, next_ns, rate: divided)
         return true
     }
 
     /// What passed during the call has no call.
     mutating func endCall(_ now_ns: Int64) {
-        if let called_ns = settled.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
+        if let called_ns = lastReported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Now and not before the call, which would come later by as long as it takes.
         if let owed_ns = owedLateness_ns.take() {
             if lateness == nil { lateness = LatencyHistogram() }
@@ -199,7 +199,7 @@ struct LinkState: Sendable {
 
     /// Sets which refresh is due next, and gives the instant of its call. If it `keepsDue`, one whose instant has come, and which
     /// has had no call, stays that.
-    mutating func aim(_ now_ns: Int64, keepsDue: Bool = false) -> Int64 {
+    mutating func resolveNextCall(_ now_ns: Int64, keepsDue: Bool = false) -> Int64 {
         let waiting = keepsDue && timer != nil ? waitingCall(now_ns) : nil
         (ahead, isDue) = (nil, waiting != nil)
         guard !isPaused, let source else {
@@ -207,7 +207,7 @@ struct LinkState: Sendable {
             return .max
         }
         divide(source.framesPerSecond)
-        let (divisor, lead_ns, over) = (divisor, lead_ns, max(settled.number ?? .min, lost))
+        let (divisor, lead_ns, over) = (divisor, lead_ns, max(lastReported.number ?? .min, lost))
         ahead = source.withTimeline { timeline in
             var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
             // With another lead, or interval, its frame may not have ended yet.
@@ -226,7 +226,7 @@ struct LinkState: Sendable {
             )
         }
         guard let ahead else { return .max }
-        if isResting, ahead.number > due { settled.rest() }
+        if isResting, ahead.number > due { lastReported.rest() }
         isResting = false
         due = ahead.number
         return ahead.call_ns
@@ -234,7 +234,7 @@ struct LinkState: Sendable {
 
     /// The call whose instant has come, and which was not made yet.
     private func waitingCall(_ now_ns: Int64) -> Ahead? {
-        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > settled.number ?? .min else { return nil }
+        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > lastReported.number ?? .min else { return nil }
         return ahead
     }
 
@@ -245,7 +245,7 @@ struct LinkState: Sendable {
     }
 
     mutating func hold(_ isHeld: Bool) {
-        if self.isHeld, !isHeld { settled.rest() }
+        if self.isHeld, !isHeld { lastReported.rest() }
         self.isHeld = isHeld
     }
 
@@ -280,7 +280,7 @@ struct LinkState: Sendable {
         return max(0, count)
     }
 
-    // MARK: What is wished
+    // MARK: What is requested
 
     /// Works the divisor out, if the display's rate has changed by more than measuring it does.
     private mutating func divide(_ framesPerSecond: Double) {
@@ -289,7 +289,7 @@ struct LinkState: Sendable {
 
     mutating func mustDivide(_ framesPerSecond: Double? = nil) {
         divided = framesPerSecond ?? maximumFramesPerSecond
-        divisor = wish.divisor(of: divided)
+        divisor = request.divisor(of: divided)
     }
 
     /// How long before the end of its frame a call comes; nil for at its beginning.
@@ -299,7 +299,7 @@ struct LinkState: Sendable {
         return Double(lead_ns) < 0.99e9 * Double(divisor) / max(divided, 1e-3) ? lead_ns : nil
     }
 
-    // MARK: What is told
+    // MARK: What is reported
 
     private mutating func drop(_ count: Int64) {
         droppedFrames = Int(clamping: Int64(droppedFrames).addingSaturating(max(0, count)))
@@ -308,7 +308,7 @@ struct LinkState: Sendable {
 
 extension LinkState {
     /// What a link tells of its present or latest call, and of all so far.
-    struct Told: Sendable {
+    struct Reported: Sendable {
         private(set) var timestamp_ns: Int64?
         private(set) var target_ns: Int64?
         private(set) var number: Int64?

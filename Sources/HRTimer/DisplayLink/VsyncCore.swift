@@ -10,7 +10,7 @@ struct VsyncCore: Sendable {
         let modes: Set<TimerLoop.Mode>
         let isActive: Bool
         /// The rate of calls that it wishes for; nil for every refresh, or each so many.
-        let wish: Double?
+        let request: Double?
     }
 
     /// Where the driver's descriptor is watched.
@@ -104,7 +104,7 @@ struct VsyncCore: Sendable {
     /// A virtual display that can change its rate takes the one that its links wish for.
     mutating func adapt() {
         guard let rates else { return }
-        let wishes = members.values.filter(\.isActive).map(\.wish)
+        let wishes = members.values.filter(\.isActive).map(\.request)
         guard !wishes.isEmpty else { return }
         let fitting = FrameRate.fitting(wishes.contains(nil) ? nil : wishes.compactMap(\.self).max(), in: rates)
         if fitting != rate { setRate(fitting) }
@@ -204,8 +204,8 @@ struct VsyncCore: Sendable {
         }
         if silence_ns(now_ns) >= Self.loss_ns { model.restart() }
         let hasSequence = sample.flags & UInt32(VS_NO_SEQUENCE) == 0
-        let told = VsyncModel.Sample(time_ns: sample.time_ns, sequence: hasSequence ? sample.sequence : nil)
-        let verdict = model.add(told, now_ns: now_ns, asked: asked)
+        let reported = VsyncModel.Sample(time_ns: sample.time_ns, sequence: hasSequence ? sample.sequence : nil)
+        let verdict = model.add(reported, now_ns: now_ns, asked: asked)
         if verdict == .stale {
             statistics.bogus += 1
             // One may be old because the loop was busy; a second one tells that more would come at once.
@@ -329,7 +329,7 @@ struct VsyncCore: Sendable {
     /// the present one, else in any. The caller holds the loops: none of them may end in here.
     mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
-        let wished = [preferred, hosting?.loop].compactMap(\.self).first { wish in active.contains { $0.loop === wish }
+        let wished = [preferred, hosting?.loop].compactMap(\.self).first { request in active.contains { $0.loop === request }
         }
         let loop = wished ?? active.first?.loop
         guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {

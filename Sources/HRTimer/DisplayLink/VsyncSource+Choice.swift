@@ -9,7 +9,7 @@ extension VsyncSource {
     /// Needs libxcb and libxcb-present at run time; nothing to build. Makes a window of one pixel that is never shown. Waits up
     /// to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED without a server,
     /// ETIMEDOUT if it does not answer, ENOTSUP without the extension. A server that ends is looked for again, from a quarter
-    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are made up.
+    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are prepared.
     public static func x11(display: String? = nil, x: Int = 0, y: Int = 0) throws(TimerError) -> VsyncSource {
         try openX11(display, x: x, y: y, refusals: [])
     }
@@ -89,8 +89,8 @@ extension VsyncSource {
             }
             return try openWayland(offered, refusals: refusals)
         }
-        if let wish = environment("VSYNC_SOURCE"), !wish.isEmpty {
-            let parts = wish.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        if let request = environment("VSYNC_SOURCE"), !request.isEmpty {
+            let parts = request.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let rest = parts.count > 1 && !parts[1].isEmpty ? parts[1] : nil
             switch Kind(rawValue: parts[0]) {
             case .virtual: return VsyncSource(frameRate: rest.flatMap { FrameRate($0) } ?? .standard)
@@ -99,7 +99,7 @@ extension VsyncSource {
                 if let source = attempt(.x11, { () throws(TimerError) in try x11(display: rest) }) { return source }
             case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
             case nil:
-                let reason = "VSYNC_SOURCE is \(wish), which is none of virtual, wayland, x11 and drm"
+                let reason = "VSYNC_SOURCE is \(request), which is none of virtual, wayland, x11 and drm"
                 refusals.append(VsyncRefusal(kind: .virtual, reason: reason))
             }
             return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)

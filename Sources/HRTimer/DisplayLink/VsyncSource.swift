@@ -89,7 +89,7 @@ public final class VsyncSource: Sendable {
         loopSource?.invalidate()
     }
 
-    var isInherited: Bool { generation != hrt_fork_generation() }
+    var isInForkedChild: Bool { generation != hrt_fork_generation() }
 }
 
 /// A source that was not taken, and why.
@@ -187,13 +187,13 @@ extension VsyncSource {
         loop: TimerLoop?,
         modes: Set<TimerLoop.Mode>,
         isActive: Bool,
-        wish: Double?
+        request: Double?
     ) {
         let id = ObjectIdentifier(link)
         let links = core.withLock { core -> [DisplayLink] in
             core.members[id] = loop.map {
                 let isActive = isActive && !modes.isEmpty
-                return VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive, wish: wish)
+                return VsyncCore.Member(link: link, loop: $0, modes: modes, isActive: isActive, request: request)
             }
             core.adapt()
             core.follow(core.now_ns)
@@ -223,7 +223,7 @@ extension VsyncSource {
 
     /// Has the refreshes after the next follow the display. Called after each call of a link, before it works out its next one.
     func follow(after link: DisplayLink) {
-        guard kind != .virtual, !isInherited else { return }
+        guard kind != .virtual, !isInForkedChild else { return }
         let links = core.withLock { core in
             core.follow(core.now_ns)
             return core.linksToTell()
@@ -233,7 +233,7 @@ extension VsyncSource {
 
     /// What is to be done now and then: asks again, or opens what was lost. Called after each call of a link.
     func tend(after link: DisplayLink? = nil) {
-        guard kind != .virtual, !isInherited else { return }
+        guard kind != .virtual, !isInForkedChild else { return }
         let (isOverdue, answers) = core.withLock { ($0.isOverdue($0.now_ns), $0.answers) }
         // A surface's events may have been read by others. What nobody has read yet is left to those who watch for it, unless they do
         // not run.
@@ -264,7 +264,7 @@ extension VsyncSource {
 
     /// Watches the driver in the loop and the modes of its links, and nowhere without any.
     private func host(preferring preferred: TimerLoop? = nil) {
-        guard kind != .virtual, !isInherited else { return }
+        guard kind != .virtual, !isInForkedChild else { return }
         // Held until the end: a loop that ends frees what may come back here, which must not be under the lock.
         let loops = core.withLock { core in core.members.values.map(\.loop) + [core.hosting?.loop] }
         defer { withExtendedLifetime(loops) {} }
@@ -286,7 +286,7 @@ extension VsyncSource {
 
     /// The descriptor is readable, or somebody else may have read: takes all there is, and asks for the next.
     private func drain(reads: Bool = true) {
-        if isInherited { return }
+        if isInForkedChild { return }
         let (lost, links, others) = core.withLock { core in
             (core.drain(reads: reads), core.linksToTell(), core.driver?.takeOthers())
         }

@@ -75,14 +75,14 @@ extension VsyncSource {
     /// are asked for with that, if the source needs to know. Two requests at most, sent with the commit. Sources of other
     /// kinds, and of surfaces that the source commits, do nothing.
     public func willCommit() {
-        guard kind == .wayland, !isInherited else { return }
+        guard kind == .wayland, !isInForkedChild else { return }
         core.withLock { $0.willCommit($0.now_ns) }
     }
 
     /// Another surface in place of the one before, which is let go: after the compositor ended, or in another window. Throws
     /// as `wayland(_:)`, and keeps the one before then; EINVAL if the source is of another kind.
     public func attach(_ surface: WaylandSurface) throws(TimerError) {
-        guard kind == .wayland, !isInherited else {
+        guard kind == .wayland, !isInForkedChild else {
             throw TimerError(operation: "attach a surface to a source that is not of one", errorNumber: EINVAL)
         }
         let driver = try CVsyncDriver.wayland(surface, answerWithin_ms: 500)
@@ -93,7 +93,7 @@ extension VsyncSource {
     /// Lets go of surface and display, which may be destroyed when this has returned. Links go on as if the compositor had
     /// ended. Sources of other kinds do nothing. Idempotent.
     public func detach() {
-        guard kind == .wayland, !isInherited else { return }
+        guard kind == .wayland, !isInForkedChild else { return }
         let (gone, links) = core.withLock { core in (core.detach(), core.linksToTell()) }
         gone?.hosting?.source.invalidate()
         withExtendedLifetime(gone) {}

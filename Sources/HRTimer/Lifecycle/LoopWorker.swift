@@ -19,7 +19,7 @@ public final class LoopWorker: Sendable {
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
-    /// The precision is the loop's, and `realTime` what the thread asks of the kernel, see `grants`; without it and above
+    /// The precision is the loop's, and `realTime` what the thread asks of the kernel, see `settingResults`; without it and above
     /// `.coalesced` a timer slack of 1 ns. With nothing added it ends at once. Throws EAGAIN if there is no room for a thread,
     /// EMFILE or ENFILE if there are no descriptors for its loop.
     @discardableResult
@@ -38,10 +38,10 @@ public final class LoopWorker: Sendable {
     /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
     /// the thread has begun to run.
     @available(*, noasync)
-    public var grants: [SettingGrant] { running.grants.all }
+    public var settingResults: [SettingResult] { running.settingResults.all }
 
-    /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] { await running.grants.awaitAll() }
+    /// `settingResults` for asynchronous functions: no thread of theirs waits.
+    public func awaitSettingResults() async -> [SettingResult] { await running.settingResults.awaitAll() }
 
     /// Whether the thread has done its work.
     public var isFinished: Bool { running.hasEnded.isOpen }

@@ -8,7 +8,7 @@ public import HRTimerCore
 ///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
 ///     }
 ///
-/// Ask for nothing and every timer makes up for a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A
+/// Ask for nothing and every timer prepares for a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A
 /// suspended system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
 ///
 /// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. It
@@ -82,7 +82,7 @@ public final class SuspensionMonitor: Sendable {
         engine.reschedule(heart, at: .distantPast)
     }
 
-    /// Has `timer` count the time of a suspended system as passed, so that its own policy makes up for the ticks it
+    /// Has `timer` count the time of a suspended system as passed, so that its own policy prepares for the ticks it
     /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has
     /// noticed.
     ///
@@ -140,7 +140,7 @@ extension SuspensionMonitor {
 
         func add(_ timer: LoopTimer) {
             guard timer.isValid else { return }
-            // Looked for and added under one lock: one that two threads add at once would make up twice.
+            // Looked for and added under one lock: one that two threads add at once would prepare twice.
             let live = state.withLock { state in
                 let live = state.liveTimers()
                 if !live.contains(where: { $0 === timer }) { state.timers.append(WeakTimer(timer: timer)) }
@@ -162,7 +162,7 @@ extension SuspensionMonitor {
 }
 
 extension LoopTimer {
-    /// Moves the deadline and the grid back by `duration`: what of it has passed then is made up by the policy.
+    /// Moves the deadline and the grid back by `duration`: what of it has passed then is prepared by the policy.
     fileprivate func countAsPassed(_ duration: Duration) {
         update { state, _ in
             guard state.handler != nil, state.deadline_ns < .max else { return }

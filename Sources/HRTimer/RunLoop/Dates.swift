@@ -123,7 +123,7 @@ extension LoopTimer {
         }
 
         /// The clock of a loop puts the deadline elsewhere.
-        func settle(to deadline_ns: Int64, wall_ns: Int64) {
+        func resolveDeadline(to deadline_ns: Int64, wall_ns: Int64) {
             guard let given else { return }
             give(wall_ns: wall_ns, seconds: given.seconds, for: deadline_ns)
         }

@@ -55,7 +55,7 @@ extension FollowedClock {
     var now_ns: Int64 { time.now_ns }
 
     /// The timer is in a loop: a deadline that had passed when it was given counts as now.
-    func settle(_ loopTime: TimeBase) {
+    func resolveDeadline(_ loopTime: TimeBase) {
         time = loopTime.on(clock)
         if isFollowing { follow(passed.contains(loopTime) ? max(deadline_ns, now_ns) : deadline_ns) }
         passed = .none
@@ -69,7 +69,7 @@ extension FollowedClock {
     }
 
     /// The timer was moved to an instant of the loop's clock.
-    func stray() {
+    func detach() {
         isFollowing = false
         alarm.withLock { $0 }?.set(deadline_ns: .max)
     }

@@ -83,7 +83,7 @@ private final class LocalTicket: Sendable {
 
     deinit {
         let core = loop.core
-        if core.isInherited { return }
+        if core.isInForkedChild { return }
         core.locals.release(number)
         if loop.isHere {
             core.locals.freeReleased()

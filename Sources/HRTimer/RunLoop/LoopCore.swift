@@ -18,7 +18,7 @@ final class LoopCore: Sendable {
 
     /// In a child of fork(2), where the thread is not: the loop has ended. What that was changing cannot be taken apart, it
     /// leaks.
-    var isInherited: Bool { generation != hrt_fork_generation() }
+    var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     struct Posted: OptionSet {
         let rawValue: UInt32

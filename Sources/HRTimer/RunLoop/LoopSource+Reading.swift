@@ -45,7 +45,7 @@ extension TimerLoop {
     /// The descriptor was read by somebody who does not watch it. What of that is for those who do is told by `waits`, which is
     /// asked again before the call; nil if there is nothing. Any thread, without locks of loops.
     static func hasRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) {
-        for core in SourceReaders.all where !core.isInherited {
+        for core in SourceReaders.all where !core.isInForkedChild {
             let mustWake = core.state.withLock { state in
                 guard !state.isEnded, state.descriptors.noteRead(descriptor, waits: waits) else { return false }
                 core.post(.signals)

@@ -77,5 +77,5 @@ extension Fire {
     var timer: LoopTimer? { owner.map { unsafeDowncast($0 as AnyObject, to: LoopTimer.self) } }
 
     /// Of a link's timer.
-    var prelude: CallPrelude? { companion.map { unsafeDowncast($0, to: CallPrelude.self) } }
+    var callCompanion: CallCompanion? { companion.map { unsafeDowncast($0, to: CallCompanion.self) } }
 }

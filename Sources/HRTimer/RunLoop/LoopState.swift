@@ -9,7 +9,7 @@ struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     /// Its groups are sets of modes.
     var core: FiringCore
-    var spinBudget = SpinMargin.defaultBudget
+    var spinBudget = SpinWindow.defaultBudget
     var performs = PendingPerforms()
     var descriptors = WatchedDescriptors()
     var mainQueue = MainQueueWatch()

@@ -32,7 +32,7 @@ public final class LoopThread: Sendable {
     deinit {
         reportNotKept()
         end()
-        if loop.core.isInherited { return }
+        if loop.core.isInForkedChild { return }
         // Its own handler had the last reference: nobody else can join it.
         if isJoined.withLock({ !$0 }) { pthread_detach(running.thread) }
     }
@@ -40,10 +40,10 @@ public final class LoopThread: Sendable {
     /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
     /// the thread has begun to run.
     @available(*, noasync)
-    public var grants: [SettingGrant] { running.grants.all }
+    public var settingResults: [SettingResult] { running.settingResults.all }
 
-    /// `grants` for asynchronous functions: no thread of theirs waits.
-    public func awaitGrants() async -> [SettingGrant] { await running.grants.awaitAll() }
+    /// `settingResults` for asynchronous functions: no thread of theirs waits.
+    public func awaitSettingResults() async -> [SettingResult] { await running.settingResults.awaitAll() }
 
     /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an
     /// engine. It has ended when this returns, for everybody who calls it, unless this is called by one of its handlers.
@@ -65,7 +65,7 @@ public final class LoopThread: Sendable {
 
     /// Lets the loop run no more. False where there is no thread to wait for, or this is it.
     private func mustJoin() -> Bool {
-        if loop.core.isInherited { return false }
+        if loop.core.isInForkedChild { return false }
         loop.refuseToRun()
         // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
         return !isCurrent(running.thread)
@@ -83,7 +83,7 @@ extension TimerLoop {
     /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
     /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
     ///
-    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.grants` tells what
+    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.settingResults` tells what
     /// came of it: what is refused is not fatal.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.

@@ -7,7 +7,7 @@ extension LoopTimer {
     /// invalid afterwards, even though its deadline has not come. Does nothing on an invalid timer. Not guarded against a
     /// handler that calls `fire()`.
     public func fire() {
-        if isInherited { return }
+        if isInForkedChild { return }
         let call = withState { state -> Call? in
             guard let handler = state.handler else { return nil }
             state.lastFired_ns = state.deadline_ns
@@ -42,9 +42,9 @@ extension LoopTimer: TimerOwner {
         }
         call.callee = .function(handler)
         call.missedTicks = state.missedTicks
-        if let prelude = state.prelude {
-            prelude.called_ns = now_ns
-            call.companion = prelude
+        if let companion = state.companion {
+            companion.called_ns = now_ns
+            call.companion = companion
         }
         return true
     }

@@ -35,7 +35,7 @@ extension LoopTimer {
     }
 
     /// Whether its loop is one that a child of fork(2) inherited: the timer is invalid then, and left alone.
-    var isInherited: Bool { withLink { $0.core?.isInherited ?? false } }
+    var isInForkedChild: Bool { withLink { $0.core?.isInForkedChild ?? false } }
 
     /// Changes what decides about the next call, and has the loop know. `body` is told the time of the timer's loop.
     func update(_ body: (inout State, TimeBase?) -> Void) {
@@ -44,7 +44,7 @@ extension LoopTimer {
                 body(&state, nil)
                 return nil
             }
-            if core.isInherited { return nil }
+            if core.isInForkedChild { return nil }
             return core.state.withLock { loop in
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 body(&state, core.time)
@@ -78,12 +78,12 @@ extension LoopTimer {
                     }
                     link.token = loop.addTimer(self, to: mode)
                     link.core = core
-                    state.settle(core.time)
+                    state.resolveDeadline(core.time)
                     return .added(mustWake: rearm(link.token, &loop))
                 }
             }
             guard link.core === core else { return .elsewhere }
-            if core.isInherited { return .ended }
+            if core.isInForkedChild { return .ended }
             return core.state.withLock { loop in
                 guard loop.core.isLive(link.token) else { return .ended }
                 let isWithdrawn = loop.withdraw(link.token, &state)
@@ -94,7 +94,7 @@ extension LoopTimer {
         switch attachment {
         case .added(let mustWake):
             if mustWake { core.waiter.wake() }
-            if SilentMistake.isLookedFor { loop.watchForRun() }
+            if UsageWarning.isLookedFor { loop.watchForRun() }
         case .addedAgain(let mustWake):
             if mustWake { core.waiter.wake() }
         case .ended: break
@@ -109,7 +109,7 @@ extension LoopTimer {
         var mustWake = false
         var target: TimerTarget?
         withLink { link in
-            guard link.core === core, !core.isInherited else { return }
+            guard link.core === core, !core.isInForkedChild else { return }
             let isOut = core.state.withLock { loop in
                 let isWithdrawn = loop.withdraw(link.token, &state)
                 let isOut = loop.removeTimer(link.token, from: mode, &target)
@@ -126,7 +126,7 @@ extension LoopTimer {
 
     func isIn(_ loop: TimerLoop, mode: TimerLoop.Mode) -> Bool {
         withLink { link in
-            guard link.core === loop.core, !loop.core.isInherited else { return false }
+            guard link.core === loop.core, !loop.core.isInForkedChild else { return false }
             return loop.core.state.withLock { loop in
                 guard loop.core.isLive(link.token), let index = loop.modes.known(mode) else { return false }
                 return loop.modes.contains(loop.core.group(of: link.token), index)

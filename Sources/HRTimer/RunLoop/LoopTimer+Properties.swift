@@ -2,7 +2,7 @@ public import HRTimerCore
 
 extension LoopTimer {
     /// True until `invalidate()`, or until the handler of a timer that does not repeat has returned.
-    public var isValid: Bool { !isInherited && withState { $0.handler != nil } }
+    public var isValid: Bool { !isInForkedChild && withState { $0.handler != nil } }
 
     /// The interval in seconds, as Foundation has it; 0 for a timer that does not repeat.
     public var timeInterval: Double { interval / .seconds(1) }
@@ -19,7 +19,7 @@ extension LoopTimer {
     public var missedTicks: Int { withState { $0.reportedMisses } }
 
     /// What the timer was made with; nil once it is invalid.
-    public var userInfo: (any Sendable)? { isInherited ? nil : withState { $0.extras }?.userInfo }
+    public var userInfo: (any Sendable)? { isInForkedChild ? nil : withState { $0.extras }?.userInfo }
 
     /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
     ///
@@ -33,7 +33,7 @@ extension LoopTimer {
             let passed = PassedOn { _ in newValue.nanoseconds }
             update { state, time in
                 if let time {
-                    _ = state.move(to: max(newValue.nanoseconds, time.now_ns), origin: .settled)
+                    _ = state.move(to: max(newValue.nanoseconds, time.now_ns), origin: .resolved)
                 } else {
                     _ = state.move(to: newValue.nanoseconds, origin: .instant(passed))
                 }
@@ -64,7 +64,7 @@ extension LoopTimer {
     /// does not come if the actor invalidates the timer.
     ///
     /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it
-    /// does not wait, and cannot be taken back. What is not in a loop is cancelled, what owns a thread is ended or shut down,
+    /// does not wait, and cannot be disarmed. What is not in a loop is cancelled, what owns a thread is ended or shut down,
     /// and that waits.
     public func invalidate() {
         end(isRevoked: true)
@@ -75,7 +75,7 @@ extension LoopTimer {
         var target: TimerTarget?
         var released = Released()
         lock.acquire()
-        if link.core?.isInherited ?? false {
+        if link.core?.isInForkedChild ?? false {
             lock.release()
         } else if let core = link.core.take() {
             // Not by closures, so that references are moved and not counted on the way.

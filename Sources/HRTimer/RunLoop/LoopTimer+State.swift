@@ -7,7 +7,7 @@ extension LoopTimer {
         var handler: OwnerFunction?
         var extras: Extras?
         /// Few timers have one.
-        var prelude: CallPrelude?
+        var companion: CallCompanion?
         var deadline_ns: Int64
         var origin: Origin
         var repetition: Recurrence
@@ -83,7 +83,7 @@ extension LoopTimer {
         /// An instant of another clock, which the timer follows.
         case followed
         /// The loop's own clock was asked already.
-        case settled
+        case resolved
     }
 }
 
@@ -96,21 +96,21 @@ extension LoopTimer.State {
     }
 
     /// The deadline by the clock of the loop that the timer is added to.
-    mutating func settle(_ time: TimeBase) {
-        followed?.settle(time)
+    mutating func resolveDeadline(_ time: TimeBase) {
+        followed?.resolveDeadline(time)
         switch (origin, time.virtual) {
         case (.interval(let interval_ns, let clock), let virtual) where clock != virtual.map { ObjectIdentifier($0) }:
             deadline_ns = time.now_ns.addingSaturating(interval_ns)
         case (.date(let wall_ns, let passed), .some):
             deadline_ns = time.instant_ns(wall_ns: wall_ns)
             if passed.contains(time) { deadline_ns = max(deadline_ns, time.now_ns) }
-            date?.settle(to: deadline_ns, wall_ns: wall_ns)
+            date?.resolveDeadline(to: deadline_ns, wall_ns: wall_ns)
         case (.instant(let passed), _) where passed.contains(time),
             (.date(_, let passed), nil) where passed.contains(time):
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
         }
-        origin = .settled
+        origin = .resolved
     }
 
     /// Sets the next deadline. The origin counts only as long as there is no loop. False if the timer is invalid.
@@ -122,7 +122,7 @@ extension LoopTimer.State {
         self.deadline_ns = deadline_ns
         self.origin = origin
         date = nil
-        followed?.stray()
+        followed?.detach()
         return true
     }
 
@@ -130,7 +130,7 @@ extension LoopTimer.State {
     @inline(__always)
     mutating func takeReferences(_ released: inout Released) {
         swap(&released.function, &handler)
-        if prelude != nil { released.objects.0 = prelude.take() }
+        if companion != nil { released.objects.0 = companion.take() }
         if extras?.calls != nil { missedTicks = reportedMisses }
         if extras != nil { released.objects.1 = extras.take() }
     }

@@ -153,6 +153,6 @@ public final class LoopTimer: @unchecked Sendable {
 
     convenience init(invalidWithPolicy policy: MissedTickPolicy) {
         let never = Recurrence(every: nil, policy: policy)
-        self.init(deadline_ns: .max, origin: .settled, repetition: never, userInfo: nil, handler: nil)
+        self.init(deadline_ns: .max, origin: .resolved, repetition: never, userInfo: nil, handler: nil)
     }
 }

@@ -13,7 +13,7 @@ final class LoopWaiter: @unchecked Sendable {
     private let futex: Waiter?
     private let isFutexWoken = Atomic(false)
     /// Made by the first precise wait. The loop's thread alone.
-    private(set) var margin: SpinMargin?
+    private(set) var window: SpinWindow?
     /// How often it was woken, and how long it has spun.
     private let wakes = Atomic<UInt64>(0)
     private let spun = Atomic<Int64>(0)
@@ -75,21 +75,21 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
-    /// The same, but awake a margin before the deadline, when `prepare` is called, and then spinning: up to which reading of
+    /// The same, but awake a spin window before the deadline, when `prepare` is called, and then spinning: up to which reading of
     /// the clock, if that was the end of it.
     func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
-        let margin = margin ?? SpinMargin(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
-        self.margin = margin
-        margin.setBudget(spinBudget)
-        margin.noteUse()
+        let window = window ?? SpinWindow(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
+        self.window = window
+        window.setBudget(spinBudget)
+        window.noteUse()
         looks &+= 1
-        guard let loop else { return (waitOnFutex(until: deadline_ns, margin, prepare), nil) }
-        let found = hrt_loop_wait_until_margin(loop, deadline_ns, margin.c)
+        guard let loop else { return (waitOnFutex(until: deadline_ns, window, prepare), nil) }
+        let found = hrt_loop_wait_until_spin_window(loop, deadline_ns, window.c)
         if found != 0 { return (Found(rawValue: found), nil) }
         prepare()
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, margin.c, &now_ns, &spun_ns))
+        let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, window.c, &now_ns, &spun_ns))
         addSpun(spun_ns)
         return (ending, ending.isEmpty ? now_ns : nil)
     }
@@ -99,12 +99,12 @@ final class LoopWaiter: @unchecked Sendable {
         spun.store(spun.load(ordering: .relaxed) &+ spun_ns, ordering: .relaxed)
     }
 
-    private func waitOnFutex(until deadline_ns: Int64, _ margin: SpinMargin, _ prepare: () -> Void) -> Found {
+    private func waitOnFutex(until deadline_ns: Int64, _ window: SpinWindow, _ prepare: () -> Void) -> Found {
         guard let futex else { return [] }
-        var isWoken = futex.waitToMargin(before: deadline_ns, margin)
+        var isWoken = futex.waitToSpinWindow(before: deadline_ns, window)
         if !isWoken {
             prepare()
-            let spin = futex.spin(until: deadline_ns, margin)
+            let spin = futex.spin(until: deadline_ns, window)
             isWoken = spin.isWoken
             addSpun(spin.spun_ns)
         }

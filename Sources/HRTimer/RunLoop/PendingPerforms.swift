@@ -9,7 +9,7 @@ struct PendingPerforms: Sendable {
         let request: Request?
     }
 
-    /// By what it can be taken back.
+    /// By what it can be disarmed.
     struct Request: Sendable {
         let target: ObjectIdentifier
         let key: String

@@ -43,7 +43,7 @@ extension TimerLoop {
     /// When the loop ran in modes that the timer is not in: what is still known of it.
     func runsWithout(_ timer: LoopTimer, now_ns: Int64) -> [ClosedRange<Int64>] {
         timer.withLink { link in
-            guard link.core === core, !core.isInherited else { return [] }
+            guard link.core === core, !core.isInForkedChild else { return [] }
             return core.state.withLock { state in
                 guard state.core.isLive(link.token), let log = state.runLog else { return [] }
                 let modes = state.core.group(of: link.token)

@@ -1,6 +1,6 @@
 import HRTimerCore
 
-// Mistakes that would be silent, told in debug builds. See `SilentMistake`.
+// Mistakes that would be silent, told in debug builds. See `UsageWarning`.
 
 /// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a
 /// loop, while the loop does not run.
@@ -17,7 +17,7 @@ struct RunWatch: Sendable {
 extension TimerLoop {
     /// A timer was added. Without any lock.
     func watchForRun() {
-        guard SilentMistake.isLookedFor, time.virtual == nil else { return }
+        guard UsageWarning.isLookedFor, time.virtual == nil else { return }
         let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
         if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
     }
@@ -49,14 +49,14 @@ extension TimerLoop {
     }
 
     private func lookAgain(_ engine: TimerEngine, _ runCount: UInt64) {
-        if core.isInherited { return }
+        if core.isInForkedChild { return }
         let isStillAlone = state.withLock { $0.isLeftAlone && $0.runCount == runCount }
         let rest_ns = untilOverdue_ns
         if isStillAlone, rest_ns <= RunWatch.patience_ns {
             let timers = liveTimers
             // The watch stays, as a sign that it was said of this loop.
-            SilentMistake.report(
-                SilentMistake(
+            UsageWarning.report(
+                UsageWarning(
                     .loopNotRun,
                     "a timer is due since a second on a loop that nobody runs, with \(timers) timers: call run() on its thread, "
                         + "or add the timer to TimerLoop.main or to the loop of TimerLoop.thread()"
@@ -78,15 +78,15 @@ extension TimerLoop {
     /// A run did nothing.
     func reportWhyNothingRuns(_ mode: Mode) {
         if mode == .common {
-            SilentMistake.report(
-                SilentMistake(
+            UsageWarning.report(
+                UsageWarning(
                     .ranInCommonModes,
                     "run(mode: .common) runs nothing: .common is where timers are added for all common modes; run in .default"
                 )
             )
-        } else if !waiter.isHosted, !core.isInherited, onOwnThread({ true }) == nil {
-            SilentMistake.report(
-                SilentMistake(
+        } else if !waiter.isHosted, !core.isInForkedChild, onOwnThread({ true }) == nil {
+            UsageWarning.report(
+                UsageWarning(
                     .ranOnOtherThread,
                     "a loop runs on its own thread alone: here use TimerLoop.current, and for another thread's loop perform(_:)"
                 )
@@ -96,11 +96,11 @@ extension TimerLoop {
 
     /// The loop's thread ends.
     func reportTimersNeverRun() {
-        guard SilentMistake.isLookedFor, !core.isInherited else { return }
+        guard UsageWarning.isLookedFor, !core.isInForkedChild else { return }
         let timers = state.withLock { $0.runCount == 0 && $0.hostIndex == nil && !$0.isEnded ? $0.core.count : 0 }
         if timers == 0 { return }
-        SilentMistake.report(
-            SilentMistake(
+        UsageWarning.report(
+            UsageWarning(
                 .threadEnded,
                 "a thread has ended whose loop, with \(timers) timers, was never run: TimerLoop.current belongs to the thread it "
                     + "is asked for on, which may be one of a pool"
@@ -114,15 +114,15 @@ extension LoopTimer {
     func reportNotAdded(isValid: Bool) {
         let mistake =
             isValid
-            ? SilentMistake(
+            ? UsageWarning(
                 .timerInTwoLoops,
                 "a timer was added to a second loop, which has no effect: make one for each loop"
             )
-            : SilentMistake(
+            : UsageWarning(
                 .invalidTimerAdded,
                 "an invalid timer was added to a loop, which has no effect: make a new one"
             )
-        SilentMistake.report(mistake)
+        UsageWarning.report(mistake)
     }
 }
 
@@ -131,8 +131,8 @@ extension LoopThread {
     func reportNotKept() {
         let timers = loop.liveTimers
         if timers == 0 { return }
-        SilentMistake.report(
-            SilentMistake(
+        UsageWarning.report(
+            UsageWarning(
                 .threadNotKept,
                 "a loop's thread ends with its last reference, and its loop has \(timers) timers: keep the LoopThread, or let a "
                     + "LoopWorker keep itself"

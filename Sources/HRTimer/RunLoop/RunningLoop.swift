@@ -6,7 +6,7 @@ import HRTimerCore
 struct RunningLoop: Sendable {
     /// For the owner to join or detach.
     let thread: pthread_t
-    let grants = ThreadGrants()
+    let settingResults = ThreadSettingResults()
     /// Opened by the thread when its loop has ended and all handlers are freed.
     let hasEnded = Latch()
 
@@ -24,17 +24,17 @@ struct RunningLoop: Sendable {
         if let failure = loop.waiter.failure { throw failure }
         loop.reserve()
         let precision = loop.precision
-        let turn = loop.time.virtual?.expectTurn("\(kind) \(name)")
-        thread = try startThread { [grants, hasEnded] in
+        let baton = loop.time.virtual?.expectBaton("\(kind) \(name)")
+        thread = try startThread { [settingResults, hasEnded] in
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
             let work = {
-                grants.withSettings(realTime, threadName: name) { loop.runUntilEnded(setUp) }
+                settingResults.withSettings(realTime, threadName: name) { loop.runUntilEnded(setUp) }
                 hasEnded.open()
             }
-            if let turn { turn.run(work) } else { work() }
+            if let baton { baton.run(work) } else { work() }
         }
     }
 }

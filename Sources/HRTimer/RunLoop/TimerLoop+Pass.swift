@@ -76,7 +76,7 @@ extension TimerLoop {
             if isPrepared {
                 // Nothing stands between the deadline and the call, not even a lock.
                 if let woken_ns, core.commit.commit() {
-                    fire.prelude?.called_ns = woken_ns
+                    fire.callCompanion?.called_ns = woken_ns
                     return woken_ns
                 }
                 putBack(&fire)
@@ -105,7 +105,7 @@ extension TimerLoop {
     @inline(never)
     private func putBack(_ fire: inout Fire) {
         _ = core.commit.withdraw()
-        fire.prelude?.withdraw()
+        fire.callCompanion?.withdraw()
         core.state.withLock { state in _ = state.finish(&fire, now_ns: .min, wasCalled: false) }
         fire.letGo()
     }
@@ -152,7 +152,7 @@ extension TimerLoop {
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
                 isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
-                if isPrepared { fire.prelude?.prepare() }
+                if isPrepared { fire.callCompanion?.prepare() }
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

@@ -94,7 +94,7 @@ extension TimerLoop {
     /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; otherwise as
     /// `perform(afterDelay:inModes:_:)`.
     ///
-    /// The target is held until then; `weakTarget:` in the place of `on:` does not. It is taken back by the target and the key,
+    /// The target is held until then; `weakTarget:` in the place of `on:` does not. It is disarmed by the target and the key,
     /// with `cancelPreviousPerformRequests(withTarget:key:)`, or by `invalidate()` of the timer that is returned.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(

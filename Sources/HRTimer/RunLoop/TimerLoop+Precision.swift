@@ -6,9 +6,9 @@ extension TimerLoop {
     /// * `.coalesced`: one absolute kernel deadline (`timerfd_settime(2)`), and a timer's `tolerance` is used to share it. A
     ///   timer without tolerance is as exact as in `.normal`.
     /// * `.normal`: the same, and tolerances are ignored.
-    /// * `.precise`: the thread has itself woken a learned margin before each deadline, and reads the clock until it has come.
+    /// * `.precise`: the thread has itself woken a learned spin window before each deadline, and reads the clock until it has come.
     ///   A wake, an earlier timer, `stop()` and blocks from other threads end that at once. Descriptors do not: one that
-    ///   becomes ready in the margin, tens of microseconds long, is looked at after the deadline's timers have fired.
+    ///   becomes ready in the spin window, tens of microseconds long, is looked at after the deadline's timers have fired.
     ///
     /// Never early in any. In a loop that a host drives (`process`, an `event_base`) the host waits, and `.precise` counts as
     /// `.normal`. On a virtual time all are exact.
@@ -18,7 +18,7 @@ extension TimerLoop {
     }
 
     /// Processor time that the loop may spin away for precise deadlines, as a fraction of one core: 0 ... 1, clamped, NaN
-    /// counts as 0. Where it does not suffice the margins shrink, down to `.normal`. 0.0125 at first, 12.5 µs a fire of a
+    /// counts as 0. Where it does not suffice the spin windows shrink, down to `.normal`. 0.0125 at first, 12.5 µs a fire of a
     /// 1 kHz timer. Any thread.
     public var spinBudget: Double {
         get { state.withLock { $0.spinBudget } }

@@ -67,7 +67,7 @@ extension TimerLoop {
 
     private func run(in mode: Mode, limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
         let result = runInMode(mode, limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
-        if result == nil, SilentMistake.isLookedFor { reportWhyNothingRuns(mode) }
+        if result == nil, UsageWarning.isLookedFor { reportWhyNothingRuns(mode) }
         return result
     }
 
@@ -85,7 +85,7 @@ extension TimerLoop {
     /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Wakes that come before it did
     /// count as one. Any thread; also from a signal handler.
     public func wakeUp() {
-        if core.isInherited { return }
+        if core.isInForkedChild { return }
         waiter.wake()
     }
 

@@ -11,7 +11,7 @@ extension TimerLoop {
     /// descriptor. Use a duplicate of it then, `dup(2)`.
     public func add(_ source: LoopSource, forMode mode: Mode) throws(TimerError) {
         if let failure = waiter.failure { throw failure }
-        let isRefused = !core.isInherited && state.withLock { $0.descriptors.hasOtherTriggering(than: source) }
+        let isRefused = !core.isInForkedChild && state.withLock { $0.descriptors.hasOtherTriggering(than: source) }
         if isRefused, source.isValid {
             throw TimerError(
                 operation: "watch descriptor \(source.descriptor) \(source.triggering)-triggered, "

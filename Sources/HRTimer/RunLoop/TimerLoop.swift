@@ -84,7 +84,7 @@ public final class TimerLoop: Sendable {
     deinit {
         end()
         // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.
-        if waiter.isHosted, !core.isInherited { waiter.leaveHost() }
+        if waiter.isHosted, !core.isInForkedChild { waiter.leaveHost() }
     }
 
     var time: TimeBase { core.time }
@@ -103,7 +103,7 @@ public final class TimerLoop: Sendable {
 
     /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
     func end() {
-        if core.isInherited { return }
+        if core.isInForkedChild { return }
         let held = state.withLock { state in
             state.setEnded()
             state.modes.removeAllMembers()
@@ -170,7 +170,7 @@ public final class TimerLoop: Sendable {
             switch owner {
             case .main where !MainQueue.isHeld:
                 "TimerLoop.main belongs to the main queue. Let its host call process() there, or say serve(on: .main)."
-            case .thread(let thread) where !isCurrent(thread) && !core.isInherited:
+            case .thread(let thread) where !isCurrent(thread) && !core.isInForkedChild:
                 "a thread's own loop is processed on that thread alone. Make one for the host, with TimerLoop()."
             case .reserved: "this loop is run by its LoopThread. Make one for the host, with TimerLoop()."
             default: nil

@@ -69,11 +69,11 @@ public class AnyTimerEngine: @unchecked Sendable {
     /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits
     /// until the engine's thread has begun to run; empty on virtual time, where there is none.
     @available(*, noasync)
-    public final var grants: [SettingGrant] { core.grants }
+    public final var settingResults: [SettingResult] { core.settingResults }
 
-    /// `grants` for asynchronous functions: no thread of theirs waits.
-    public final func awaitGrants() async -> [SettingGrant] {
-        await core.awaitGrants()
+    /// `settingResults` for asynchronous functions: no thread of theirs waits.
+    public final func awaitSettingResults() async -> [SettingResult] {
+        await core.awaitSettingResults()
     }
 
     /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless

@@ -4,17 +4,17 @@ import Synchronization
 // What comes of early calls: whoever they resume spins up to the deadline by itself, at the engine's cost.
 extension EngineCore {
     /// Whether it makes early calls early.
-    package var isEarly: Bool { hop != nil }
+    package var isEarly: Bool { leads != nil }
 
     /// How long before its deadline a sleep of `length_ns` is to be called whose task goes on elsewhere: what the way there
     /// takes.
-    package func hopLead(_ length_ns: Int64) -> Int64 {
+    package func sleepLead(_ length_ns: Int64) -> Int64 {
         let now_ns = TimeBase.kernel.now_ns
-        return hop?.withLock { hrt_margin_ns($0.c, length_ns, now_ns) } ?? 0
+        return leads?.withLock { hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
     }
 
-    package func recordHop(_ hop_ns: Int64, ofSleep length_ns: Int64) {
-        hop?.withLock { hrt_margin_record_wake($0.c, length_ns, hop_ns) }
+    package func recordLead(_ hop_ns: Int64, ofSleep length_ns: Int64) {
+        leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, hop_ns) }
     }
 
     /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a clock was
@@ -32,7 +32,7 @@ extension EngineCore {
         var rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
         guard rest_ns > 0, rest_ns <= Self.longestSpin_ns else { return -rest_ns }
         spunOutside_ns.wrappingAdd(rest_ns, ordering: .relaxed)
-        hop?.withLock { hrt_margin_record_spin($0.c, rest_ns) }
+        leads?.withLock { hrt_spin_window_record_spin($0.c, rest_ns) }
         while rest_ns > 0, rest_ns <= Self.longestSpin_ns {
             rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
         }
@@ -46,12 +46,12 @@ extension EngineCore {
 
     private static var longestSpin_ns: Int64 { 2_000_000 }
 
-    /// The engine's thread: both margins know all that was spun, so that together they keep the budget.
+    /// The engine's thread: both spin windows know all that was spun, so that together they keep the budget.
     func learnWhatOthersSpun() {
         let spun_ns = spunOutside_ns.load(ordering: .relaxed)
         let new_ns = spun_ns - knownSpun_ns.load(ordering: .relaxed)
         if new_ns == 0 { return }
         knownSpun_ns.store(spun_ns, ordering: .relaxed)
-        hrt_margin_record_spin(margin.c, new_ns)
+        hrt_spin_window_record_spin(window.c, new_ns)
     }
 }

@@ -23,17 +23,17 @@ package final class EngineCore: Sendable {
     package let state: Locked<FiringCore>
     private let commit: FireCommit
     private let thread = Locked(EngineThread())
-    private let hasGrants = Latch()
+    private let hasSettingResults = Latch()
     private let generation = hrt_fork_generation()
     /// Recorded into by the engine's thread alone.
     private let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
-    let margin: SpinMargin
-    /// What others have spun at its cost, in all, and how much of that the margin knows of.
+    let window: SpinWindow
+    /// What others have spun at its cost, in all, and how much of that the spin window knows of.
     let spunOutside_ns = Atomic<Int64>(0)
     let knownSpun_ns = Atomic<Int64>(0)
     /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
-    let hop: Locked<SpinMargin>?
+    let leads: Locked<SpinWindow>?
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
@@ -49,13 +49,13 @@ package final class EngineCore: Sendable {
         )
         commit = initial.commit
         state = Locked(initial)
-        margin = SpinMargin(
+        window = SpinWindow(
             budget: configuration.spinBudget,
             coverage: configuration.spinCoverage,
             now_ns: configuration.time.now_ns
         )
         let isPrecise = configuration.precision == .precise && time.virtual == nil
-        hop = isPrecise ? Locked(SpinMargin(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
+        leads = isPrecise ? Locked(SpinWindow(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
     }
 
     convenience init(started configuration: TimerEngine.Configuration) throws(TimerError) {
@@ -65,7 +65,7 @@ package final class EngineCore: Sendable {
 
     package func start() throws(TimerError) {
         if let virtual = time.virtual {
-            hasGrants.open()
+            hasSettingResults.open()
             virtual.attach(self)
             return
         }
@@ -77,7 +77,7 @@ package final class EngineCore: Sendable {
     }
 
     /// In a child of fork(2), where the thread is not: the engine has ended.
-    package var isInherited: Bool { generation != hrt_fork_generation() }
+    package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     package var precision: TimerPrecision { configuration.precision }
     package var spinBudget: Double { configuration.spinBudget }
@@ -103,14 +103,14 @@ package final class EngineCore: Sendable {
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
     /// Waits until the thread has asked for them, which it does first of all.
-    package var grants: [SettingGrant] {
-        hasGrants.wait()
-        return thread.withLock { $0.grants }
+    package var settingResults: [SettingResult] {
+        hasSettingResults.wait()
+        return thread.withLock { $0.settingResults }
     }
 
-    package func awaitGrants() async -> [SettingGrant] {
-        await hasGrants.opened()
-        return thread.withLock { $0.grants }
+    package func awaitSettingResults() async -> [SettingResult] {
+        await hasSettingResults.opened()
+        return thread.withLock { $0.settingResults }
     }
 }
 
@@ -139,7 +139,7 @@ extension EngineCore {
     /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as
     /// a fire. Not on virtual time, where everything comes when the clock is moved.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
-        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInherited
+        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
         else { return false }
         callsElsewhere.wrappingAdd(1, ordering: .relaxed)
         return true
@@ -207,7 +207,7 @@ extension EngineCore {
     @discardableResult
     package func shutdown() -> Int {
         // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
-        if isInherited { return 0 }
+        if isInForkedChild { return 0 }
         isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
         let dropped = state.pointee.pendingTimers
@@ -237,7 +237,7 @@ private struct EngineThread: Sendable {
     var handle: pthread_t?
     /// Known to itself from its begin on.
     var itself: pthread_t?
-    var grants: [SettingGrant] = []
+    var settingResults: [SettingResult] = []
     /// Opened by the thread itself as its last deed; nil if there is no thread.
     var hasEnded: Latch?
 
@@ -254,10 +254,10 @@ extension EngineCore {
         let settings = AppliedSettings(configuration.realTime, threadName: configuration.name)
         let hasEnded = thread.withLock { thread in
             thread.itself = pthread_self()
-            thread.grants = settings.grants
+            thread.settingResults = settings.settingResults
             return thread.hasEnded
         }
-        hasGrants.open()
+        hasSettingResults.open()
         var slept = Slept()
         while let wake = turn(slept) { slept = sleep(until: wake) }
         settings.giveBack()
@@ -276,10 +276,10 @@ extension EngineCore {
         guard park.isPrecise else {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
         }
-        margin.noteUse()
+        window.noteUse()
         learnWhatOthersSpun()
-        if waiter.waitToMargin(before: park.until_ns, margin) { return Slept() }
-        if let latency_ns = margin.takeLatency() { wakeLatency.record(latency_ns) }
+        if waiter.waitToSpinWindow(before: park.until_ns, window) { return Slept() }
+        if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
         return Slept(horizon_ns: park.until_ns)
     }
 
@@ -318,10 +318,10 @@ extension EngineCore {
     /// In debug builds: one user's slow handler is everybody's delay.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
-        guard SilentMistake.isLookedFor, time.virtual == nil else { return }
+        guard UsageWarning.isLookedFor, time.virtual == nil else { return }
         // One that was prepared ahead spun up to its deadline first.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
-        SilentMistake.reportIfSlow(taken_ns, onSharedEngine: name)
+        UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name)
     }
 
     /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun.
@@ -331,7 +331,7 @@ extension EngineCore {
         if fire.isAhead {
             if !fire.isEarly {
                 let isWoken: Bool
-                (isWoken, now_ns, spun_ns) = waiter.spin(until: fire.place_ns, margin)
+                (isWoken, now_ns, spun_ns) = waiter.spin(until: fire.place_ns, window)
                 if isWoken { _ = commit.withdraw() }
             }
             guard commit.commit() else { return (false, spun_ns) }

@@ -35,7 +35,7 @@ package final class Latch: @unchecked Sendable {
     @available(*, noasync)
     package func wait() {
         if isOpen { return }
-        if let virtual = CurrentTime.takingTurns { waitInTurn(virtual) }
+        if let virtual = CurrentTime.passingBaton { waitInTurn(virtual) }
         if !isOpen { hrt_latch_wait(c) }
     }
 

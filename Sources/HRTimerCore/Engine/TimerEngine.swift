@@ -31,18 +31,18 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         /// How exact its timers are, unless one asks for more.
         public var precision: TimerPrecision
         /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
-        /// suffice all margins shrink, down to what costs nothing. It is kept over every second within 10 %.
+        /// suffice all spin windows shrink, down to what costs nothing. It is kept over every second within 10 %.
         ///
         /// The default lets a 1 kHz timer spin 12.5 µs a fire on average.
-        public var spinBudget = SpinMargin.defaultBudget
+        public var spinBudget = SpinWindow.defaultBudget
         /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ...
-        /// 0.999, clamped. What is above it is late by what it exceeds the margin. Where it costs little, as at the rates of
+        /// 0.999, clamped. What is above it is late by what it exceeds the spin window. Where it costs little, as at the rates of
         /// frames, the engine covers up to 99 of 100.
         ///
         /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning
         /// for. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
-        public var spinCoverage = SpinMargin.defaultCoverage
-        /// What the engine asks of the kernel for its thread; `TimerEngine.grants` tells what came of it.
+        public var spinCoverage = SpinWindow.defaultCoverage
+        /// What the engine asks of the kernel for its thread; `TimerEngine.settingResults` tells what came of it.
         public var realTime: RealTimeSettings
         /// Whom to tell about late fires.
         public var latenessWatch: LatenessWatch?
@@ -111,7 +111,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
     ///
     /// All of the process use it: a handler that takes long delays all timers and sleeps of the process that have no engine of their own,
-    /// which debug builds tell (`SilentMistake`); a timer that cannot keep up delays each by one of its calls.
+    /// which debug builds tell (`UsageWarning`); a timer that cannot keep up delays each by one of its calls.
     ///
     /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
     /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.

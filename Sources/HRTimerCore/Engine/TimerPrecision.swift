@@ -9,7 +9,7 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// The thread has itself woken a little before the deadline and reads the clock until it has come. How much before
     /// follows the wake latencies seen lately, within the `spinBudget` of its engine or loop. Most fires are late by less
     /// than a microsecond. On a clock that ticks once a millisecond or so, as in some containers, it counts as `.normal`, and
-    /// says so once (`SilentMistake`).
+    /// says so once (`UsageWarning`).
     case precise
 
     /// From cheap to exact.

@@ -46,18 +46,18 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// As `wait(until:)`, but until the margin before the deadline.
-    package func waitToMargin(before deadline_ns: Int64, _ margin: SpinMargin) -> Bool {
-        hrt_wait_until_margin(wait, deadline_ns, margin.c) == Int32(HRT_WAIT_WOKEN)
+    /// As `wait(until:)`, but until the spin window before the deadline.
+    package func waitToSpinWindow(before deadline_ns: Int64, _ window: SpinWindow) -> Bool {
+        hrt_wait_until_spin_window(wait, deadline_ns, window.c) == Int32(HRT_WAIT_WOKEN)
     }
 
     /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the
     /// last reading, and how long it took.
-    package func spin(until deadline_ns: Int64, _ margin: SpinMargin) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
+    package func spin(until deadline_ns: Int64, _ window: SpinWindow) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
     {
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        let outcome = hrt_wait_spin_until(wait, deadline_ns, margin.c, &now_ns, &spun_ns)
+        let outcome = hrt_wait_spin_until(wait, deadline_ns, window.c, &now_ns, &spun_ns)
         return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
     }
 

@@ -281,7 +281,7 @@ extension FiringCore {
     /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.
     mutating func joinCall(of token: TimerToken) -> Latch? {
         // In a child of fork(2) nobody runs it.
-        guard let running, running.token == token, !isCurrent(running.thread), !isInherited else { return nil }
+        guard let running, running.token == token, !isCurrent(running.thread), !isInForkedChild else { return nil }
         return waiters.join()
     }
 }

@@ -34,7 +34,7 @@ extension FiringCore {
     }
 
     /// Makes `nextPark` exact: a bounded piece of work a call. True if there is more to do.
-    package mutating func normalize() -> Bool { hrt_queue_settle(queue) }
+    package mutating func normalize() -> Bool { hrt_queue_normalize(queue) }
 
     /// `nextPark` when all is normalized.
     package mutating func exactPark() -> Park {

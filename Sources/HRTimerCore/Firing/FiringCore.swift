@@ -61,7 +61,7 @@ import Synchronization
     private let generation = hrt_fork_generation()
     /// The queue has nothing more to give back.
     var isTrimmingRecords = false
-    /// No thread sleeps: the clock may have passed a deadline that was taken back without anybody looking.
+    /// No thread sleeps: the clock may have passed a deadline that was disarmed without anybody looking.
     let isVirtual: Bool
 
     /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
@@ -101,10 +101,10 @@ import Synchronization
         fatalError("no memory for one more timer: \(TimerError(operation: "grow", errorNumber: -status))")
     }
 
-    var isInherited: Bool { generation != hrt_fork_generation() }
+    var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be asked there.
-    package var isShutDown: Bool { hasEnded || isInherited }
+    package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.

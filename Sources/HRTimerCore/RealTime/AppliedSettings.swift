@@ -3,7 +3,7 @@ import Glibc
 
 /// Settings as they hold on a thread of ours: what was granted, and what must be given back.
 package struct AppliedSettings: ~Copyable {
-    package private(set) var grants: [SettingGrant] = []
+    package private(set) var settingResults: [SettingResult] = []
     private var memoryLock: MemoryLock.Hold?
     private var wakeLatency: WakeLatency?
 
@@ -34,15 +34,15 @@ package struct AppliedSettings: ~Copyable {
 
     @discardableResult
     private mutating func note<Held>(
-        _ setting: SettingGrant.Setting,
+        _ setting: SettingResult.Setting,
         _ apply: () throws(TimerError) -> Held
     ) -> Held? {
         do {
             let held = try apply()
-            grants.append(SettingGrant(setting: setting, outcome: .granted))
+            settingResults.append(SettingResult(setting: setting, outcome: .granted))
             return held
         } catch {
-            grants.append(SettingGrant(setting: setting, outcome: .refused(because: error)))
+            settingResults.append(SettingResult(setting: setting, outcome: .refused(because: error)))
             return nil
         }
     }

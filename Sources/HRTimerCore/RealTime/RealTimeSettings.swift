@@ -3,10 +3,10 @@
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.realTime.schedulingClass = .fifo(priority: 10)
 ///     let engine = try TimerEngine(configuration)
-///     engine.grants                        // what came of it
+///     engine.settingResults                        // what came of it
 ///
 /// The defaults are right for an ordinary process and are granted to every one: nothing but a timer slack of 1 ns. What the
-/// kernel refuses is told in `TimerEngine.grants`, and the engine runs without it. No thread but the engine's own is changed,
+/// kernel refuses is told in `TimerEngine.settingResults`, and the engine runs without it. No thread but the engine's own is changed,
 /// and none that it starts inherits its class. All ends with the engine.
 public struct RealTimeSettings: Sendable, Hashable {
     /// When the kernel lets the thread run, sched(7).
@@ -53,7 +53,7 @@ public struct RealTimeSettings: Sendable, Hashable {
 }
 
 /// What became of one of an engine's settings.
-public struct SettingGrant: Sendable, Hashable, CustomStringConvertible {
+public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
     /// Which one.
     public enum Setting: String, Sendable, Hashable, CaseIterable {
         /// `TimerEngine.Configuration.name`.

@@ -18,7 +18,7 @@ package enum CurrentTime {
     package static func close() { count.wrappingSubtract(1, ordering: .relaxed) }
 
     /// How often the kernel's clock was read by `now` of an instant while there was a virtual time, and the thread was in none.
-    package static var strayReadings: Int { strays.load(ordering: .relaxed) }
+    package static var unmanagedReadings: Int { strays.load(ordering: .relaxed) }
 
     /// The one that the calling code is in; nil for the kernel's.
     @inline(__always)
@@ -28,8 +28,8 @@ package enum CurrentTime {
 
     /// The one whose threads take turns, if the calling thread is one of them.
     @inline(__always)
-    static var takingTurns: (any VirtualTime)? {
-        guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.takesTurns else { return nil }
+    static var passingBaton: (any VirtualTime)? {
+        guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.passesBaton else { return nil }
         return virtual
     }
 

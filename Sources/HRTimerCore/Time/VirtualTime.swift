@@ -13,14 +13,14 @@ package protocol VirtualTime: AnyObject, Sendable {
     func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
     /// Whether threads take turns: then none may block that another one could wait for, but by `wait(until:_:)`.
-    var takesTurns: Bool { get }
+    var passesBaton: Bool { get }
 
     /// Whether the calling thread belongs to this time alone.
     var ownsThread: Bool { get }
 
     /// For work of this time that is about to go on elsewhere, on a queue or another thread: the clock stands still until the
     /// turn has ended. Nil where nobody waits for turns.
-    func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)?
+    func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)?
 
     /// Has the clock stand still until the hold has ended, whatever else goes on. Nil where nobody waits for it.
     func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)?
@@ -39,9 +39,9 @@ package protocol VirtualTime: AnyObject, Sendable {
 }
 
 extension VirtualTime {
-    package var takesTurns: Bool { false }
+    package var passesBaton: Bool { false }
     package var ownsThread: Bool { false }
-    package func expectTurn(_ name: @autoclosure () -> String) -> (any VirtualTurn)? { nil }
+    package func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)? { nil }
     package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? { nil }
     package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
         nil
@@ -104,7 +104,7 @@ package enum VirtualWait: Sendable {
 }
 
 /// Work of a virtual time on another thread.
-package protocol VirtualTurn: AnyObject, Sendable {
+package protocol VirtualBaton: AnyObject, Sendable {
     /// Waits until it is the turn's turn, calls `body`, and ends it. A turn that is let go has ended.
     func run(_ body: () -> Void)
 }
@@ -115,7 +115,7 @@ package protocol VirtualHold: AnyObject, Sendable {
     func end()
 }
 
-extension Optional<any VirtualTurn> {
+extension Optional<any VirtualBaton> {
     /// Without turns, as on a clock that is moved by hand, at once.
     package func run(in virtual: any VirtualTime, _ body: () -> Void) {
         if let self { self.run(body) } else { CurrentTime.with(virtual, body) }

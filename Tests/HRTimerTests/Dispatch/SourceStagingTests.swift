@@ -7,8 +7,8 @@ import Testing
 @testable import HRTimer
 @testable import HRTimerCore
 
-/// What a source does between the steps of its engine, which makes up a call, maybe before the deadline, and then makes it or
-/// finds it called off. The test takes the engine's steps; time is frozen.
+/// What a source does between the steps of its engine, which prepares a call, maybe before the deadline, and then makes it or
+/// finds it withdrawn. The test takes the engine's steps; time is frozen.
 @Suite struct SourceStagingTests {
     let time = ManualTime()
     let engine: TimerEngine

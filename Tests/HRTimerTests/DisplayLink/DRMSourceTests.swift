@@ -103,7 +103,7 @@ private struct FakeCard: Sendable {
     }
 }
 
-/// The DRM source on a kernel that is made up.
+/// The DRM source on a kernel that is prepared.
 @Suite(.serialized) struct DRMSourceTests {
     /// Opens a card that was changed by `body`.
     private func open(_ body: (inout FakeCard) -> Void = { _ in }) throws -> CVsyncDriver {

@@ -30,7 +30,7 @@ final class DisplayModel {
     }
 
     /// What a call should tell.
-    struct Told {
+    struct Reported {
         let number: Int64
         let target: Int64
         /// How many of the dropped refreshes may be excused.
@@ -62,7 +62,7 @@ final class DisplayModel {
         return end - link.interval
     }
 
-    func aim(_ name: Int, _ now_ns: Int64) {
+    func resolveNextCall(_ name: Int, _ now_ns: Int64) {
         guard var link = links[name] else { return }
         link.due = nil
         if link.loop != nil, !link.isPaused {
@@ -81,7 +81,7 @@ final class DisplayModel {
     func change(_ name: Int, _ now_ns: Int64) {
         guard let link = links[name] else { return }
         if !link.isPaused, let due = link.due, due.call_ns <= now_ns, due.number > link.called ?? .min { return }
-        aim(name, now_ns)
+        resolveNextCall(name, now_ns)
     }
 
     func changeAll(_ now_ns: Int64) {
@@ -96,16 +96,16 @@ final class DisplayModel {
     }
 
     /// Nil if there should be no call.
-    func beginCall(_ name: Int, _ now_ns: Int64) -> Told? {
+    func beginCall(_ name: Int, _ now_ns: Int64) -> Reported? {
         guard var link = links[name], let due = link.due, due.call_ns <= now_ns else { return nil }
         defer { links[name] = link }
         let frameEnd = following(due.number, link.interval)
-        var told = Told(number: due.number, target: frameEnd, excused: 0)
+        var reported = Reported(number: due.number, target: frameEnd, excused: 0)
         if now_ns >= instant_ns(link.lead_ns == nil ? due.number + 1 : frameEnd) {
             let next = next(link, now_ns)
             let number = link.lead_ns == nil ? latest : next - link.interval
             let dropped = Int(max(0, (number - due.number) / link.interval))
-            told = Told(number: number, target: next, excused: link.isExcused ? dropped : 0)
+            reported = Reported(number: number, target: next, excused: link.isExcused ? dropped : 0)
             if number <= link.called ?? .min {
                 // There is no frame left to call for.
                 link.dropped += 1
@@ -115,11 +115,11 @@ final class DisplayModel {
             link.dropped += dropped
         }
         link.isExcused = false
-        link.called = told.number
-        link.counted = told.target
+        link.called = reported.number
+        link.counted = reported.target
         link.calls += 1
         link.due = nil
-        return told
+        return reported
     }
 
     func endCall(_ name: Int, _ now_ns: Int64) {
@@ -131,7 +131,7 @@ final class DisplayModel {
                 links[name]?.lost = next - link.interval
             }
         }
-        aim(name, now_ns)
+        resolveNextCall(name, now_ns)
     }
 }
 

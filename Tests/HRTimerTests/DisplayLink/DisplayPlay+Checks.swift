@@ -22,17 +22,17 @@ extension DisplayPlay {
         guard expected.contains(name), called.insert(name).inserted, let should = model.beginCall(name, now_ns) else {
             return differ("a call of \(name) that should not be")
         }
-        let told = link.state.withLock { $0.told }
-        let isDroppedOnly = told.number == should.number
+        let reported = link.state.withLock { $0.reported }
+        let isDroppedOnly = reported.number == should.number
         guard isDroppedOnly else { return differ("\(name) was called for \(told.number ?? -1), not \(should.number)") }
-        if told.timestamp_ns != instant_ns(should.number) {
+        if reported.timestamp_ns != instant_ns(should.number) {
             differ("\(name) tells another instant of \(should.number)")
         }
-        if told.target_ns != instant_ns(should.target) { differ("\(name) tells another target at \(should.number)") }
+        if reported.target_ns != instant_ns(should.target) { differ("\(name) tells another target at \(should.number)") }
         if now_ns < instant_ns(should.number) { differ("\(name) is early") }
         if let before, let before_ns = past_ns[before] {
             let passed_ns = instant_ns(should.number) - before_ns
-            if told.delta_ns != passed_ns { differ("\(name): delta is \(told.delta_ns), and \(passed_ns) passed") }
+            if reported.delta_ns != passed_ns { differ("\(name): delta is \(told.delta_ns), and \(passed_ns) passed") }
         }
         excuse(name, link, should)
         calls += 1
@@ -43,18 +43,18 @@ extension DisplayPlay {
 
     /// When a call comes depends on what was heard of the display; what it tells does not.
     func callsOfLearnt(_ name: Int, _ link: DisplayLink, _ now_ns: Int64) {
-        let told = link.state.withLock { $0.told }
-        guard let number = told.number, let told_ns = told.timestamp_ns, let state = model.links[name] else { return }
+        let reported = link.state.withLock { $0.reported }
+        guard let number = reported.number, let told_ns = reported.timestamp_ns, let state = model.links[name] else { return }
         if told_ns != instant_ns(number) { differ("\(name) tells another instant of \(number)") }
         if now_ns < told_ns { differ("\(name) is early") }
         if let before = state.called {
             if number <= before { differ("\(name) was called for \(number) after \(before)") }
-            if let before_ns = past_ns[before], told.delta_ns != told_ns - before_ns {
+            if let before_ns = past_ns[before], reported.delta_ns != told_ns - before_ns {
                 differ("\(name) tells another delta")
             }
         }
         if state.isPaused || state.loop == nil { differ("a call of \(name) that should not be") }
-        if told.target_ns != instant_ns(model.following(number, state.interval)) {
+        if reported.target_ns != instant_ns(model.following(number, state.interval)) {
             differ("\(name) tells another target at \(number)")
         }
         checkConservation(name, state, number, link.droppedFrames)
@@ -87,7 +87,7 @@ extension DisplayPlay {
     /// What decides about the link's calls has changed: up to the next one it may have had other refreshes.
     func beginAnew(_ name: Int) { model.links[name]?.since = nil }
 
-    func excuse(_ name: Int, _ link: DisplayLink, _ should: DisplayModel.Told) {
+    func excuse(_ name: Int, _ link: DisplayLink, _ should: DisplayModel.Reported) {
         guard !isLearnt, should.excused > 0, let most = model.links[name]?.dropped else { return }
         let dropped = link.droppedFrames
         if dropped > most || dropped < most - should.excused {

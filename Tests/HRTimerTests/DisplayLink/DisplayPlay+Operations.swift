@@ -52,7 +52,7 @@ extension DisplayPlay {
             model.links[name]?.loop = loopName
             model.links[name]?.modes = [mode]
             follow()
-            return model.aim(name, time.now.nanoseconds)
+            return model.resolveNextCall(name, time.now.nanoseconds)
         }
         if inLoop == loopName { model.links[name]?.modes.insert(mode) }
     }

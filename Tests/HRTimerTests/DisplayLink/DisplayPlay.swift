@@ -234,7 +234,7 @@ final class DisplayPlay: @unchecked Sendable {
             for link in missed where model.beginCall(link, now_ns) != nil { differ("no call of \(link)") }
         }
         // Held back, or for a frame that is over.
-        for link in due.subtracting(called) { model.aim(link, now_ns) }
+        for link in due.subtracting(called) { model.resolveNextCall(link, now_ns) }
         tellChanges()
         if now_ns > begin_ns { excuseLinks(of: name, without: mode) }
         for (name, link) in links { check(name, link) }

@@ -39,7 +39,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     private var last: Int64 = 0
     private var pending: TimerToken?
 
-    init(_ framesPerSecond: Double, _ time: ManualTime, _ loop: TimerLoop, told: FrameRate? = nil) throws {
+    init(_ framesPerSecond: Double, _ time: ManualTime, _ loop: TimerLoop, reported: FrameRate? = nil) throws {
         self.time = time
         self.loop = loop
         engine = try TimerEngine(.init(time: time.base))
@@ -48,7 +48,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
         for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         (descriptor, writeEnd) = (ends[0], ends[1])
         period_ns = 1e9 / framesPerSecond
-        toldRate = told
+        toldRate = reported
     }
 
     deinit {

@@ -180,15 +180,15 @@ import Testing
 
     @Test("Any number of updates is told once a frame at most, the latest; with nothing new nothing happens")
     func coalesced() {
-        let told = Recorder<Int>()
+        let reported = Recorder<Int>()
         let coalescer = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(100)), loop: loop) {
-            told.append($0)
+            reported.append($0)
         }
         run(100)
-        #expect(told.all == [])
+        #expect(reported.all == [])
         for value in 0..<1000 { coalescer.update(value) }
         run(15)
-        #expect(told.all == [999])
+        #expect(reported.all == [999])
         run(100)
         // No deadline is left: nothing wakes for nothing.
         #expect(coalescer.isIdle)
@@ -196,12 +196,12 @@ import Testing
         run(10)
         coalescer.update(1001)
         run(10)
-        #expect(told.all == [999, 1000, 1001])
+        #expect(reported.all == [999, 1000, 1001])
         coalescer.update(1002)
         coalescer.finish()
         coalescer.update(1003)
         run(100)
-        #expect(told.all == [999, 1000, 1001, 1002])
+        #expect(reported.all == [999, 1000, 1001, 1002])
         #expect(loop.liveTimers == 0)
     }
 
@@ -244,9 +244,9 @@ import Testing
     @Test("Updates of many threads: the last of all is always told", .timeLimit(.minutes(15)))
     func threads() throws {
         let loop = TimerLoop()
-        let told = Recorder<Int>()
+        let reported = Recorder<Int>()
         let coalescer = FrameCoalescer<Int>(source: VsyncSource(frameRate: FrameRate(2000)), loop: loop) {
-            told.append($0)
+            reported.append($0)
         }
         try LoopWorker(name: "updates") { worker in
             for round in 1...200 {
@@ -258,7 +258,7 @@ import Testing
             }
         }
         loop.run()
-        #expect(told.all.last == 200)
-        #expect(told.all == told.all.sorted())
+        #expect(reported.all.last == 200)
+        #expect(reported.all == reported.all.sorted())
     }
 }

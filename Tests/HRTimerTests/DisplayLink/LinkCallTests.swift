@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A link's calls that are made up before their refresh, as the thread of a precise loop does it; on frozen time, without a
+/// A link's calls that are prepared before their refresh, as the thread of a precise loop does it; on frozen time, without a
 /// loop that runs.
 @Suite struct LinkCallTests {
     let time = ManualTime()

@@ -27,12 +27,12 @@ import Testing
         for _ in 0..<50 {
             var timeline = RefreshTimeline(FrameGrid(anchor_ns: 0, rate: FrameRate(60)))
             var now_ns: Int64 = 0
-            var told: [Int64: Int64] = [:]
+            var reported: [Int64: Int64] = [:]
             for _ in 0..<300 {
                 now_ns += Int64.random(in: 0...40_000_000, using: &random)
                 if Int.random(in: 0..<10, using: &random) == 0 {
                     timeline.setRate(FrameRate(Double.random(in: 1...500, using: &random)), now_ns: now_ns)
-                    told = told.filter { $0.value <= now_ns }
+                    reported = reported.filter { $0.value <= now_ns }
                 } else {
                     let period_ns = Double.random(in: 2e6...1e8, using: &random)
                     let anchor_ns = now_ns - Int64.random(in: 0...1_000_000_000, using: &random)
@@ -43,9 +43,9 @@ import Testing
                 #expect(timeline.instant_ns(latest + 1) > now_ns)
                 for number in latest...(latest + 1) {
                     let instant_ns = timeline.instant_ns(number)
-                    #expect(told[number].map { $0 == instant_ns } ?? true)
-                    #expect(told[number - 1].map { $0 < instant_ns } ?? true)
-                    told[number] = instant_ns
+                    #expect(reported[number].map { $0 == instant_ns } ?? true)
+                    #expect(reported[number - 1].map { $0 < instant_ns } ?? true)
+                    reported[number] = instant_ns
                 }
             }
         }

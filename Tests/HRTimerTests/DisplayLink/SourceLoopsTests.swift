@@ -198,8 +198,8 @@ import Testing
         let book = Book()
         let links = [1, 2, 3, 5, 7].map { interval in
             let link = DisplayLink(source: source) { [time] link in
-                let told = link.state.withLock { $0.told }
-                guard let number = told.number, let timestamp_ns = told.timestamp_ns else { return }
+                let reported = link.state.withLock { $0.reported }
+                guard let number = reported.number, let timestamp_ns = reported.timestamp_ns else { return }
                 book.note(number, timestamp_ns, by: interval)
                 // Never before its refresh, and not late either in a loop that has nothing else to do.
                 if time.now.nanoseconds != timestamp_ns {
@@ -261,7 +261,7 @@ import Testing
     func changesWhenDue() {
         let numbers = Recorder<Int64>()
         let link = DisplayLink(source: VsyncSource(frameRate: FrameRate(100))) { link in
-            numbers.append(link.state.withLock { $0.told.number } ?? -1)
+            numbers.append(link.state.withLock { $0.reported.number } ?? -1)
         }
         link.add(to: busy, forMode: .default)
         let start = time.now

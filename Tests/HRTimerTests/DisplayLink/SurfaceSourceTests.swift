@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A link on the refreshes that a compositor tells of a surface, made up, on frozen time.
+/// A link on the refreshes that a compositor tells of a surface, prepared, on frozen time.
 @Suite struct SurfaceSourceTests {
     let time = ManualTime()
     let loop: TimerLoop

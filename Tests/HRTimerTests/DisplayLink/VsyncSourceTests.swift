@@ -4,7 +4,7 @@ import Testing
 
 @testable import HRTimer
 
-/// A link on the refreshes of a display that is made up, on frozen time: the table of failures.
+/// A link on the refreshes of a display that is prepared, on frozen time: the table of failures.
 @Suite struct VsyncSourceTests {
     let time = ManualTime()
     let loop: TimerLoop
@@ -43,7 +43,7 @@ import Testing
 
     @Test("Calls come to follow the display, which is not what was told", arguments: [24.0, 50, 59.94, 75, 144, 240])
     func follows(_ rate: Double) throws {
-        let display = try FakeDisplay(rate, time, loop, told: FrameRate(60))
+        let display = try FakeDisplay(rate, time, loop, reported: FrameRate(60))
         let source = display.source()
         let link = link(source)
         #expect(source.state == .learning)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HRTimer
 
-/// libwayland-client and a compositor behind it that are made up: what a real one is seldom seen to do. One at a time: C
+/// libwayland-client and a compositor behind it that are prepared: what a real one is seldom seen to do. One at a time: C
 /// functions capture nothing.
 private final class FakeCompositor: @unchecked Sendable {
     // Sendable: used by the thread of one test at a time, as the suite is serialized.
@@ -181,7 +181,7 @@ private final class FakeCompositor: @unchecked Sendable {
     }()
 }
 
-/// The Wayland source on a library that is made up.
+/// The Wayland source on a library that is prepared.
 @Suite(.serialized) struct WaylandSourceTests {
     private var compositor: FakeCompositor { .current }
 

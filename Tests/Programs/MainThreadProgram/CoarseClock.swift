@@ -14,7 +14,7 @@ import Synchronization
         exit(2)
     }
     let warnings = Atomic<Int>(0)
-    SilentMistake.handler = { if $0.kind == .coarseClock { warnings.wrappingAdd(1, ordering: .relaxed) } }
+    UsageWarning.handler = { if $0.kind == .coarseClock { warnings.wrappingAdd(1, ordering: .relaxed) } }
     let counts = Counts()
     let cpu_ns = hrt_clock_process_cpu_ns()
     do {

@@ -4,14 +4,14 @@ import HRTimer
 import TestSupport
 import Testing
 
-@Suite("A bell", .timeLimit(.minutes(15))) struct BellContractTests {
+@Suite("A bell", .timeLimit(.minutes(15))) struct SharedAlarmContractTests {
     @Test("never rings early, on either clock", arguments: [TimerClock.monotonic, .bootTime])
     func neverEarly(clock: TimerClock) throws {
-        try withBell { bell in
+        try withBell { sharedAlarm in
             for round in 0..<50 {
                 let instant_ns = hrt_clock_now_ns(clock.c) + Int64(round * 7_000)
-                hrt_bell_set(bell, clock.c, instant_ns)
-                hrt_bell_wait(bell)
+                hrt_shared_alarm_set(sharedAlarm, clock.c, instant_ns)
+                hrt_shared_alarm_wait(sharedAlarm)
                 #expect(hrt_clock_now_ns(clock.c) >= instant_ns)
             }
         }
@@ -19,35 +19,35 @@ import Testing
 
     @Test("rings at once for the past, and keeps a ring for who comes later; never for an instant that was called off")
     func kept() throws {
-        try withBell { bell in
+        try withBell { sharedAlarm in
             for instant_ns in [Int64.min, -1, 0, 1, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)] {
-                hrt_bell_set(bell, HRT_CLOCK_BOOT, .max)
-                hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, instant_ns)
-                hrt_bell_wait(bell)
+                hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_BOOT, .max)
+                hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, instant_ns)
+                hrt_shared_alarm_wait(sharedAlarm)
             }
             let deadline_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT) + 5_000_000
-            hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 3_600_000_000_000)
-            hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, .max)
-            hrt_bell_set(bell, HRT_CLOCK_BOOT, deadline_ns)
-            hrt_bell_wait(bell)
+            hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 3_600_000_000_000)
+            hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, .max)
+            hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_BOOT, deadline_ns)
+            hrt_shared_alarm_wait(sharedAlarm)
             #expect(hrt_clock_now_ns(HRT_CLOCK_BOOT) >= deadline_ns)
         }
     }
 
     @Test("wakes another thread each time, until all that wait have come")
     func threads() throws {
-        try withBell { bell in
+        try withBell { sharedAlarm in
             let come = Locked(0)
-            // Unsafe: the threads are joined before the bell goes.
-            nonisolated(unsafe) let bell = bell
+            // Unsafe: the threads are joined before the shared alarm goes.
+            nonisolated(unsafe) let sharedAlarm = sharedAlarm
             let threads = try (0..<4).map { _ in
                 try startThread {
-                    hrt_bell_wait(bell)
+                    hrt_shared_alarm_wait(sharedAlarm)
                     come.withLock { $0 += 1 }
                 }
             }
             for number in 1...4 {
-                hrt_bell_set(bell, HRT_CLOCK_MONOTONIC, 1)
+                hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, 1)
                 while come.withLock({ $0 }) < number { usleep(100) }
             }
             for thread in threads { join(thread) }
@@ -56,9 +56,9 @@ import Testing
 
     private func withBell(_ body: (OpaquePointer) throws -> Void) throws {
         var made: OpaquePointer?
-        #expect(hrt_bell_create(&made) == 0)
-        let bell = try #require(made)
-        defer { hrt_bell_destroy(bell) }
-        try body(bell)
+        #expect(hrt_shared_alarm_create(&made) == 0)
+        let sharedAlarm = try #require(made)
+        defer { hrt_shared_alarm_destroy(sharedAlarm) }
+        try body(sharedAlarm)
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 import HRTimer
 
 /// From the first job to the last.
-extension Conductor {
+extension DeterministicScheduler {
     /// The whole life of the calling thread.
     func run(_ time: ManualTime, toleratesLeftovers: Bool) {
         state.withLock { $0.thread = pthread_self() }
@@ -47,24 +47,24 @@ extension Conductor {
         endAll()
     }
 
-    /// Runs what is ready on a thread of its own, one job after the other, as long as the conductor's is in the midst of the
+    /// Runs what is ready on a thread of its own, one job after the other, as long as the scheduler's is in the midst of the
     /// same deed: that may wait for one of these, to be cancelled by it or to be given a lock back. The clock stands.
     func relieve(_ deeds: Int, _ time: ManualTime) {
-        let turn = addTurn("beside a slow task", time)
+        let baton = addTurn("beside a slow task", time)
         let isStarted = state.change { state -> Bool in
             guard state.deeds == deeds, !state.isEnding else { return false }
-            turn.phase = .running
-            state.current = turn
+            baton.phase = .running
+            state.current = baton
             return true
         }
         // Without room for a thread nobody relieves it, and the patience ends.
-        let thread = isStarted ? try? startThread { [self] in runBeside(deeds, turn) } : nil
-        if let thread { pthread_detach(thread) } else { end(turn) }
+        let thread = isStarted ? try? startThread { [self] in runBeside(deeds, baton) } : nil
+        if let thread { pthread_detach(thread) } else { end(baton) }
     }
 
-    private func runBeside(_ deeds: Int, _ turn: Turn) {
-        state.withLock { $0.threads[pthread_self(), default: []].append(turn) }
-        CurrentTime.with(turn.time) {
+    private func runBeside(_ deeds: Int, _ baton: Baton) {
+        state.withLock { $0.threads[pthread_self(), default: []].append(baton) }
+        CurrentTime.with(baton.time) {
             while true {
                 var job: ReadyJob?
                 state.wait { state in
@@ -77,7 +77,7 @@ extension Conductor {
                 job.run(by: self)
             }
         }
-        end(turn)
+        end(baton)
     }
 
     /// Sleepers are told that their engine has ended.
@@ -113,7 +113,7 @@ extension Conductor {
         for job in jobs { job.runElsewhere(for: self) }
     }
 
-    /// What a thread does that waits on the time: the conductor's own one runs everything else meanwhile.
+    /// What a thread does that waits on the time: the scheduler's own one runs everything else meanwhile.
     func wait(_ time: ManualTime, until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
         guard isOnItsThread else { return park(until: deadline_ns, waiter) }
         let outcome = pump(time, Pumping(waiter: waiter, deadline_ns: deadline_ns))

@@ -4,7 +4,7 @@ import Glibc
 
 /// Ends a sleep, and after that runs, on the same thread, what this makes ready: the sleeping task itself, which would go
 /// through the pool otherwise.
-enum HandOver {
+enum LeaderJob {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let error = pthread_key_create(&key, nil)

@@ -2,25 +2,25 @@ import CHRTimer
 import TestSupport
 import Testing
 
-/// The margin of precise waits, fed with made-up wake latencies on made-up time.
-@Suite struct HRTMarginTests {
+/// The spin window of precise waits, fed with made-up wake latencies on made-up time.
+@Suite struct HRTSpinWindowTests {
     private let interval_ns: Int64 = 1_000_000
 
-    /// Wakes a timer `latencies.count` times and gives the margin that was used for each.
-    private func margins(_ margin: inout hrt_margin, _ latencies: [Int64], from start_ns: Int64) -> [Int64] {
+    /// Wakes a timer `latencies.count` times and gives the spin window that was used for each.
+    private func margins(_ window: inout hrt_spin_window, _ latencies: [Int64], from start_ns: Int64) -> [Int64] {
         latencies.enumerated().map { index, latency_ns in
             let now_ns = start_ns + Int64(index) * interval_ns
-            let used_ns = hrt_margin_ns(&margin, interval_ns, now_ns)
-            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
-            hrt_margin_record_spin(&margin, max(0, used_ns - latency_ns))
+            let used_ns = hrt_spin_window_ns(&window, interval_ns, now_ns)
+            hrt_spin_window_record_wake(&window, interval_ns, latency_ns)
+            hrt_spin_window_record_spin(&window, max(0, used_ns - latency_ns))
             return used_ns
         }
     }
 
-    private func make(budget: Double) -> hrt_margin {
-        var margin = hrt_margin()
-        hrt_margin_init(&margin, 0.9, budget, 0)
-        return margin
+    private func make(budget: Double) -> hrt_spin_window {
+        var window = hrt_spin_window()
+        hrt_spin_window_init(&window, 0.9, budget, 0)
+        return window
     }
 
     /// Like a quiet machine's: mostly 5 ... 20 us, some up to 60.
@@ -36,9 +36,9 @@ import Testing
     @Test("It settles near the quantile of the latencies")
     func settles() {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: 1)
+        var window = make(budget: 1)
         let latencies = quiet(1000, &random)
-        let used = margins(&margin, latencies, from: 0)
+        let used = margins(&window, latencies, from: 0)
         let covered = zip(used, latencies).dropFirst(100).count { $0 >= $1 }
         #expect(covered > 900 * 8 / 10)
         #expect(used.last! < 2 * quantile(latencies))
@@ -50,12 +50,12 @@ import Testing
     )
     func stalls(_ count: Int) {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: 1)
+        var window = make(budget: 1)
         let before = quiet(300, &random)
-        _ = margins(&margin, before, from: 0)
-        _ = margins(&margin, [Int64](repeating: 3_000_000, count: count), from: 300 * interval_ns)
+        _ = margins(&window, before, from: 0)
+        _ = margins(&window, [Int64](repeating: 3_000_000, count: count), from: 300 * interval_ns)
         let after = quiet(100, &random)
-        let used = margins(&margin, after, from: 1000 * interval_ns)
+        let used = margins(&window, after, from: 1000 * interval_ns)
         #expect(used.suffix(20).sorted()[10] < 2 * quantile(before))
         if count == 1 { #expect(used.max()! < 3 * quantile(before)) }
     }
@@ -63,10 +63,10 @@ import Testing
     @Test("It rises within 20 fires when the machine gets busy")
     func rises() {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: 1)
-        _ = margins(&margin, quiet(300, &random), from: 0)
+        var window = make(budget: 1)
+        _ = margins(&window, quiet(300, &random), from: 0)
         let busy = (0..<20).map { _ in Int64.random(in: 150_000..<200_000, using: &random) }
-        let used = margins(&margin, busy, from: 300 * interval_ns)
+        let used = margins(&window, busy, from: 300 * interval_ns)
         #expect(used.last! > 150_000)
     }
 
@@ -76,23 +76,23 @@ import Testing
     )
     func budget(_ budget: Double) {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: budget)
+        var window = make(budget: budget)
         var spun: [Int64] = []
         for index in 0..<20_000 {
             let now_ns = Int64(index) * interval_ns
-            let used_ns = hrt_margin_ns(&margin, interval_ns, now_ns)
-            // Latencies that make every fire want a large margin and use none of it.
+            let used_ns = hrt_spin_window_ns(&window, interval_ns, now_ns)
+            // Latencies that make every fire want a large spin window and use none of it.
             let latency_ns: Int64 = index % 5 == 0 ? 900_000 : Int64.random(in: 0..<1000, using: &random)
-            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
+            hrt_spin_window_record_wake(&window, interval_ns, latency_ns)
             let spun_ns = max(0, used_ns - latency_ns)
-            hrt_margin_record_spin(&margin, spun_ns)
+            hrt_spin_window_record_spin(&window, spun_ns)
             spun.append(spun_ns)
         }
-        var window = spun.prefix(1000).reduce(0, +)
-        var worst = window
+        var lastSecond = spun.prefix(1000).reduce(0, +)
+        var worst = lastSecond
         for index in 1000..<spun.count {
-            window += spun[index] - spun[index - 1000]
-            worst = max(worst, window)
+            lastSecond += spun[index] - spun[index - 1000]
+            worst = max(worst, lastSecond)
         }
         #expect(Double(worst) <= 1.1 * budget * 1e9 + 1)
         #expect(Double(worst) > 0.5 * min(budget, 0.2) * 1e9)
@@ -101,9 +101,9 @@ import Testing
     @Test("A scarce budget makes every margin smaller, and none smaller than costs nothing")
     func scarceBudget() {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: 0.005)
+        var window = make(budget: 0.005)
         let latencies = (0..<3000).map { _ in Int64.random(in: 40_000..<75_000, using: &random) }
-        let used = margins(&margin, latencies, from: 0)
+        let used = margins(&window, latencies, from: 0)
         let spun = zip(used, latencies).dropFirst(1000).map { max(0, $0 - $1) }
         #expect(used.dropFirst(1000).min()! > 36_000)
         #expect(Double(spun.reduce(0, +)) > 0.7 * 0.005 * 2e9)
@@ -146,13 +146,13 @@ import Testing
         -> Outcome
     {
         var random = SeededRandom(seed: 2026)
-        var margin = make(budget: 0.0125)
+        var window = make(budget: 0.0125)
         var outcome = Outcome()
         for index in 0..<skipped + count {
-            let used_ns = hrt_margin_ns(&margin, interval_ns, Int64(index) * interval_ns)
+            let used_ns = hrt_spin_window_ns(&window, interval_ns, Int64(index) * interval_ns)
             let latency_ns = machine.latency_ns(&random)
-            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
-            hrt_margin_record_spin(&margin, max(0, used_ns - latency_ns))
+            hrt_spin_window_record_wake(&window, interval_ns, latency_ns)
+            hrt_spin_window_record_spin(&window, max(0, used_ns - latency_ns))
             guard index >= skipped else { continue }
             outcome.lateness_ns.append(max(0, latency_ns - used_ns))
             outcome.spun_ns += Double(max(0, used_ns - latency_ns)) / Double(count)
@@ -197,13 +197,13 @@ import Testing
     @Test("Where less than the quantile asked for uses an eighth of the budget, it grows no further at 1 kHz than that")
     func generosity() {
         // All alike, to 2 us, but one of 20: what covers those too spins 38 us a fire, and the quantile asked for 1.
-        var margin = make(budget: 0.0125)
+        var window = make(budget: 0.0125)
         var spun_ns: Int64 = 0
         for index in 0..<2000 {
-            let used_ns = hrt_margin_ns(&margin, interval_ns, Int64(index) * interval_ns)
+            let used_ns = hrt_spin_window_ns(&window, interval_ns, Int64(index) * interval_ns)
             let latency_ns: Int64 = index % 20 == 7 ? 60_000 : 20_000 + Int64(index % 3) * 1000
-            hrt_margin_record_wake(&margin, interval_ns, latency_ns)
-            hrt_margin_record_spin(&margin, max(0, used_ns - latency_ns))
+            hrt_spin_window_record_wake(&window, interval_ns, latency_ns)
+            hrt_spin_window_record_spin(&window, max(0, used_ns - latency_ns))
             if index >= 1000 { spun_ns += max(0, used_ns - latency_ns) }
         }
         #expect(spun_ns / 1000 < 3000)
@@ -212,13 +212,13 @@ import Testing
     @Test("At the rates of frames it covers one wake of twelve that is a little later; at 1 kHz not")
     func generosityAtFrames() {
         for (sleep_ns, isCovered) in [(16_666_667, true), (1_000_000, false)] as [(Int64, Bool)] {
-            var margin = make(budget: 0.0125)
+            var window = make(budget: 0.0125)
             var used_ns: Int64 = 0
             for index in 0..<240 {
-                used_ns = hrt_margin_ns(&margin, sleep_ns, Int64(index) * sleep_ns)
+                used_ns = hrt_spin_window_ns(&window, sleep_ns, Int64(index) * sleep_ns)
                 // The last one of the twelve was eleven wakes ago.
                 let latency_ns: Int64 = index % 12 == 0 ? 60_000 : 50_000
-                hrt_margin_record_wake(&margin, sleep_ns, latency_ns)
+                hrt_spin_window_record_wake(&window, sleep_ns, latency_ns)
             }
             #expect((used_ns >= 60_000) == isCovered)
         }
@@ -226,22 +226,22 @@ import Testing
 
     @Test("A spin of less than nothing adds nothing to what may be spun")
     func negativeSpin() {
-        var margin = make(budget: 0.5)
-        hrt_margin_record_spin(&margin, 1000)
-        let allowance_ns = margin.allowance_ns
-        hrt_margin_record_spin(&margin, -1000)
-        #expect(margin.allowance_ns == allowance_ns)
+        var window = make(budget: 0.5)
+        hrt_spin_window_record_spin(&window, 1000)
+        let allowance_ns = window.allowance_ns
+        hrt_spin_window_record_spin(&window, -1000)
+        #expect(window.allowance_ns == allowance_ns)
     }
 
     @Test("Five wakes teach it, whatever it expected", arguments: [5000, 30_000, 60_000, 120_000, 250_000])
     func learns(latency_ns: Int64) {
         let frame_ns: Int64 = 16_666_667
-        var margin = make(budget: 0.0125)
+        var window = make(budget: 0.0125)
         for index in 0..<5 {
-            _ = hrt_margin_ns(&margin, frame_ns, Int64(index) * frame_ns)
-            hrt_margin_record_wake(&margin, frame_ns, latency_ns)
+            _ = hrt_spin_window_ns(&window, frame_ns, Int64(index) * frame_ns)
+            hrt_spin_window_record_wake(&window, frame_ns, latency_ns)
         }
-        let used_ns = hrt_margin_ns(&margin, frame_ns, 5 * frame_ns)
+        let used_ns = hrt_spin_window_ns(&window, frame_ns, 5 * frame_ns)
         #expect(used_ns >= latency_ns)
         #expect(Double(used_ns - latency_ns) < 15_000 + 0.125 * Double(latency_ns))
     }
@@ -251,47 +251,47 @@ import Testing
         for (known_ns, new_ns) in [(4_000_000, 1_000_000), (1_000_000, 16_000_000), (100_000, 1_000_000_000)]
             as [(Int64, Int64)]
         {
-            var margin = make(budget: 1)
-            for _ in 0..<100 { hrt_margin_record_wake(&margin, known_ns, 300_000) }
-            let used_ns = hrt_margin_ns(&margin, new_ns, 1)
+            var window = make(budget: 1)
+            for _ in 0..<100 { hrt_spin_window_record_wake(&window, known_ns, 300_000) }
+            let used_ns = hrt_spin_window_ns(&window, new_ns, 1)
             #expect(used_ns >= 300_000 && used_ns < 350_000)
             // Its own count from the first one on.
-            for _ in 0..<5 { hrt_margin_record_wake(&margin, new_ns, 8000) }
-            #expect(hrt_margin_ns(&margin, new_ns, 2) < 50_000)
+            for _ in 0..<5 { hrt_spin_window_record_wake(&window, new_ns, 8000) }
+            #expect(hrt_spin_window_ns(&window, new_ns, 2) < 50_000)
         }
     }
 
     @Test("Long and short sleeps are kept apart")
     func classes() {
-        var margin = make(budget: 1)
+        var window = make(budget: 1)
         for index in 0..<200 {
             let now_ns = Int64(index) * 2_000_000_000
-            _ = hrt_margin_ns(&margin, interval_ns, now_ns)
-            hrt_margin_record_wake(&margin, interval_ns, 5000)
-            hrt_margin_record_wake(&margin, 1_000_000_000, 80_000)
+            _ = hrt_spin_window_ns(&window, interval_ns, now_ns)
+            hrt_spin_window_record_wake(&window, interval_ns, 5000)
+            hrt_spin_window_record_wake(&window, 1_000_000_000, 80_000)
         }
-        #expect(hrt_margin_ns(&margin, interval_ns, 400_000_000_000) < 10_000)
-        #expect(hrt_margin_ns(&margin, 1_000_000_000, 400_000_000_000) >= 80_000)
+        #expect(hrt_spin_window_ns(&window, interval_ns, 400_000_000_000) < 10_000)
+        #expect(hrt_spin_window_ns(&window, 1_000_000_000, 400_000_000_000) >= 80_000)
     }
 
     @Test("Any value is safe: bounds, NaN, time going back, latencies below zero and beyond everything")
     func anyValue() {
         for value in [Double.nan, -1, 0, 1, 2, .infinity, -.infinity] {
-            var margin = hrt_margin()
-            hrt_margin_init(&margin, value, value, .max)
+            var window = hrt_spin_window()
+            hrt_spin_window_init(&window, value, value, .max)
             for number in [Int64.min, -1, 0, 1, .max] {
-                hrt_margin_record_wake(&margin, number, number)
-                #expect(hrt_margin_ns(&margin, number, 0) >= 0)
-                hrt_margin_record_spin(&margin, number)
+                hrt_spin_window_record_wake(&window, number, number)
+                #expect(hrt_spin_window_ns(&window, number, 0) >= 0)
+                hrt_spin_window_record_spin(&window, number)
             }
         }
     }
 
     @Test("A million wakes do not wear it out")
     func longRun() {
-        var margin = make(budget: 1)
-        for index in 0..<1_000_000 { hrt_margin_record_wake(&margin, interval_ns, Int64(10_000 + index % 10)) }
-        let margin_ns = hrt_margin_ns(&margin, interval_ns, 1)
+        var window = make(budget: 1)
+        for index in 0..<1_000_000 { hrt_spin_window_record_wake(&window, interval_ns, Int64(10_000 + index % 10)) }
+        let margin_ns = hrt_spin_window_ns(&window, interval_ns, 1)
         #expect(margin_ns >= 10_000 && margin_ns < 12_000)
     }
 }

@@ -1,12 +1,12 @@
 package import CHRTimer
 import Synchronization
 
-/// How long before a deadline a precise wait has itself woken: `hrt_margin`.
+/// How long before a deadline a precise wait has itself woken: `hrt_spin_window`.
 ///
 /// As long as covers the wanted part of the wake latencies seen lately, and where that is cheap, as at the rates of frames, 99
 /// of 100; but never more than is expected to spin a 96th of what the budget has left over, at most 13 µs a fire by default.
 /// It has learned after five wakes, for sleeps below 0.2, 3 and 50 ms and the rest apart.
-package final class SpinMargin: @unchecked Sendable {
+package final class SpinWindow: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it.
 
     /// Nine wakes of ten come within it, and more where they cost little.
@@ -15,7 +15,7 @@ package final class SpinMargin: @unchecked Sendable {
     /// The fraction of one core that an engine or a loop spins away unless told otherwise: 12.5 µs a fire of a 1 kHz timer.
     package static let defaultBudget = 0.0125
 
-    package let c: UnsafeMutablePointer<hrt_margin>
+    package let c: UnsafeMutablePointer<hrt_spin_window>
 
     /// Where the clock ticks seldom there is nothing to be had by spinning, and a tick is all of what it would take.
     private static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
@@ -23,11 +23,11 @@ package final class SpinMargin: @unchecked Sendable {
 
     package init(budget: Double, coverage: Double = defaultCoverage, now_ns: Int64) {
         c = .allocate(capacity: 1)
-        hrt_margin_init(c, coverage, Self.clockIsCoarse ? 0 : budget, now_ns)
+        hrt_spin_window_init(c, coverage, Self.clockIsCoarse ? 0 : budget, now_ns)
     }
 
     package func setBudget(_ budget: Double) {
-        hrt_margin_set_budget(c, Self.clockIsCoarse ? 0 : budget)
+        hrt_spin_window_set_budget(c, Self.clockIsCoarse ? 0 : budget)
     }
 
     /// A precise wait is about to begin. Without a lock.
@@ -39,8 +39,8 @@ package final class SpinMargin: @unchecked Sendable {
     @inline(never)
     private static func tellThatClockIsCoarse() {
         if hasTold.exchange(true, ordering: .relaxed) { return }
-        SilentMistake.report(
-            SilentMistake(
+        UsageWarning.report(
+            UsageWarning(
                 .coarseClock,
                 ".precise counts as .normal: the clock ticks every "
                     + "\(Duration.nanoseconds(hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC))), clock_getres(2)"

@@ -7,13 +7,13 @@ import Testing
 
 /// Mistakes that would be silent, told to whoever listens. Debug builds alone tell them. On the real clock, since on a virtual
 /// one nobody waits for a loop that does not run.
-@Suite(.serialized, .enabled(if: isDebugBuild)) struct SilentMistakeTests {
+@Suite(.serialized, .enabled(if: isDebugBuild)) struct UsageWarningTests {
     /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
-    private func mistakes(_ kind: SilentMistake.Kind, _ body: () async throws -> Void) async rethrows -> [SilentMistake]
+    private func mistakes(_ kind: UsageWarning.Kind, _ body: () async throws -> Void) async rethrows -> [UsageWarning]
     {
-        let told = Recorder<SilentMistake>()
-        SilentMistake.handler = { if $0.kind == kind { told.append($0) } }
-        defer { SilentMistake.handler = nil }
+        let told = Recorder<UsageWarning>()
+        UsageWarning.handler = { if $0.kind == kind { told.append($0) } }
+        defer { UsageWarning.handler = nil }
         try await body()
         return told.all
     }
@@ -24,9 +24,9 @@ import Testing
 
     @Test("A timer on a loop that nobody runs is told a second after its deadline, once for the loop")
     func loopNotRun() async {
-        let told = Recorder<SilentMistake>()
-        SilentMistake.handler = { if $0.description.contains("with 3 timers") { told.append($0) } }
-        defer { SilentMistake.handler = nil }
+        let told = Recorder<UsageWarning>()
+        UsageWarning.handler = { if $0.description.contains("with 3 timers") { told.append($0) } }
+        defer { UsageWarning.handler = nil }
         let loop = TimerLoop()
         let start = MonotonicInstant.now
         for _ in 1...3 { loop.add(LoopTimer(fireAt: .now) { _ in }, forMode: .default) }
@@ -57,9 +57,9 @@ import Testing
 
     @Test("A thread that ends with timers in a loop that was never run is told")
     func threadEnded() async {
-        let told = Recorder<SilentMistake>()
-        SilentMistake.handler = { if $0.description.contains("with 5 timers") { told.append($0) } }
-        defer { SilentMistake.handler = nil }
+        let told = Recorder<UsageWarning>()
+        UsageWarning.handler = { if $0.description.contains("with 5 timers") { told.append($0) } }
+        defer { UsageWarning.handler = nil }
         let start = MonotonicInstant.now
         await onOwnThread {
             for _ in 1...5 { LoopTimer.scheduled(timeInterval: 100, repeats: true) { _ in } }
@@ -157,4 +157,4 @@ import Testing
     }
 }
 
-private var isDebugBuild: Bool { SilentMistake.isLookedFor }
+private var isDebugBuild: Bool { UsageWarning.isLookedFor }

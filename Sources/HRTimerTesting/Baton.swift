@@ -5,8 +5,8 @@ import HRTimer
 ///
 /// Turns come one after the other, and so does all that the time's own thread does: whoever has the turn is alone. A turn is
 /// given away by waiting on the time, as a loop does that sleeps, or by its end.
-final class Turn: @unchecked Sendable {
-    // Sendable: the phase and what belongs to it is touched with the conductor's lock held alone.
+final class Baton: @unchecked Sendable {
+    // Sendable: the phase and what belongs to it is touched with the scheduler's lock held alone.
 
     enum Phase {
         /// Until it is its turn.
@@ -20,18 +20,18 @@ final class Turn: @unchecked Sendable {
     let number: Int
     let name: String
     let time: ManualTime
-    let conductor: Conductor
+    let scheduler: DeterministicScheduler
     var phase = Phase.waiting
     /// What the waiter had, if that is why it has got its turn again.
     var found: VirtualWait.Found?
     /// Has not ended for so long that others go on meanwhile; time does not.
     var isSlow = false
 
-    init(number: Int, name: String, time: ManualTime, conductor: Conductor) {
+    init(number: Int, name: String, time: ManualTime, scheduler: DeterministicScheduler) {
         self.number = number
         self.name = name
         self.time = time
-        self.conductor = conductor
+        self.scheduler = scheduler
     }
 
     var isRunning: Bool {
@@ -50,35 +50,35 @@ final class Turn: @unchecked Sendable {
     }
 
     func running<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        conductor.begin(self)
-        defer { conductor.end(self) }
+        scheduler.begin(self)
+        defer { scheduler.end(self) }
         return try CurrentTime.with(time, body)
     }
 }
 
 /// What whoever is to have a turn is given: let go without a call, it has had it.
-final class TurnTicket: VirtualTurn {
-    private let turn: Turn
+final class TurnTicket: VirtualBaton {
+    private let baton: Baton
 
-    init(_ turn: Turn) {
-        self.turn = turn
+    init(_ baton: Baton) {
+        self.baton = baton
     }
 
     deinit {
-        turn.conductor.end(turn)
+        baton.scheduler.end(baton)
     }
 
-    func run(_ body: () -> Void) { turn.running(body) }
+    func run(_ body: () -> Void) { baton.running(body) }
 }
 
 /// Keeps a clock of `withManualTime` from moving, as long as it is neither ended nor let go: for work that virtual time does
 /// not know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
 public final class TimeHold: Sendable {
-    private let conductor: Conductor
+    private let scheduler: DeterministicScheduler
     private let number: Int
 
-    init(_ conductor: Conductor, _ number: Int) {
-        self.conductor = conductor
+    init(_ scheduler: DeterministicScheduler, _ number: Int) {
+        self.scheduler = scheduler
         self.number = number
     }
 
@@ -88,7 +88,7 @@ public final class TimeHold: Sendable {
 
     /// Lets the clock move again, if there is no other hold. Idempotent.
     public func end() {
-        conductor.endHold(number)
+        scheduler.endHold(number)
     }
 }
 

@@ -1,5 +1,5 @@
 /// What a timer has whose handler wants more of its loop than to be called: a display link's.
-class CallPrelude: @unchecked Sendable {
+class CallCompanion: @unchecked Sendable {
     // Sendable: `called_ns` is touched by the thread of the timer's loop alone, which also makes the calls.
 
     /// What the loop's clock read just before the call that runs, or the latest.

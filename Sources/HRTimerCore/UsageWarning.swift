@@ -5,8 +5,8 @@ import Glibc
 ///
 /// Each kind is written to standard error once. Tests and programs that want to hear of all take over `handler`:
 ///
-///     SilentMistake.handler = { mistake in fatalError("\(mistake)") }
-public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
+///     UsageWarning.handler = { mistake in fatalError("\(mistake)") }
+public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
     /// What went wrong.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A timer is due since a second, and nobody has run its loop: `TimerLoop.run()` and the like, or a host.
@@ -43,7 +43,7 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
 
     /// Whom to tell, on whichever thread the mistake was noticed and with no lock held. Nil, as at first, for standard error,
     /// where each kind is told once. In release builds nobody is told. Any thread.
-    public static var handler: (@Sendable (SilentMistake) -> Void)? {
+    public static var handler: (@Sendable (UsageWarning) -> Void)? {
         get { listener.withLock { $0.handler } }
         set {
             let former = listener.withLock { listener in
@@ -55,7 +55,7 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
     }
 
     private struct Listener: Sendable {
-        var handler: (@Sendable (SilentMistake) -> Void)?
+        var handler: (@Sendable (UsageWarning) -> Void)?
         var told: Set<Kind> = []
     }
 
@@ -70,7 +70,7 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
         #endif
     }
 
-    package static func report(_ mistake: @autoclosure () -> SilentMistake) {
+    package static func report(_ mistake: @autoclosure () -> UsageWarning) {
         guard isLookedFor else { return }
         let mistake = mistake()
         let (handler, isNew) = listener.withLock {
@@ -91,7 +91,7 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
     static func reportIfSlow(_ taken_ns: Int64, onSharedEngine name: String) {
         if taken_ns < slow_ns { return }
         report(
-            SilentMistake(
+            UsageWarning(
                 .slowHandlerOnSharedEngine,
                 "a handler took \(Duration.nanoseconds(taken_ns)) on the shared engine \(name), and all others waited: "
                     + "give it a queue, or an engine of its own"
@@ -99,8 +99,8 @@ public struct SilentMistake: Sendable, Hashable, CustomStringConvertible {
         )
     }
 
-    static func quantileAboveOne(_ fraction: Double) -> SilentMistake {
-        SilentMistake(
+    static func quantileAboveOne(_ fraction: Double) -> UsageWarning {
+        UsageWarning(
             .quantileAboveOne,
             "quantile(\(fraction)) takes 0 ... 1, the part of all values; for per cents there is percentile(_:)"
         )

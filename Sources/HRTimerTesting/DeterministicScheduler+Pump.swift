@@ -1,22 +1,22 @@
 import HRTimer
 
-/// What the conductor's thread is waiting for, while it runs all else.
+/// What the scheduler's thread is waiting for, while it runs all else.
 struct Pumping {
     /// A loop that runs on this very thread; nil for the test itself.
     var waiter: (any VirtualWaiter)?
     var deadline_ns = Int64.max
     /// Time stands still: only what is ready and due is done.
     var isLastDeed = false
-    var isDone: (borrowing Conductor.State) -> Bool = { _ in false }
+    var isDone: (borrowing DeterministicScheduler.State) -> Bool = { _ in false }
 }
 
-/// The conductor's thread.
-extension Conductor {
+/// The scheduler's thread.
+extension DeterministicScheduler {
     private enum Step {
         case done
         case job(ReadyJob)
         case granted
-        case wait(Turn)
+        case wait(Baton)
         case idle
     }
 
@@ -36,8 +36,8 @@ extension Conductor {
                 watch.noteStep()
             case .granted:
                 watch.noteStep()
-            case .wait(let turn):
-                awaitEnd(of: turn)
+            case .wait(let baton):
+                awaitEnd(of: baton)
             case .idle:
                 if let outcome = idle(time, pumping, &watch) { return outcome }
             }
@@ -49,14 +49,14 @@ extension Conductor {
     }
 
     private static func nextStep(_ state: inout State, _ pumping: Pumping) -> Step {
-        if let turn = state.current {
-            if turn.isRunning, !turn.isSlow { return .wait(turn) }
+        if let baton = state.current {
+            if baton.isRunning, !baton.isSlow { return .wait(baton) }
             state.current = nil
         }
         if let job = state.continuing.popLast() { return .job(job) }
         if pumping.isDone(state) { return .done }
-        if let turn = state.turns.first(where: \.isWaiting) {
-            grant(turn, nil, &state)
+        if let baton = state.batons.first(where: \.isWaiting) {
+            grant(baton, nil, &state)
             return .granted
         }
         if let job = state.ready.next() {
@@ -67,11 +67,11 @@ extension Conductor {
         return .idle
     }
 
-    private static func grant(_ turn: Turn, _ found: VirtualWait.Found?, _ state: inout State) {
-        turn.phase = .running
-        turn.found = found
-        turn.isSlow = false
-        state.current = turn
+    private static func grant(_ baton: Baton, _ found: VirtualWait.Found?, _ state: inout State) {
+        baton.phase = .running
+        baton.found = found
+        baton.isSlow = false
+        state.current = baton
         state.changes += 1
     }
 
@@ -107,10 +107,10 @@ extension Conductor {
         }
     }
 
-    private func awaitEnd(of turn: Turn) {
+    private func awaitEnd(of baton: Baton) {
         let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slow_ns)
-        let hasEnded = state.wait(until: limit_ns) { $0.current !== turn || !turn.isRunning }
-        if !hasEnded { state.withLock { _ in turn.isSlow = true } }
+        let hasEnded = state.wait(until: limit_ns) { $0.current !== baton || !baton.isRunning }
+        if !hasEnded { state.withLock { _ in baton.isSlow = true } }
     }
 
     private static let grace_ns: Int64 = 50_000_000
@@ -152,33 +152,33 @@ extension Conductor {
     }
 
     private func grantWhoHasSomething(_ time: ManualTime) -> Bool {
-        for (turn, _, waiter) in parked {
+        for (baton, _, waiter) in parked {
             guard let found = waiter.look() else { continue }
-            state.change { Self.grant(turn, found, &$0) }
-            note(.turn(turn.name), time)
+            state.change { Self.grant(baton, found, &$0) }
+            note(.baton(baton.name), time)
             return true
         }
         return false
     }
 
     private func grantWhoIsDue(_ now_ns: Int64, _ time: ManualTime) -> Bool {
-        guard let (turn, _, _) = parked.filter({ $0.1 <= now_ns }).min(by: { $0.1 < $1.1 }) else { return false }
-        state.change { Self.grant(turn, nil, &$0) }
-        note(.turn(turn.name), time)
+        guard let (baton, _, _) = parked.filter({ $0.1 <= now_ns }).min(by: { $0.1 < $1.1 }) else { return false }
+        state.change { Self.grant(baton, nil, &$0) }
+        note(.baton(baton.name), time)
         return true
     }
 
-    var parked: [(Turn, Int64, any VirtualWaiter)] {
+    var parked: [(Baton, Int64, any VirtualWaiter)] {
         state.withLock { state in
-            state.turns.compactMap { turn in
-                guard case .parked(let deadline_ns, let waiter) = turn.phase else { return nil }
-                return (turn, deadline_ns, waiter)
+            state.batons.compactMap { baton in
+                guard case .parked(let deadline_ns, let waiter) = baton.phase else { return nil }
+                return (baton, deadline_ns, waiter)
             }
         }
     }
 
     private var isHeld: Bool {
-        state.withLock { state in !state.holds.isEmpty || state.doubts > 0 || state.turns.contains { $0.isRunning } }
+        state.withLock { state in !state.holds.isEmpty || state.unmanagedJobs > 0 || state.batons.contains { $0.isRunning } }
     }
 
     /// False if nothing has changed for too long.
@@ -250,7 +250,7 @@ extension Conductor {
     }
 }
 
-extension Conductor.Request {
+extension DeterministicScheduler.Request {
     /// Where the clock has to go for it.
     var target_ns: Int64 {
         if case .advance(let to_ns) = kind { return to_ns }
@@ -258,13 +258,13 @@ extension Conductor.Request {
     }
 }
 
-extension Conductor.State {
+extension DeterministicScheduler.State {
     /// The first request that is answered by how things are, all being idle, and the answer.
-    mutating func takeAnswered(now_ns: Int64, others_ns: Int64) -> (Conductor.Request, Int64)? {
+    mutating func takeAnswered(now_ns: Int64, others_ns: Int64) -> (DeterministicScheduler.Request, Int64)? {
         for (index, request) in requests.enumerated() {
             let answer: Int64? =
                 switch request.kind {
-                case .settle: now_ns
+                case .idle: now_ns
                 case .nextSleep: others_ns < .max ? others_ns : nil
                 case .advance(let to_ns): to_ns <= now_ns ? now_ns : nil
                 case .run(let limit, let moves): moves >= limit || others_ns == .max ? Int64(moves) : nil

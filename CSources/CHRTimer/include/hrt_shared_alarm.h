@@ -1,31 +1,31 @@
-#ifndef HRT_BELL_H
-#define HRT_BELL_H
+#ifndef HRT_SHARED_ALARM_H
+#define HRT_SHARED_ALARM_H
 
 #include <stdint.h>
 
 #include "hrt_clock.h"
 
-// A bell for threads that wait together, so that whoever is called goes about its work and another
+// A shared alarm for threads that wait together, so that whoever is called goes about its work and another
 // one waits for what comes next. It is set on two clocks, HRT_CLOCK_MONOTONIC and HRT_CLOCK_BOOT,
 // for one instant each, and each time that one of these comes it wakes one of the threads: the one
 // that came last, whose stack is the warmest. A ring while nobody waits is kept for the next one.
 //
 // Two absolute timerfds under epoll(7), both edge-triggered and never read; threads in
 // epoll_wait(2) are exclusive waiters.
-typedef struct hrt_bell hrt_bell;
+typedef struct hrt_shared_alarm hrt_shared_alarm;
 
 // 0, -ENOMEM, -EMFILE, -ENFILE, or what a filter of system calls refuses with (seccomp(2)).
-int hrt_bell_create(hrt_bell **out_bell);
+int hrt_shared_alarm_create(hrt_shared_alarm **out_bell);
 
 // No thread may wait.
-void hrt_bell_destroy(hrt_bell *bell);
+void hrt_shared_alarm_destroy(hrt_shared_alarm *alarm);
 
 // Sets it anew on that clock, whatever it was set to: HRT_NEVER does not ring, the past rings now.
 // Any thread; calls that meet have no order, which the callers must see to. One system call.
-void hrt_bell_set(hrt_bell *bell, hrt_clock clock, int64_t instant_ns);
+void hrt_shared_alarm_set(hrt_shared_alarm *alarm, hrt_clock clock, int64_t instant_ns);
 
-// Returns when it rings, never before the instant; sometimes without, when it was set anew in the
+// Returns when it rings, never before the instant; sometimes without, when it was rescheduled in the
 // midst of a ring. Any number of threads.
-void hrt_bell_wait(hrt_bell *bell);
+void hrt_shared_alarm_wait(hrt_shared_alarm *alarm);
 
 #endif

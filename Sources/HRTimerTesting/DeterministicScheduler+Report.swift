@@ -1,12 +1,12 @@
 import HRTimer
 
 /// What is pending, for messages.
-extension Conductor {
+extension DeterministicScheduler {
     /// All that waits for something, one a line.
     func report(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
             (
-                requests: state.requests, sleeps: state.sleeps, turns: state.turns, holds: state.holds,
+                requests: state.requests, sleeps: state.sleeps, batons: state.batons, holds: state.holds,
                 deed: state.isOnItsThread ? nil : state.deed
             )
         }
@@ -14,7 +14,7 @@ extension Conductor {
         lines += state.requests.map { "the test waits in \($0.description)" }
         lines += Self.describe(state.sleeps)
         lines += time.participants.filter { $0.liveTimers > 0 }.map(Self.describe)
-        lines += state.turns.map { $0.description }
+        lines += state.batons.map { $0.description }
         lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
         return lines
     }
@@ -23,7 +23,7 @@ extension Conductor {
     /// begun as background.
     func leftovers(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
-            (sleeps: state.sleeps, turns: state.turns, holds: state.holds)
+            (sleeps: state.sleeps, batons: state.batons, holds: state.holds)
         }
         var background: [ObjectIdentifier: Int] = [:]
         for sleep in state.sleeps.values where sleep.isBackground { background[sleep.participant, default: 0] += 1 }
@@ -31,7 +31,7 @@ extension Conductor {
         lines += time.participants
             .filter { $0.nextDeadline_ns < .max && $0.liveTimers > background[ObjectIdentifier($0)] ?? 0 }
             .map(Self.describe)
-        lines += state.turns.filter(\.isPending).map(\.description)
+        lines += state.batons.filter(\.isPending).map(\.description)
         lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
         return lines
     }
@@ -53,18 +53,18 @@ extension Conductor {
     static func text(_ instant_ns: Int64) -> String { MonotonicInstant(nanoseconds: instant_ns).description }
 }
 
-extension Conductor.Request {
+extension DeterministicScheduler.Request {
     var description: String {
         switch kind {
-        case .settle: "settle(), at \(place)"
+        case .idle: "runUntilIdle(), at \(place)"
         case .nextSleep: "nextSleep(), at \(place)"
-        case .advance(let to_ns): "advance(to: \(Conductor.text(to_ns))), at \(place)"
+        case .advance(let to_ns): "advance(to: \(DeterministicScheduler.text(to_ns))), at \(place)"
         case .run: "run(limit:), at \(place)"
         }
     }
 }
 
-extension Turn {
+extension Baton {
     var isPending: Bool {
         if case .parked(let deadline_ns, _) = phase { return deadline_ns < .max }
         return true
@@ -75,7 +75,7 @@ extension Turn {
         case .waiting: "\(name) has not begun"
         case .running: "\(name) has not ended"
         case .parked(.max, _): "\(name) waits for something to do"
-        case .parked(let deadline_ns, _): "\(name) waits until \(Conductor.text(deadline_ns))"
+        case .parked(let deadline_ns, _): "\(name) waits until \(DeterministicScheduler.text(deadline_ns))"
         case .ended: "\(name) has ended"
         }
     }

@@ -1,5 +1,5 @@
-#ifndef HRT_MARGIN_H
-#define HRT_MARGIN_H
+#ifndef HRT_SPIN_WINDOW_H
+#define HRT_SPIN_WINDOW_H
 
 #include <stdint.h>
 
@@ -9,15 +9,15 @@
 // exact, learned from the wake latencies seen lately. Told the time and the latencies; knows no
 // clock.
 //
-// What is bounded is the spin that a margin is expected to take, the mean of what each of those
+// What is bounded is the spin that a spin window is expected to take, the mean of what each of those
 // latencies would leave of it:
 //
 // * The budget is a fraction of a core. While it is not used it adds up, for a tenth of a second at
 //   most, and a fire may expect to spin a 96th of what there is. By default, 1.25 %, that is 13 us:
 //   what one fire of a 1 kHz timer may, and not half of what a wake-up costs anyway. A scarce
-//   budget makes all margins smaller instead of leaving some fires without.
-// * Within that, the margin is the quantile asked for of the latencies. It is the least that is
-//   aimed for: where a fire uses less than an eighth of the budget that its sleep adds, the margin
+//   budget makes all spin windows smaller instead of leaving some fires without.
+// * Within that, the spin window is the quantile asked for of the latencies. It is the least that is
+//   aimed for: where a fire uses less than an eighth of the budget that its sleep adds, the spin window
 //   grows until it does, or until 99 of 100 latencies are within it, or 13 us are expected to be
 //   spun. So at the rates of frames, where a stall is seen and processor time is plenty, it covers
 //   more than at 1 kHz.
@@ -25,15 +25,15 @@
 // The latencies are a histogram whose old entries fade by 4 % with each new one. One stall of any
 // length is one entry, whose weight in the expected spin is none. After a whole series of stalls
 // their weight falls under a tenth within 57 entries. Five wakes like those that follow make a
-// margin for them.
+// spin window for them.
 enum {
     // Sleeps of different length wake from different idle states: below 200 us, below 3 ms, below
     // 50 ms (the rates of frames), and the rest, each apart. What is new begins with what its
     // neighbour has seen.
-    HRT_MARGIN_CLASSES = 4,
-    // Eight to an octave from 256 ns to 16.8 ms: a margin is at most an eighth more than the
+    HRT_SPIN_WINDOW_CLASSES = 4,
+    // Eight to an octave from 256 ns to 16.8 ms: a spin window is at most an eighth more than the
     // quantile.
-    HRT_MARGIN_BUCKETS = 128,
+    HRT_SPIN_WINDOW_BUCKETS = 128,
 };
 
 typedef struct {
@@ -45,26 +45,26 @@ typedef struct {
     struct {
         double total;
         double next_weight;
-        double weights[HRT_MARGIN_BUCKETS];
-    } classes[HRT_MARGIN_CLASSES];
-} hrt_margin;
+        double weights[HRT_SPIN_WINDOW_BUCKETS];
+    } classes[HRT_SPIN_WINDOW_CLASSES];
+} hrt_spin_window;
 
-// Values out of range count as the nearest bound. One thread at a time uses a margin, as with all
+// Values out of range count as the nearest bound. One thread at a time uses a spin window, as with all
 // functions here.
-void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t now_ns);
+void hrt_spin_window_init(hrt_spin_window *window, double quantile, double budget, int64_t now_ns);
 
-// Another budget from now on; as in hrt_margin_init.
-void hrt_margin_set_budget(hrt_margin *margin, double budget);
+// Another budget from now on; as in hrt_spin_window_init.
+void hrt_spin_window_set_budget(hrt_spin_window *window, double budget);
 
-// The margin for a sleep of about sleep_ns that begins now: 0 or more. Never more than the
+// The spin window for a sleep of about sleep_ns that begins now: 0 or more. Never more than the
 // allowance.
-int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING;
+int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING;
 
 // A sleep of sleep_ns ended latency_ns after the instant it was to end at.
-void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns,
+void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                             int64_t latency_ns) HRT_NONBLOCKING;
 
 // So much was spun.
-void hrt_margin_record_spin(hrt_margin *margin, int64_t spun_ns) HRT_NONBLOCKING;
+void hrt_spin_window_record_spin(hrt_spin_window *window, int64_t spun_ns) HRT_NONBLOCKING;
 
 #endif

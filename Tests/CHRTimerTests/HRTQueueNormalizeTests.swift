@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("A settled queue")
-struct HRTQueueSettleTests {
+struct HRTQueueNormalizeTests {
     private let second: Int64 = 1_000_000_000
     private let hour: Int64 = 3_600_000_000_000
 
@@ -24,11 +24,11 @@ struct HRTQueueSettleTests {
         }
         for token in tokens { hrt_queue_remove(timers.queue, token) }
         // A bucket of some 1,000 is one call's work.
-        let calls = timers.settle()
+        let calls = timers.normalize()
         #expect(calls <= count / 1000 + 2)
         #expect(timers.next == hour)
         #expect(timers.nextWake == hour)
-        #expect(timers.settle() == 1)
+        #expect(timers.normalize() == 1)
     }
 
     @Test("Forty timers of which 39 were cancelled have an exact next deadline", arguments: [39, 40, 41])
@@ -37,7 +37,7 @@ struct HRTQueueSettleTests {
         _ = timers.takeDue(at: 0)
         let tokens = (1...Int64(count)).map { timers.schedule(at: $0 * 1000) }
         for token in tokens.dropLast() { timers.disarm(token) }
-        timers.settle()
+        timers.normalize()
         #expect(timers.next == Int64(count) * 1000)
     }
 
@@ -45,7 +45,7 @@ struct HRTQueueSettleTests {
     @Test(
         "The earliest is known exactly while timers of one bucket are cancelled one after the other",
         arguments: [1, 7, 8, 9, 31, 32, 33, 34, 63, 64, 65, 1023, 1024, 1025, 2049],
-        HRTQueueSettleTests.levels.map(\.span)
+        HRTQueueNormalizeTests.levels.map(\.span)
     )
     func cancelledOneByOne(count: Int, span: Int64) {
         var random = SeededRandom(seed: UInt64(count))
@@ -61,7 +61,7 @@ struct HRTQueueSettleTests {
             var calls = 0
             var wrong = 0
             for (index, timer) in all.enumerated() {
-                calls += timers.settle()
+                calls += timers.normalize()
                 if timers.next != timer.deadline || timers.nextWake != timer.deadline + tolerance { wrong += 1 }
                 if index % 2 == 0 {
                     hrt_queue_remove(timers.queue, timer.token)
@@ -90,7 +90,7 @@ struct HRTQueueSettleTests {
         var calls = 0
         var wrong = 0
         for timer in all {
-            calls += timers.settle()
+            calls += timers.normalize()
             if timers.next != timer.deadline { wrong += 1 }
             hrt_queue_remove(timers.queue, timer.token)
         }
@@ -109,13 +109,13 @@ struct HRTQueueSettleTests {
             var deadlines = (0..<count).map { _ in begin + 1 + Int64.random(in: 0..<span - 1, using: &random) }
             for deadline in deadlines { _ = timers.schedule(at: deadline) }
             timers.disarm(owner)
-            timers.settle()
+            timers.normalize()
             hrt_queue_check(timers.queue)
             deadlines.sort()
             #expect(timers.next == deadlines[0])
             // Timers armed now for earlier than that crowd come before it.
             let early = timers.schedule(at: begin / 2)
-            timers.settle()
+            timers.normalize()
             #expect(timers.next == begin / 2)
             #expect(timers.takeDue(at: begin / 2).map(\.token) == [early])
             let middle = deadlines[count / 2]
@@ -147,7 +147,7 @@ struct HRTQueueSettleTests {
         let timers = TimerQueue()
         _ = timers.takeDue(at: 0)
         _ = timers.schedule(at: hour)
-        timers.settle()
+        timers.normalize()
         for minute in 1..<60 {
             #expect(timers.takeDue(at: Int64(minute) * 60 * second).isEmpty)
             #expect(timers.next == hour)

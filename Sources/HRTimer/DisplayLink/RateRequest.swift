@@ -43,7 +43,7 @@ public struct FrameRateRange: Sendable, Hashable {
 }
 
 /// What a link was asked for, in one of three ways.
-enum RateWish: Sendable, Hashable {
+enum RateRequest: Sendable, Hashable {
     case none
     case rate(Double)
     case range(FrameRateRange)
@@ -68,8 +68,8 @@ enum RateWish: Sendable, Hashable {
         case .rate(let preferred): return FrameRate.divisor(of: maximum, forPreferred: preferred)
         case .interval(let interval): return Int64(max(1, interval))
         case .range(let range):
-            let wish = range.preferred ?? range.maximum
-            let nearest = FrameRate.divisor(of: maximum, forPreferred: wish.isFinite ? wish : 0)
+            let request = range.preferred ?? range.maximum
+            let nearest = FrameRate.divisor(of: maximum, forPreferred: request.isFinite ? request : 0)
             let inRange = range.divisors(of: maximum)
             return inRange.isEmpty ? nearest : min(max(nearest, inRange.lowerBound), inRange.upperBound - 1)
         }

@@ -1,30 +1,30 @@
-// A lane: wheel, near tier and windows together, told the time.
+// A per-class wheel: wheel, near tier and windows together, told the time.
 #ifndef HRT_QUEUE_LANE_H
 #define HRT_QUEUE_LANE_H
 
 #include "hrt_queue_wheel.h"
 
 // Moves time on, and is done, if nothing can be due by then and no bucket begins.
-static inline bool hrt_lane_passes(struct hrt_lane *lane, uint64_t now_key) {
+static inline bool hrt_class_passes(struct hrt_class *class, uint64_t now_key) {
     uint64_t now_tick = now_key >> HRT_TICK_BITS;
-    if (now_key >= lane->bound || now_tick >= lane->look_tick) return false;
-    if (now_tick > lane->tick) lane->tick = now_tick;
+    if (now_key >= class->bound || now_tick >= class->look_tick) return false;
+    if (now_tick > class->tick) class->tick = now_tick;
     return true;
 }
 
-struct hrt_lane *hrt_lane_make(struct hrt_queue *queue, enum hrt_lane_number number);
-void hrt_lane_init(struct hrt_lane *lane, enum hrt_lane_number number, uint64_t tick);
-int hrt_lane_reserve(struct hrt_lane *lane, uint32_t blocks);
-void hrt_lane_release(struct hrt_lane *lane);
-void hrt_lane_trim(struct hrt_lane *lane);
-size_t hrt_lane_bytes(const struct hrt_lane *lane);
-uint64_t hrt_lane_bound(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
-uint64_t hrt_lane_wake(struct hrt_queue *queue, struct hrt_lane *lane) HRT_NONBLOCKING;
-bool hrt_lane_settle(struct hrt_queue *queue, struct hrt_lane *lane,
+struct hrt_class *hrt_class_make(struct hrt_queue *queue, enum hrt_class_number number);
+void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint64_t tick);
+int hrt_class_reserve(struct hrt_class *class, uint32_t blocks);
+void hrt_class_release(struct hrt_class *class);
+void hrt_class_trim(struct hrt_class *class);
+size_t hrt_class_bytes(const struct hrt_class *class);
+uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING;
-bool hrt_lane_due(struct hrt_queue *queue, struct hrt_lane *lane, uint64_t now_key, int *moves_left,
+bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key, int *moves_left,
                   uint32_t *out_first) HRT_NONBLOCKING;
-void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
+void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
 
 // A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed
 // anew. True if the list of those must now be worked off.
@@ -34,19 +34,19 @@ void hrt_lane_told(struct hrt_lane *lane, uint64_t now_key, bool is_served) HRT_
 // meanwhile. So nothing branches on it. The node is written to the end of the list, which grows by
 // one or does not. The list is worked off when it is full or in the way; its nodes are in the cache
 // by then.
-static HRT_ON_PATH bool hrt_lane_armed(struct hrt_lane *lane, uint32_t slot, uint32_t bucket,
+static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, uint32_t bucket,
                                        uint64_t key) {
-    if (HRT_UNLIKELY(key < lane->bound)) lane->bound = key;
-    lane->to_file[lane->to_file_count] = slot;
-    lane->to_file_count += key < lane->earliest[bucket];
-    return lane->to_file_count == HRT_TO_FILE;
+    if (HRT_UNLIKELY(key < class->bound)) class->bound = key;
+    class->to_file[class->to_file_count] = slot;
+    class->to_file_count += key < class->earliest[bucket];
+    return class->to_file_count == HRT_TO_FILE;
 }
 
 // The timer, which was armed, is armed no longer, or is about to be armed anew.
-static inline void hrt_lane_leaves(struct hrt_lane *lane, uint32_t index,
+static inline void hrt_class_leaves(struct hrt_class *class, uint32_t index,
                                    const struct hrt_node *node) {
-    if (node->key == lane->bound) lane->certainty = HRT_STALE;
-    if (lane->windows != NULL && index == lane->windows->wake_index) lane->certainty = HRT_STALE;
+    if (node->key == class->bound) class->certainty = HRT_STALE;
+    if (class->windows != NULL && index == class->windows->wake_index) class->certainty = HRT_STALE;
 }
 
 // The node is taken: `arming` is 0 unless it is armed.
@@ -60,10 +60,10 @@ static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_n
 // In the near tier that ends the filing, in the wheel it does not.
 static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (!hrt_node_is_armed(node)) return false;
-    struct hrt_lane *lane = hrt_lane_of(queue, node);
+    struct hrt_class *class = hrt_class_of(queue, node);
     queue->armed_count--;
-    hrt_lane_leaves(lane, index, node);
-    if (hrt_node_is_near(node)) hrt_near_unfile(queue, lane, index);
+    hrt_class_leaves(class, index, node);
+    if (hrt_node_is_near(node)) hrt_near_unfile(queue, class, index);
     node->arming = 0;
     return true;
 }

@@ -1,9 +1,9 @@
 import HRTimerCore
 
 /// What the kernel grants the thread of a loop: asked for by the thread itself, first of all.
-final class ThreadGrants: Sendable {
+final class ThreadSettingResults: Sendable {
     private let hasAsked = Latch()
-    private let answers = Locked<[SettingGrant]>([])
+    private let answers = Locked<[SettingResult]>([])
 
     /// The thread itself. Calls `body` with the settings applied; without settings at once.
     func withSettings(_ settings: RealTimeSettings?, threadName: String, _ body: () -> Void) {
@@ -12,20 +12,20 @@ final class ThreadGrants: Sendable {
             return body()
         }
         let applied = AppliedSettings(settings, threadName: threadName)
-        let grants = applied.grants
-        answers.withLock { $0 = grants }
+        let settingResults = applied.settingResults
+        answers.withLock { $0 = settingResults }
         hasAsked.open()
         body()
         applied.giveBack()
     }
 
     @available(*, noasync)
-    var all: [SettingGrant] {
+    var all: [SettingResult] {
         hasAsked.wait()
         return answers.withLock { $0 }
     }
 
-    func awaitAll() async -> [SettingGrant] {
+    func awaitAll() async -> [SettingResult] {
         await hasAsked.opened()
         return answers.withLock { $0 }
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// gone on.
 ///
 /// Takes no more of a processor than a fraction of it: the next one waits until the last is paid for.
-final class Rehearsal: Sendable {
+final class CacheWarmUp: Sendable {
     private let state = Locked(State())
 
     private struct State: Sendable {
@@ -51,7 +51,7 @@ final class Rehearsal: Sendable {
         }
     }
 
-    /// True if it is the rehearsal's own sleep, which ends by the next `run`, and no other way.
+    /// True if it is the warmUp's own sleep, which ends by the next `run`, and no other way.
     func keep(_ job: UnownedJob, of task: UnsafeCurrentTask) -> Bool {
         state.withLock { state in
             guard state.sleeper == Self.address(task) else { return false }
@@ -71,16 +71,16 @@ final class Rehearsal: Sendable {
         }
         let now_ns = TimeBase.kernel.now_ns
         guard now_ns >= nextAt_ns.load(ordering: .relaxed), let job = state.withLock({ $0.job.take() }) else { return }
-        HandOver.run { job.runAsInPool() }
+        LeaderJob.run { job.runAsInPool() }
         let took_ns = time.now_ns - begun_ns
         self.takes_ns.store(min(max(took_ns, takes_ns - takes_ns / 8), 50_000), ordering: .relaxed)
         nextAt_ns.store(now_ns + Int64(Double(took_ns) / budget), ordering: .relaxed)
     }
 
-    /// After a rehearsal, when there is time: what the task that was waited for did last is in the cache, too.
+    /// After a warmUp, when there is time: what the task that was waited for did last is in the cache, too.
     func prepare() {
         guard let again = state.withLock({ $0.again.take() }) else { return }
-        HandOver.run { again.resume() }
+        LeaderJob.run { again.resume() }
     }
 
     private static func address(_ task: UnsafeCurrentTask) -> UInt {

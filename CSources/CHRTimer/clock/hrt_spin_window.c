@@ -1,4 +1,4 @@
-#include "../include/hrt_margin.h"
+#include "../include/hrt_spin_window.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const double GUESS_WEIGHT = 0.25;
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
 
 // A wait may expect to spin this part of the allowance. So where the budget is scarce it settles at
-// as much as comes in between two fires, and every fire has a smaller margin, instead of some
+// as much as comes in between two fires, and every fire has a smaller spin window, instead of some
 // having none. And where it is not, a fire still spins no more than one of a 1 kHz timer may: by
 // default 13 us, a third of what a wake-up costs anyway.
 static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
@@ -50,7 +50,7 @@ static unsigned bucket_of(int64_t latency_ns) {
     unsigned part = (unsigned)(latency_ns >> (octave - BUCKETS_PER_OCTAVE_LOG2)) &
                     ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1);
     unsigned bucket = ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
-    return bucket < HRT_MARGIN_BUCKETS ? bucket : HRT_MARGIN_BUCKETS - 1;
+    return bucket < HRT_SPIN_WINDOW_BUCKETS ? bucket : HRT_SPIN_WINDOW_BUCKETS - 1;
 }
 
 // The least latency above those of the bucket.
@@ -64,68 +64,68 @@ static double clamp(double value, double low, double high) {
     return value > low ? (value < high ? value : high) : low;  // NaN becomes low
 }
 
-void hrt_margin_init(hrt_margin *margin, double quantile, double budget, int64_t now_ns) {
-    memset(margin, 0, sizeof *margin);
-    margin->last_latency_ns = -1;
-    margin->quantile = clamp(quantile, 0.01, 0.999);
-    margin->budget = clamp(budget, 0, 1);
-    margin->allowance_ns = margin->budget * ALLOWANCE_SPAN_NS;
-    margin->allowance_as_of_ns = now_ns;
-    for (unsigned class = 0; class < HRT_MARGIN_CLASSES; class++) {
-        margin->classes[class].next_weight = 1;
-        margin->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = GUESS_WEIGHT;
-        margin->classes[class].total = GUESS_WEIGHT;
+void hrt_spin_window_init(hrt_spin_window *window, double quantile, double budget, int64_t now_ns) {
+    memset(window, 0, sizeof *window);
+    window->last_latency_ns = -1;
+    window->quantile = clamp(quantile, 0.01, 0.999);
+    window->budget = clamp(budget, 0, 1);
+    window->allowance_ns = window->budget * ALLOWANCE_SPAN_NS;
+    window->allowance_as_of_ns = now_ns;
+    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class++) {
+        window->classes[class].next_weight = 1;
+        window->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = GUESS_WEIGHT;
+        window->classes[class].total = GUESS_WEIGHT;
     }
 }
 
-void hrt_margin_set_budget(hrt_margin *margin, double budget) {
-    margin->budget = clamp(budget, 0, 1);
+void hrt_spin_window_set_budget(hrt_spin_window *window, double budget) {
+    window->budget = clamp(budget, 0, 1);
 }
 
-static void add_up_allowance(hrt_margin *margin, int64_t now_ns) {
-    double elapsed_ns = (double)(now_ns - margin->allowance_as_of_ns);
+static void add_up_allowance(hrt_spin_window *window, int64_t now_ns) {
+    double elapsed_ns = (double)(now_ns - window->allowance_as_of_ns);
     if (elapsed_ns <= 0) return;
-    margin->allowance_as_of_ns = now_ns;
-    double allowance_ns = margin->allowance_ns + elapsed_ns * margin->budget;
-    margin->allowance_ns =
-        clamp(allowance_ns, -ALLOWANCE_SPAN_NS, margin->budget * ALLOWANCE_SPAN_NS);
+    window->allowance_as_of_ns = now_ns;
+    double allowance_ns = window->allowance_ns + elapsed_ns * window->budget;
+    window->allowance_ns =
+        clamp(allowance_ns, -ALLOWANCE_SPAN_NS, window->budget * ALLOWANCE_SPAN_NS);
 }
 
-static bool is_new(const hrt_margin *margin, unsigned class) {
-    return margin->classes[class].next_weight == 1;
+static bool is_new(const hrt_spin_window *window, unsigned class) {
+    return window->classes[class].next_weight == 1;
 }
 
 // Whether there is such a class, and it has seen a wake.
-static bool knows(const hrt_margin *margin, unsigned class) {
-    return class < HRT_MARGIN_CLASSES && !is_new(margin, class);
+static bool knows(const hrt_spin_window *window, unsigned class) {
+    return class < HRT_SPIN_WINDOW_CLASSES && !is_new(window, class);
 }
 
 // A class without a wake of its own begins with what the nearest one has seen, the shorter of two,
 // in place of the guess.
-static void seed(hrt_margin *margin, unsigned class) {
-    for (unsigned distance = 1; distance < HRT_MARGIN_CLASSES; distance++) {
+static void seed(hrt_spin_window *window, unsigned class) {
+    for (unsigned distance = 1; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
         // Below class 0 the difference wraps, to what is no class either.
-        unsigned neighbour = knows(margin, class - distance) ? class - distance : class + distance;
-        if (!knows(margin, neighbour)) continue;
-        const double *known = margin->classes[neighbour].weights;
-        double scale = GUESS_WEIGHT / margin->classes[neighbour].total;
-        for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
-            margin->classes[class].weights[bucket] = known[bucket] * scale;
+        unsigned neighbour = knows(window, class - distance) ? class - distance : class + distance;
+        if (!knows(window, neighbour)) continue;
+        const double *known = window->classes[neighbour].weights;
+        double scale = GUESS_WEIGHT / window->classes[neighbour].total;
+        for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++) {
+            window->classes[class].weights[bucket] = known[bucket] * scale;
         }
         return;
     }
 }
 
-// The largest margin that is expected to spin no more than spin_ns: the mean of what is left of it
+// The largest spin window that is expected to spin no more than spin_ns: the mean of what is left of it
 // after each wake. Up to the least one that the quantile asked for comes within; beyond it, up to
 // the generous one, if that is expected to spin no more than generous_ns.
-static int64_t margin_within(const hrt_margin *margin, unsigned class, double spin_ns,
+static int64_t margin_within(const hrt_spin_window *window, unsigned class, double spin_ns,
                              double generous_ns) {
-    const double *weights = margin->classes[class].weights;
-    double total = margin->classes[class].total, covered = 0, latencies_ns = 0;
+    const double *weights = window->classes[class].weights;
+    double total = window->classes[class].total, covered = 0, latencies_ns = 0;
     double most_ns = spin_ns * total;
     int64_t begin_ns = INT64_C(1) << LOWEST_OCTAVE;
-    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++) {
         int64_t end_ns = bucket_end_ns(bucket);
         double with_this = covered + weights[bucket];
         double with_this_ns = latencies_ns + weights[bucket] * 0.5 * (double)(begin_ns + end_ns);
@@ -137,41 +137,41 @@ static int64_t margin_within(const hrt_margin *margin, unsigned class, double sp
         covered = with_this;
         latencies_ns = with_this_ns;
         begin_ns = end_ns;
-        if (covered < total * margin->quantile) continue;
+        if (covered < total * window->quantile) continue;
         if (covered >= total * GENEROUS_QUANTILE) break;
         if (generous_ns < spin_ns) most_ns = generous_ns * total;
     }
     return begin_ns;
 }
 
-int64_t hrt_margin_ns(hrt_margin *margin, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
-    add_up_allowance(margin, now_ns);
-    if (margin->allowance_ns <= 0) return 0;
+int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
+    add_up_allowance(window, now_ns);
+    if (window->allowance_ns <= 0) return 0;
     unsigned class = class_of(sleep_ns);
-    if (is_new(margin, class)) seed(margin, class);
-    double income_ns = (double)sleep_ns * margin->budget;
+    if (is_new(window, class)) seed(window, class);
+    double income_ns = (double)sleep_ns * window->budget;
     double generous_ns = clamp(income_ns * SHARE_OF_INCOME, 0, GENEROUS_NS);
-    double spin_ns = margin->allowance_ns * SHARE_OF_ALLOWANCE;
-    int64_t wanted_ns = margin_within(margin, class, spin_ns, generous_ns);
-    return (double)wanted_ns < margin->allowance_ns ? wanted_ns : (int64_t)margin->allowance_ns;
+    double spin_ns = window->allowance_ns * SHARE_OF_ALLOWANCE;
+    int64_t wanted_ns = margin_within(window, class, spin_ns, generous_ns);
+    return (double)wanted_ns < window->allowance_ns ? wanted_ns : (int64_t)window->allowance_ns;
 }
 
-void hrt_margin_record_wake(hrt_margin *margin, int64_t sleep_ns,
+void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                             int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);
-    double weight = margin->classes[class].next_weight;
-    margin->last_latency_ns = latency_ns;
-    margin->classes[class].weights[bucket_of(latency_ns)] += weight;
-    margin->classes[class].total += weight;
-    margin->classes[class].next_weight = weight / KEPT;
+    double weight = window->classes[class].next_weight;
+    window->last_latency_ns = latency_ns;
+    window->classes[class].weights[bucket_of(latency_ns)] += weight;
+    window->classes[class].total += weight;
+    window->classes[class].next_weight = weight / KEPT;
     if (weight < LARGEST_WEIGHT) return;
     // Once in some 5,600 entries.
-    for (unsigned bucket = 0; bucket < HRT_MARGIN_BUCKETS; bucket++)
-        margin->classes[class].weights[bucket] /= weight;
-    margin->classes[class].total /= weight;
-    margin->classes[class].next_weight /= weight;
+    for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++)
+        window->classes[class].weights[bucket] /= weight;
+    window->classes[class].total /= weight;
+    window->classes[class].next_weight /= weight;
 }
 
-void hrt_margin_record_spin(hrt_margin *margin, int64_t spun_ns) HRT_NONBLOCKING {
-    if (spun_ns > 0) margin->allowance_ns -= (double)spun_ns;
+void hrt_spin_window_record_spin(hrt_spin_window *window, int64_t spun_ns) HRT_NONBLOCKING {
+    if (spun_ns > 0) window->allowance_ns -= (double)spun_ns;
 }

@@ -7,16 +7,16 @@ import HRTimer
 /// queues, take turns with it (`Turn`). So idle is known: no job is ready, nobody has the turn, nothing is held.
 ///
 /// One lock guards `State`. It is not held when a job runs, or an engine is asked.
-final class Conductor: Sendable {
+final class DeterministicScheduler: Sendable {
     struct State {
         /// In the order in which they became ready.
         var ready = JobLine()
         /// Jobs that come before all else, the last first: of tasks that only changed executors in the midst of a deed.
         var continuing: [ReadyJob] = []
         /// All that have not ended, by number.
-        var turns: [Turn] = []
-        /// Who has the turn that the others wait for; nil if the conductor's thread has it.
-        var current: Turn?
+        var batons: [Baton] = []
+        /// Who has the turn that the others wait for; nil if the scheduler's thread has it.
+        var current: Baton?
         var holds: [Int: String] = [:]
         var lastNumber = 0
         var requests: [Request] = []
@@ -25,11 +25,11 @@ final class Conductor: Sendable {
         var firstTask: UInt64 = .max
         /// How many of those have come in a row.
         var continued = 0
-        /// What the conductor's thread is in the midst of; nil while it decides what comes next.
+        /// What the scheduler's thread is in the midst of; nil while it decides what comes next.
         var deed: TestTime.Event.What?
         /// The runtime's number of the task whose job that is; 0 if it is none's.
         var runningID: UInt64 = 0
-        /// How many jobs and engines the conductor's thread is in, which may be nested, and how often that has changed.
+        /// How many jobs and engines the scheduler's thread is in, which may be nested, and how often that has changed.
         var depth = 0
         var deeds = 0
         var sleeps: [Int: Sleep] = [:]
@@ -37,12 +37,12 @@ final class Conductor: Sendable {
         var trace: [TestTime.Event] = []
         var thread: pthread_t?
         /// The turns that threads have, the innermost last.
-        var threads: [pthread_t: [Turn]] = [:]
+        var threads: [pthread_t: [Baton]] = [:]
         /// Counts whatever may be a reason to look again.
         var changes = 0
         var roundsOfMainQueue = 0
         /// Jobs under way that may be this time's.
-        var doubts = 0
+        var unmanagedJobs = 0
         var cancelBody: (@Sendable () -> Void)?
         var hasBodyEnded = false
         var failure: TestTimeFailure?
@@ -62,7 +62,7 @@ final class Conductor: Sendable {
         /// belongs to no actor. Code may hold a lock there that other tasks want on this very thread. But one that does nothing
         /// else, which other threads would go on beside, lets them come now and then.
         mutating func add(_ job: ReadyJob) {
-            if job.id == runningID, isOnItsThread, continued < Conductor.mostContinued {
+            if job.id == runningID, isOnItsThread, continued < DeterministicScheduler.mostContinued {
                 continued += 1
                 continuing.append(job)
             } else {
@@ -83,7 +83,7 @@ final class Conductor: Sendable {
     /// What a task waits for that has asked about the time itself.
     struct Request {
         enum Kind {
-            case settle
+            case idle
             case nextSleep
             case advance(to_ns: Int64)
             case run(limit: Int, moves: Int)
@@ -99,7 +99,7 @@ final class Conductor: Sendable {
 
     let state = Monitor(State())
     let patience_ns: Int64
-    /// For so long everything else waits for whoever has the turn, and a turn for what the conductor's thread does.
+    /// For so long everything else waits for whoever has the turn, and a turn for what the scheduler's thread does.
     let slow_ns: Int64
     let servesMainActor: Bool
 
@@ -116,7 +116,7 @@ final class Conductor: Sendable {
 }
 
 // Any thread.
-extension Conductor: TaskExecutor {
+extension DeterministicScheduler: TaskExecutor {
     /// Of a task that prefers this executor.
     func enqueue(_ job: consuming ExecutorJob) {
         if let late = append(UnownedJob(job), isPreferring: true) { late.runElsewhere(for: self) }
@@ -151,14 +151,14 @@ extension Conductor: TaskExecutor {
 
     func beginDoubt() {
         state.change { state in
-            state.doubts += 1
+            state.unmanagedJobs += 1
             state.changes += 1
         }
     }
 
     func endDoubt() {
         state.change { state in
-            state.doubts -= 1
+            state.unmanagedJobs -= 1
             state.changes += 1
         }
     }
@@ -212,68 +212,68 @@ extension Conductor: TaskExecutor {
 }
 
 // Turns.
-extension Conductor {
-    func addTurn(_ name: String, _ time: ManualTime) -> Turn {
+extension DeterministicScheduler {
+    func addTurn(_ name: String, _ time: ManualTime) -> Baton {
         state.change { state in
             state.changes += 1
             state.lastNumber += 1
-            let turn = Turn(number: state.lastNumber, name: name, time: time, conductor: self)
-            state.turns.append(turn)
-            return turn
+            let baton = Baton(number: state.lastNumber, name: name, time: time, scheduler: self)
+            state.batons.append(baton)
+            return baton
         }
     }
 
     /// On the turn's thread.
-    func begin(_ turn: Turn) {
+    func begin(_ baton: Baton) {
         var deeds = state.withLock(\.deeds)
         let isGranted: (inout State) -> Bool = { state in
-            if state.isOver { turn.phase = .running }
-            return !turn.isWaiting
+            if state.isOver { baton.phase = .running }
+            return !baton.isWaiting
         }
         while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
             let before = deeds
             deeds = state.change { state in
                 // A job that waits for this turn, by `DispatchQueue.sync` perhaps, would wait for ever.
-                if state.deeds == before, state.depth > 0, turn.isWaiting {
-                    turn.phase = .running
-                    turn.isSlow = true
+                if state.deeds == before, state.depth > 0, baton.isWaiting {
+                    baton.phase = .running
+                    baton.isSlow = true
                 }
                 return state.deeds
             }
         }
-        state.withLock { $0.threads[pthread_self(), default: []].append(turn) }
+        state.withLock { $0.threads[pthread_self(), default: []].append(baton) }
     }
 
     /// Idempotent. On the turn's thread, unless it has not begun.
-    func end(_ turn: Turn) {
+    func end(_ baton: Baton) {
         state.change { state in
-            if turn.hasEnded { return }
-            if turn.isRunning { state.threads[pthread_self()]?.removeAll { $0 === turn } }
-            turn.phase = .ended
+            if baton.hasEnded { return }
+            if baton.isRunning { state.threads[pthread_self()]?.removeAll { $0 === baton } }
+            baton.phase = .ended
             state.changes += 1
-            state.turns.removeAll { $0 === turn }
-            if state.current === turn { state.current = nil }
+            state.batons.removeAll { $0 === baton }
+            if state.current === baton { state.current = nil }
         }
     }
 
     /// Gives the turn away until the deadline, or until the waiter has something to do.
     func park(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
-        let turn = state.change { state -> Turn? in
-            guard let turn = state.threads[pthread_self()]?.last else { return nil }
+        let baton = state.change { state -> Baton? in
+            guard let baton = state.threads[pthread_self()]?.last else { return nil }
             if state.isOver { return nil }
-            turn.phase = .parked(deadline_ns: deadline_ns, waiter)
-            turn.found = nil
+            baton.phase = .parked(deadline_ns: deadline_ns, waiter)
+            baton.found = nil
             state.changes += 1
-            if state.current === turn { state.current = nil }
-            return turn
+            if state.current === baton { state.current = nil }
+            return baton
         }
-        guard let turn else { return .over }
+        guard let baton else { return .over }
         state.wait { state in
-            if state.isOver { turn.phase = .running }
-            return turn.isRunning
+            if state.isOver { baton.phase = .running }
+            return baton.isRunning
         }
         if state.withLock(\.isOver) { return .over }
-        return turn.found.map { .found($0) } ?? .moved
+        return baton.found.map { .found($0) } ?? .moved
     }
 }
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What threads of loops ask of the kernel. On real threads.
-@Suite struct LoopThreadGrantsTests {
+@Suite struct LoopThreadSettingsTests {
     private var settings: RealTimeSettings {
         var settings = RealTimeSettings()
         settings.timerSlack = .microseconds(7)
@@ -19,9 +19,9 @@ import Testing
     @Test("A loop's thread asks for what it is told to, says what came of it, and runs all the same")
     func thread() async throws {
         let thread = try TimerLoop.thread(name: "granted", precision: .precise, realTime: settings)
-        let grants = await thread.awaitGrants()
-        #expect(grants.map(\.setting) == [.threadName, .timerSlack, .processors])
-        #expect(grants.map(\.isGranted) == [true, true, false])
+        let settingResults = await thread.awaitSettingResults()
+        #expect(settingResults.map(\.setting) == [.threadName, .timerSlack, .processors])
+        #expect(settingResults.map(\.isGranted) == [true, true, false])
         #expect(thread.loop.precision == .precise)
         let slack = await withCheckedContinuation { continuation in
             thread.loop.perform { [self] in continuation.resume(returning: slack_ns()) }
@@ -37,13 +37,13 @@ import Testing
             slacks.append(slack_ns())
             loop.perform(afterDelay: 0.001) {}
         }
-        #expect(await worker.awaitGrants().map(\.isGranted) == [true, true, false])
+        #expect(await worker.awaitSettingResults().map(\.isGranted) == [true, true, false])
         await worker.wait()
         #expect(slacks.all == [7000])
         #expect(worker.loop.precision == .normal)
 
         let plain = try TimerLoop.thread(name: "plain")
-        #expect(await plain.awaitGrants().isEmpty)
+        #expect(await plain.awaitSettingResults().isEmpty)
         await plain.end()
     }
 }

@@ -1,0 +1,181 @@
+// A per-class wheel: nodes on their way from the wheel, through the near tier, to being due; and what is known
+// of the earliest.
+#include <errno.h>
+
+#include "hrt_queue_class.h"
+#include "hrt_queue_pages.h"
+
+// How many nodes a question may look at to answer exactly, before it gives a bound.
+enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
+
+void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint64_t tick) {
+    class->tick = tick;
+    class->look_tick = UINT64_MAX;
+    class->bound = HRT_KEY_NEVER;
+    class->base = (uint32_t)number << HRT_PLACE_LANE_SHIFT;
+    class->crowd = HRT_NOWHERE;
+    class->earliest[HRT_NOWHERE] = HRT_KEY_NEVER;
+}
+
+// The per-class wheel, made if there is none yet. NULL if there is no memory for it.
+struct hrt_class *hrt_class_make(struct hrt_queue *queue, enum hrt_class_number number) {
+    if (queue->classes[number] != NULL) return queue->classes[number];
+    struct hrt_class *class = hrt_pages_map(sizeof *class);
+    if (class == NULL) return NULL;
+    hrt_class_init(class, number, queue->class.tick);
+    if (number == HRT_TOLERANT) class->windows = hrt_windows_create();
+    if ((number == HRT_TOLERANT && class->windows == NULL) ||
+        hrt_class_reserve(class, queue->blocks_used) != 0) {
+        hrt_class_release(class);
+        hrt_pages_unmap(class, sizeof *class);
+        return NULL;
+    }
+    queue->classes[number] = class;
+    return class;
+}
+
+// Room for the nodes of so many blocks. 0 or -ENOMEM.
+int hrt_class_reserve(struct hrt_class *class, uint32_t blocks) {
+    if (class->windows != NULL && hrt_windows_reserve(class->windows, blocks) != 0) return -ENOMEM;
+    return hrt_room_reserve(&class->heap, blocks, sizeof(uint32_t));
+}
+
+void hrt_class_release(struct hrt_class *class) {
+    hrt_windows_destroy(class->windows);
+    hrt_room_release(&class->heap, sizeof(uint32_t));
+}
+
+// Gives back the room of the heap that is not used, and the levels of the wheel in which nothing is
+// filed.
+void hrt_class_trim(struct hrt_class *class) {
+    hrt_room_give_back(&class->heap, sizeof(uint32_t), class->heap_count,
+                       class->heap.blocks * HRT_BLOCK_NODES);
+    hrt_wheel_trim(class);
+}
+
+// Without the per-class wheel itself.
+size_t hrt_class_bytes(const struct hrt_class *class) {
+    return hrt_room_bytes(&class->heap, sizeof(uint32_t)) +
+           (class->windows == NULL ? 0 : hrt_windows_bytes(class->windows));
+}
+
+static inline void raise(uint64_t *bound, uint64_t key) {
+    if (key > *bound) *bound = key;
+}
+
+// Makes the bound exact, and the earliest end of a window. False if the moves were used up before;
+// what was done then need not be done again.
+//
+// In the per-class wheel of timers with tolerance every timer that begins before the earliest end goes near:
+// it will be given out at that wake-up, if not before.
+bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
+                     int *moves_left) HRT_NONBLOCKING {
+    if (class->certainty == HRT_EXACT) return true;
+    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    while (*moves_left > 0) {
+        if (class->opening != 0) {
+            hrt_wheel_open(queue, class, moves_left);
+            continue;
+        }
+        if (class->crowd != HRT_NOWHERE) {
+            hrt_wheel_spread(queue, class, moves_left);
+            continue;
+        }
+        struct hrt_wheel_first first = hrt_wheel_first(queue, class);
+        uint64_t near = hrt_near_key(queue, class);
+        uint64_t limit = class->windows == NULL ? near : hrt_windows_end(queue, class, moves_left);
+        if (*moves_left < 0) return false;
+        if (first.key >= limit || (class->windows == NULL && first.is_exact)) {
+            class->bound = near < first.key ? near : first.key;
+            if (class->windows != NULL) hrt_windows_settled(class->windows, limit);
+            class->certainty = HRT_EXACT;
+            return true;
+        }
+        hrt_wheel_look_into(queue, class, first.place, limit, moves_left);
+    }
+    return false;
+}
+
+uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+    if (class->certainty != HRT_STALE) return class->bound;
+    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    uint64_t near = hrt_near_key(queue, class);
+    if (class->opening != 0) {
+        // What is still in the opened buckets is not sorted yet; it lies in the present tick or
+        // after it.
+        uint64_t present = class->tick << HRT_TICK_BITS;
+        raise(&class->bound, near < present ? near : present);
+        return class->bound;
+    }
+    struct hrt_wheel_first first = hrt_wheel_first(queue, class);
+    uint64_t old = class->bound;
+    raise(&class->bound, near < first.key ? near : first.key);
+    bool is_exact = class->windows == NULL && (near <= first.key || first.is_exact);
+    class->certainty = is_exact ? HRT_EXACT : HRT_LOWER;
+    if (!is_exact && class->bound == old) {
+        int moves_left = MOVES_PER_QUESTION;
+        hrt_class_settle(queue, class, &moves_left);
+    }
+    return class->bound;
+}
+
+// No armed timer of the per-class wheel may be given out later: the earliest end of a window, or a bound of
+// it.
+uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+    if (class->windows == NULL) return hrt_class_bound(queue, class);
+    int moves_left = MOVES_PER_QUESTION;
+    if (!hrt_class_settle(queue, class, &moves_left))
+        raise(&class->windows->wake, hrt_class_bound(queue, class));
+    return class->windows->wake;
+}
+
+// Time has come to now_key. If all that was due is given out, nothing that is armed is due before
+// the next instant.
+void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING {
+    if (class->bound > now_key) return;
+    class->certainty = HRT_STALE;
+    if (!is_served || now_key == HRT_KEY_NEVER) return;
+    raise(&class->bound, now_key + 1);
+    if (class->windows != NULL) raise(&class->windows->wake, now_key + 1);
+}
+
+// Moves the present on, to the next bucket to be opened or, if none begins by then, to now_tick.
+static bool advance(struct hrt_class *class, uint64_t now_tick) {
+    if (now_tick <= class->tick) return false;
+    uint8_t levels = 0;
+    if (now_tick >= class->look_tick) hrt_wheel_next_tick(class, &class->look_tick, &levels);
+    if (class->look_tick > now_tick) {
+        class->tick = now_tick;
+        return false;
+    }
+    class->tick = class->look_tick;
+    class->opening = levels;
+    return true;
+}
+
+// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the
+// moves were used up before it was known.
+bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key, int *moves_left,
+                  uint32_t *out_first) HRT_NONBLOCKING {
+    *out_first = 0;
+    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    for (;;) {
+        if (class->opening != 0) {
+            class->certainty = HRT_STALE;
+            hrt_wheel_open(queue, class, moves_left);
+            if (class->opening != 0) return false;
+        }
+        uint32_t first = hrt_near_first(queue, class);
+        uint64_t key = first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
+        // Beyond the present tick, something in the wheel may come before what is near.
+        if (first == 0 || key >> HRT_TICK_BITS > class->tick) {
+            if (*moves_left <= 0) return false;
+            if (advance(class, now_key >> HRT_TICK_BITS)) {
+                --*moves_left;
+                continue;
+            }
+        }
+        if (key <= now_key) *out_first = first;
+        return true;
+    }
+}

@@ -1,0 +1,24 @@
+#if compiler(>=6.3)
+import CHRTimer
+import HRTimer
+
+/// Owner of a `hrt_shared_alarm`.
+final class SharedAlarm: @unchecked Sendable {
+    // Sendable: the pointer is constant, and what is called with it is thread-safe.
+    private let sharedAlarm: OpaquePointer
+
+    init() throws(TimerError) {
+        var sharedAlarm: OpaquePointer?
+        try check(hrt_shared_alarm_create(&sharedAlarm), "make the bell of all sleeps")
+        // Made, as it did not throw.
+        self.sharedAlarm = sharedAlarm!
+    }
+
+    deinit {
+        hrt_shared_alarm_destroy(sharedAlarm)
+    }
+
+    func set(_ clock: TimerClock, _ instant_ns: Int64) { hrt_shared_alarm_set(sharedAlarm, clock.c, instant_ns) }
+    func wait() { hrt_shared_alarm_wait(sharedAlarm) }
+}
+#endif
