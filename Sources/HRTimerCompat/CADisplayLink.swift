@@ -72,19 +72,19 @@ public final class CADisplayLink: Sendable {
     /// The time between two refreshes of the display, in seconds.
     public var duration: CFTimeInterval { Double(link.duration.nanosecondsRoundedUp) / 1e9 }
 
-    /// The wished rate of calls; 0 for the display's. One that was set by `link` is rounded, and `Int.max` if it is greater.
+    /// The preferred rate of calls; 0 for the display's. One that was set by `link` is rounded, and `Int.max` if it is greater.
     public var preferredFramesPerSecond: Int {
         get { Int(exactly: link.preferredFramesPerSecond.rounded()) ?? .max }
         set { link.preferredFramesPerSecond = Double(newValue) }
     }
 
-    /// The wished rates of calls.
+    /// The range of rates that is asked for.
     public var preferredFrameRateRange: CAFrameRateRange {
         get { CAFrameRateRange(link.preferredFrameRateRange) }
         set { link.preferredFrameRateRange = newValue.range }
     }
 
-    /// Every which refresh has a call.
+    /// A call comes every so many refreshes.
     public var frameInterval: Int {
         get { link.frameInterval }
         set { link.frameInterval = newValue }

@@ -161,7 +161,7 @@ public func CFRunLoopObserverCreateWithHandler(
     return LoopObserver(activities: activities, repeats: repeats, order: order) { block($0, $1) }
 }
 
-/// Has the observer told what the loop does in `mode`.
+/// Has the observer called at its points in the loop's passes in `mode`.
 public func CFRunLoopAddObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
     if let observer { loop?.add(observer, forMode: mode) }
 }
@@ -171,7 +171,7 @@ public func CFRunLoopRemoveObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObs
     if let observer { loop?.remove(observer, forMode: mode) }
 }
 
-/// Whether the observer is told of `mode`.
+/// Whether the observer is called in `mode`.
 public func CFRunLoopContainsObserver(
     _ loop: CFRunLoop?,
     _ observer: CFRunLoopObserver?,

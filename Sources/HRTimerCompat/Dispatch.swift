@@ -118,7 +118,7 @@ public final class DispatchSourceTimer: Sendable {
     /// Lets it fire.
     public func activate() { source.activate() }
 
-    /// Takes one `suspend()` back, or activates it.
+    /// Undoes one `suspend()`, or activates the source.
     public func resume() { source.resume() }
 
     /// Keeps it from firing until as many `resume()`.

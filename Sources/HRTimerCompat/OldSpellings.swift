@@ -1,7 +1,7 @@
 public import Dispatch
 import HRTimer
 
-/// What Dispatch still takes, and what it tells of a source that no timer needs.
+/// What Dispatch still takes, and properties of a source that no timer needs.
 extension DispatchSourceTimer {
     /// Dispatch's spelling before Swift 4; on no interval.
     @available(*, deprecated, renamed: "schedule(deadline:leeway:)")

@@ -12,7 +12,7 @@ enum Executors: ExecutorFactory {
 
     static var mainExecutor: any MainExecutor { main }
     static var defaultExecutor: any TaskExecutor {
-        // Whoever installs has made it.
+        // `install` has made it.
         pool.withLock { $0! }
     }
 

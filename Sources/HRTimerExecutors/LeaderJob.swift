@@ -2,7 +2,7 @@
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Glibc
 
-/// Ends a sleep, and after that runs, on the same thread, what this makes ready: the sleeping task itself, which would go
+/// Ends a sleep, and then runs the job that this makes ready on the same thread: the sleeping task itself, which would go
 /// through the pool otherwise.
 enum LeaderJob {
     private static let key: pthread_key_t = {
@@ -15,7 +15,7 @@ enum LeaderJob {
     static func run(_ end: () -> Void) {
         var next: UnownedJob?
         withUnsafeMutablePointer(to: &next) { next in
-            // Taken back before the pointer goes out of scope; nobody but this thread sees it.
+            // Cleared before the pointer goes out of scope; only this thread sees it.
             pthread_setspecific(key, next)
             end()
             pthread_setspecific(key, nil)

@@ -1,8 +1,8 @@
 #if compiler(>=6.3)
 import HRTimer
 
-/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, and no hop after it. Held by the timer alone: if
-/// that is dropped without a call, since the thread has ended, the sleep goes on in the pool.
+/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, with no switch of threads after it. The timer
+/// alone holds it: if the timer is dropped without a call, since the thread has ended, the sleep goes on in the pool.
 ///
 /// A thread's timers are on `CLOCK_MONOTONIC`: a sleep on `ContinuousClock` is never early, and late by what the system was
 /// suspended meanwhile. On virtual time it takes its length of that.

@@ -9,7 +9,7 @@ final class SharedAlarm: @unchecked Sendable {
 
     init() throws(TimerError) {
         var sharedAlarm: OpaquePointer?
-        try check(hrt_shared_alarm_create(&sharedAlarm), "make the bell of all sleeps")
+        try check(hrt_shared_alarm_create(&sharedAlarm), "make the alarm of all sleeps")
         // Made, as it did not throw.
         self.sharedAlarm = sharedAlarm!
     }

@@ -1,7 +1,7 @@
 #if compiler(>=6.3)
 import HRTimer
 
-/// When a sleep is over, on whatever clock.
+/// The deadline of a sleep, on any clock.
 enum SleepDeadline: Sendable {
     /// `CLOCK_MONOTONIC`, ns: what `SuspendingClock` reads on Linux.
     case monotonic(Int64)

@@ -25,11 +25,11 @@ struct SleepQueue: ~Copyable, Sendable {
     private var isUntidy = false
     /// It has not.
     private var isTrimmingSleeps = false
-    /// Whom the shared alarm is set for: the first to be woken. `.max` for nobody.
+    /// The earliest wake, which the shared alarm is set for; `.max` for none.
     private var armedFor_ns = Int64.max
-    /// When it rings: a lead before that.
+    /// The alarm's instant: a lead before that.
     private var alarm_ns = Int64.max
-    /// From its setting to the aim; nil if the ring tells nothing of how late threads wake.
+    /// From its setting to `armedFor_ns`; nil if the alarm says nothing of how late threads wake.
     private var length_ns: Int64?
 
     init(_ clock: TimerClock, _ precision: TimerPrecision, _ sharedAlarm: SharedAlarm) {
@@ -60,10 +60,10 @@ struct SleepQueue: ~Copyable, Sendable {
         scheduled += 1
     }
 
-    /// On which clock it is over, and when.
+    /// A sleep, its clock and its deadline.
     typealias First = (sleep: Sleep, time: TimeBase, deadline_ns: Int64)
 
-    /// When the shared alarm rang, and how long after it had been set.
+    /// The instant of an alarm that has passed, and how long before the wake it had been set.
     struct PassedAlarm: Sendable {
         var at_ns: Int64
         var length_ns: Int64
@@ -73,7 +73,7 @@ struct SleepQueue: ~Copyable, Sendable {
     struct Taken: Sendable {
         /// The first one that may go on on this very thread.
         var first: First?
-        /// The first one's deadline has not come, and the thread is to wait for it. Then it notes what the ring led to.
+        /// Set if the first one's deadline has not come: the thread waits for it, and notes how late this alarm woke it.
         var passed: PassedAlarm?
         var isEarly: Bool { passed != nil }
         /// To be ended one after the other, `first` before them if it is not early.
@@ -83,8 +83,8 @@ struct SleepQueue: ~Copyable, Sendable {
         var wantsTidying = false
     }
 
-    /// Takes what is due, and sets the shared alarm for the next unless more is. `canRise` if the thread may wait for the deadline of
-    /// one that it was woken for early.
+    /// Takes what is due, and sets the shared alarm for the next unless more is due. `canRise` if the thread may wait for the
+    /// deadline of one that it was woken for early.
     mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, canRise: Bool) {
         guard armedFor_ns < .max else { return }
         let now_ns = time.now_ns
@@ -109,7 +109,7 @@ struct SleepQueue: ~Copyable, Sendable {
         if !taken.isEarly, hasDue(now_ns) {
             taken.hasMore = true
         } else {
-            // Where this one is to spin another thread has all the rest.
+            // If this thread spins, another one takes all the rest.
             setForNext(now_ns, lead)
         }
         taken.wantsTidying = taken.wantsTidying || isUntidy
@@ -141,11 +141,11 @@ struct SleepQueue: ~Copyable, Sendable {
         return nil
     }
 
-    /// Sets the shared alarm for whom is next, if it is not set for that.
+    /// Sets the shared alarm for the next wake, if it is not set for that.
     private mutating func setForNext(_ now_ns: Int64, _ lead: SleepLead?) {
         let next_ns = nextWake_ns()
         if next_ns == armedFor_ns, alarm_ns > now_ns { return }
-        // Rung before, in vain or for another sleep: now for the deadline itself.
+        // The alarm has passed already, too early or for another sleep: now for the deadline itself.
         let lead = next_ns == armedFor_ns ? nil : lead
         if next_ns == .max {
             if alarm_ns > now_ns { sharedAlarm.set(time.clock, .max) }
@@ -159,7 +159,7 @@ struct SleepQueue: ~Copyable, Sendable {
     private mutating func nextWake_ns() -> Int64 {
         if let only { return only.deadline_ns.addingSaturating(only.tolerance_ns) }
         if scheduled == 0 { return .max }
-        // A crowd is settled piece by piece: until then the shared alarm may ring too early, and the next piece follows.
+        // A crowd is normalized piece by piece: until then the alarm may come too early, and the next piece follows.
         var pieces = 16
         while pieces > 0, core.normalize() { pieces -= 1 }
         return core.nextPark.until_ns

@@ -32,7 +32,7 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
             // After what is ready, as libdispatch has it, and no thread of ours wakes for it.
             pool.enqueue(UnownedJob(job))
         } else {
-            // Not where nobody would heed it: the cast takes a microsecond out of the cache.
+            // Only where it counts: the cast takes a microsecond if it is not in the cache.
             let tolerance_ns = sleeps.coalesces ? Self.nanoseconds(tolerance) : 0
             sleeps.add(UnownedJob(job), deadline, tolerance_ns: tolerance_ns)
         }

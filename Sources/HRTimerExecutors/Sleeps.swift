@@ -6,13 +6,14 @@ import Glibc
 import HRTimer
 import Synchronization
 
-/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one shared alarm.
+/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one shared
+/// alarm, as leader and followers.
 ///
-/// Whom it wakes makes the task of a sleep that is over ready, and goes on with that task itself, so that a sleep takes one
-/// switch of threads. Meanwhile the next one waits; the last that waits never leaves, and has the tasks that it makes ready go
-/// on in libdispatch's pool. So does whoever finds a crowd.
+/// The thread that the alarm wakes makes the task of a sleep that is over ready, and runs that task itself, so that a sleep
+/// takes one switch of threads. Meanwhile the next thread waits. The last waiting thread never leaves: the tasks that it makes
+/// ready go on in libdispatch's pool. So do those of a thread that finds a crowd.
 ///
-/// Where sleeps are precise the thread is awake a lead before the deadline, and spins up to that: one thread at a time.
+/// Where sleeps are precise the thread is awake a lead before the deadline, and spins until it: one thread at a time.
 final class Sleeps: Sendable {
     private let state: Locked<State>
     private let sharedAlarm: SharedAlarm
@@ -127,7 +128,7 @@ extension Sleeps {
             var leaves = false
             var startsThread = false
             state.withLock { state in
-                // Whoever is about to look here, too, counts as waiting no more.
+                // A thread that is about to look here, too, no longer counts as waiting.
                 let canLeave = waiting.load(ordering: .sequentiallyConsistent) > 0
                 let canRise = canLeave && !isSpinning.load(ordering: .relaxed)
                 state.monotonic.take(&taken, atMost: most, state.lead, canRise: canRise)
@@ -156,7 +157,7 @@ extension Sleeps {
         }
     }
 
-    /// Its task goes on here, if it may. `ring` if the deadline has not come.
+    /// Its task goes on here, if it may. `passed` is nil if the deadline has come.
     private func goOn(with first: SleepQueue.First, _ passed: SleepQueue.PassedAlarm?) {
         let job = first.sleep.job
         guard let passed else { return LeaderJob.run { job.runAsInPool() } }

@@ -24,7 +24,7 @@ extension DisplayPlay {
         }
         let reported = link.state.withLock { $0.reported }
         let isDroppedOnly = reported.number == should.number
-        guard isDroppedOnly else { return differ("\(name) was called for \(told.number ?? -1), not \(should.number)") }
+        guard isDroppedOnly else { return differ("\(name) was called for \(reported.number ?? -1), not \(should.number)") }
         if reported.timestamp_ns != instant_ns(should.number) {
             differ("\(name) tells another instant of \(should.number)")
         }
@@ -32,7 +32,7 @@ extension DisplayPlay {
         if now_ns < instant_ns(should.number) { differ("\(name) is early") }
         if let before, let before_ns = past_ns[before] {
             let passed_ns = instant_ns(should.number) - before_ns
-            if reported.delta_ns != passed_ns { differ("\(name): delta is \(told.delta_ns), and \(passed_ns) passed") }
+            if reported.delta_ns != passed_ns { differ("\(name): delta is \(reported.delta_ns), and \(passed_ns) passed") }
         }
         excuse(name, link, should)
         calls += 1
