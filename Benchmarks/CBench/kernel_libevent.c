@@ -1,6 +1,6 @@
 // libevent's own timers, one-shot, added again after each fire. They are relative and in us. Adding
 // is done outside of the loop, where libevent reads its clock for it: within callbacks it counts
-// from the time at which the turn began (event_base_gettimeofday_cached in event2/event.h), which
+// from the time at which the pass began (event_base_gettimeofday_cached in event2/event.h), which
 // is earlier.
 #include <errno.h>
 #include <event2/event.h>
@@ -23,7 +23,7 @@ static void on_event(evutil_socket_t descriptor, short what, void *opaque) {
     struct waiter *waiter = opaque;
     if (descriptor >= 0) {
         uint64_t expirations;
-        // EAGAIN: armed anew meanwhile.
+        // EAGAIN: rearmed meanwhile.
         if (read(descriptor, &expirations, sizeof expirations) < 0) return;
     }
     waiter->woke_ns = woke_ns;
@@ -47,7 +47,7 @@ static int fill(cbench_block *block, struct waiter *waiter) {
         int status = arm(waiter, block->next_deadline_ns);
         if (status != 0) return status;
         waiter->has_fired = false;
-        // A turn may end with nothing fired, when a signal interrupts its wait.
+        // A pass may end with nothing fired, when a signal interrupts its wait.
         while (!waiter->has_fired) {
             if (event_base_loop(waiter->base, EVLOOP_ONCE) < 0) return -EIO;
         }

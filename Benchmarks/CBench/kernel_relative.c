@@ -1,4 +1,4 @@
-// Calls that take how long to wait, and not until when. Each is told what remains right before it.
+// Calls that take a duration, and not a deadline. Each gets what remains right before it.
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>

@@ -36,9 +36,9 @@ int cbench_futex_abs(cbench_block *block) {
     return 0;
 }
 
-// What many programs do by hand: sleep until a fixed spin window before the deadline, and spin the rest.
-// The spin window covers the default timer slack of 50 us and little else: a wake-up that is later still
-// makes the fire late.
+// What many programs do by hand: sleep until a fixed spin window before the deadline, and spin the
+// rest. The spin window covers the default timer slack of 50 us and little else: a wake-up that is
+// later still makes the fire late.
 int cbench_hybrid(cbench_block *block) {
     enum { MARGIN_NS = 60000 };
     int64_t woke_ns;

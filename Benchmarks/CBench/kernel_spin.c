@@ -40,7 +40,7 @@ static double measure_rate(void) {
     return (double)(__rdtsc() - start_ticks) / (double)(now_ns - start_ns);
 }
 
-// The counter's value at a deadline, as far as it can be told now.
+// The counter's value at a deadline, as far as it is known now.
 static uint64_t ticks_at(int64_t deadline_ns, double rate) {
     int64_t left_ns = deadline_ns - cbench_now_ns();
     return __rdtsc() + (left_ns > 0 ? (uint64_t)((double)left_ns * rate) : 0);

@@ -56,7 +56,7 @@ int cbench_timerfd_read(cbench_block *block) {
     return status;
 }
 
-// Edge-triggered: arming it anew is all that the next wait needs.
+// Edge-triggered: rearming it is all that the next wait needs.
 static int epoll_edge(int timer_fd, int epoll_fd, int64_t *out_woke_ns) {
     (void)timer_fd;
     struct epoll_event event;

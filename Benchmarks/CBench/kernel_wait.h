@@ -4,7 +4,7 @@
 #include "cbench_kernel.h"
 
 // What a measuring loop waits by. `time_ns` is the deadline, or what remains until it. 0 when the
-// time is over, -EINTR to be called again, or the negative errno of what cannot be waited with.
+// deadline has come, -EINTR to be called again, or the negative errno if it cannot wait here.
 typedef int cbench_wait(void *context, int64_t time_ns);
 
 // Fill a block with one wait after the other. The stamp is the first thing after the wait.

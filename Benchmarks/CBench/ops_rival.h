@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What the due timers of a rival are told to; it counts, and checks the order.
+// What the due timers of a rival report to; it counts, and checks the order.
 struct cbench_fired {
     int64_t now_ns;
     int64_t previous_ns;
@@ -38,7 +38,7 @@ struct cbench_queue_ops {
     size_t (*memory_bytes)(void *queue);
     // Its number may be added again. NULL if nobody asks.
     void (*cancel)(void *queue, size_t timer);
-    // Its clock cannot be told the time; all that is armed in the past fires in one call.
+    // It reads its own clock; all that is armed in the past fires in one call.
     bool takes_all_at_once;
 };
 

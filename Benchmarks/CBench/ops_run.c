@@ -100,7 +100,7 @@ static void churn(struct run *run, uint64_t operations, bool asks_next) {
     __asm__ volatile("" : : "r"(sum_ns));
 }
 
-// A timer that fires is armed anew the next time its number comes up; with 60 s to go for each, few
+// A timer that fires is rearmed the next time its number comes up; with 60 s to go for each, few
 // do.
 static void churn_running(struct run *run, uint64_t operations, cbench_ops_workload workload) {
     for (uint64_t i = 0; i < operations; i++) {
@@ -124,8 +124,8 @@ static void expire(struct run *run, int64_t step_ns, int64_t until_ns) {
     }
 }
 
-// Without a reading of the clock for each call, which would cost more than the call. What cannot be
-// told the time has it pass by itself: it looks once an operation.
+// Without a reading of the clock for each call, which would cost more than the call. For a rival
+// that reads its own clock the time passes by itself: it reads it once an operation.
 static void pass(struct run *run, uint64_t operations) {
     for (uint64_t i = 0; i < operations; i++) {
         run->now_ns += MS;
@@ -147,8 +147,8 @@ static bool can_run(const struct cbench_queue_ops *ops, cbench_ops_workload work
 }
 
 static void expire_all(struct run *run, cbench_ops_workload workload) {
-    // What cannot be told the time has its deadlines in the past, as far from each other as those
-    // of the rest.
+    // A rival that reads its own clock has its deadlines in the past, as far from each other as
+    // those of the rest.
     int64_t end_ns = run->ops->takes_all_at_once ? 0 : 10 * SECOND;
     if (workload == CBENCH_OPS_EXPIRE || workload == CBENCH_OPS_EXPIRE_CLUSTERED) {
         expire(run, run->ops->takes_all_at_once ? 10 * SECOND : MS, end_ns + MS);

@@ -1,6 +1,6 @@
 // libevent's timers, through its API: a binary heap of pointers to events. Its time is its own, so
 // that deadlines become relative to the workload's zero, and expiring is done with deadlines that
-// already lie in the past, in one turn of its loop.
+// already lie in the past, in one pass of its loop.
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <stdlib.h>

@@ -86,7 +86,7 @@ int64_t cbench_tally_quantile_ns(const cbench_tally *tally, uint64_t millionths)
     return 0;
 }
 
-// A deadline that was taken for missed was not. What was forgotten since is not disarmed, nor
+// A deadline that was taken for missed was not. What was forgotten since is not restored, nor
 // what a clear that runs meanwhile forgets.
 static void take_back(const cbench_member *member) {
     cbench_tally *tally = member->tally;

@@ -118,7 +118,7 @@ bool cts_leave(cts_scope *scope) {
     bool is_taken_back = false;
     if (scope->status != NULL && __atomic_load_n(&scope->did_cancel, __ATOMIC_ACQUIRE)) {
         unsigned before = __atomic_fetch_and(scope->status, ~IS_CANCELLED, __ATOMIC_SEQ_CST);
-        // Whoever cancels from here on succeeds; who tried before has said so before.
+        // A thread that cancels from here on succeeds; one that tried before has said so before.
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         is_taken_back = (before & IS_CANCELLED) != 0 && !swift_task_isCancelled(scope->task);
     }

@@ -279,7 +279,7 @@ int wayland_window_ask(wayland_window *window, void (*on_answer)(void *context),
     if (!asked) return -ENOMEM;
     *asked = (question){.wl = wl, .on_answer = on_answer, .context = context};
     // A queue on which nothing comes. As long as this thread is about to read, no other one does:
-    // the answer cannot come before there is somebody to be told.
+    // the answer cannot come before there is somebody to receive it.
     vs_wl_queue *queue = wl->create_queue(window->display);
     if (!queue || wl->prepare_read(window->display, queue) != 0) {
         if (queue) wl->destroy_queue(queue);

@@ -77,7 +77,7 @@ extension LoopTrigger: CustomStringConvertible {
 }
 
 extension TimerSource: CustomStringConvertible {
-    /// Whether it was cancelled, when it fires next, and how many ticks wait to be told.
+    /// Whether it was cancelled, when it fires next, and how many ticks are unreported.
     public var description: String {
         if isCancelled { return "TimerSource(cancelled)" }
         let next = nextDeadline.map { whenNext($0.nanoseconds, core.core.time) } ?? "waits for no deadline"
@@ -86,7 +86,7 @@ extension TimerSource: CustomStringConvertible {
 }
 
 extension DisplayLink: CustomStringConvertible {
-    /// Whether it is valid, paused, and in a loop, its wished rate, and where its refreshes come from.
+    /// Whether it is valid, paused, and in a loop, its requested rate, and where its refreshes come from.
     public var description: String {
         guard isValid else { return "DisplayLink(invalid)" }
         let rate = preferredFramesPerSecond > 0 ? "\(preferredFramesPerSecond) frames a second wished" : "every refresh"

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Told in debug builds
-/// alone.
+/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
+/// builds alone.
 ///
 /// Each kind is written to standard error once. Tests and programs that want to hear of all take over `handler`:
 ///
@@ -27,7 +27,7 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         case quantileAboveOne
         /// A handler took longer than 50 ms on a shared engine, and everybody else's timers waited for it.
         case slowHandlerOnSharedEngine
-        /// `.precise` on a clock that ticks seldom, where it counts as `.normal`: told once.
+        /// `.precise` on a clock that ticks seldom, where it counts as `.normal`: reported once.
         case coarseClock
     }
 
@@ -41,8 +41,8 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Whom to tell, on whichever thread the mistake was noticed and with no lock held. Nil, as at first, for standard error,
-    /// where each kind is told once. In release builds nobody is told. Any thread.
+    /// Called on the thread that noticed the mistake, with no lock held. Nil, as at first, writes each kind to standard
+    /// error once. In release builds nothing is reported. Any thread.
     public static var handler: (@Sendable (UsageWarning) -> Void)? {
         get { listener.withLock { $0.handler } }
         set {

@@ -63,7 +63,7 @@ struct SleepQueue: ~Copyable, Sendable {
     /// A sleep, its clock and its deadline.
     typealias First = (sleep: Sleep, time: TimeBase, deadline_ns: Int64)
 
-    /// The instant of an alarm that has passed, and how long before the wake it had been set.
+    /// The instant of an alarm that has passed, and how long before `armedFor_ns` it had been set.
     struct PassedAlarm: Sendable {
         var at_ns: Int64
         var length_ns: Int64

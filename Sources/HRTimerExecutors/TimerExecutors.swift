@@ -22,15 +22,15 @@ public enum TimerExecutors {
     /// From then on sleeps on `ContinuousClock` (in boot time, which goes on through suspend) and on `SuspendingClock` are
     /// timers of this library, wherever they are called, in other packages too: never early, and in the order of their
     /// deadlines. Tasks run on libdispatch's threads as before; one that has slept goes on on the thread that waited for it,
-    /// without another switch of threads, as long as another one waits for the next sleep: as many at once as there are processors, but two at
-    /// least, and all others in the pool. The main actor runs on the main thread, whenever `TimerLoop.main` runs in one of its
-    /// common modes, and that is kept alive (`isKeptAlive`) until `stop()`; `Task.sleep` of a task on a `TimerExecutor` is a
-    /// timer of that thread.
+    /// without another switch of threads, as long as another one waits for the next sleep: as many at once as there are
+    /// processors, but two at least, and all others in the pool. The main actor runs on the main thread, whenever
+    /// `TimerLoop.main` runs in one of its common modes, and that is kept alive (`isKeptAlive`) until `stop()`; `Task.sleep` of
+    /// a task on a `TimerExecutor` is a timer of that thread.
     ///
     /// * `.normal`: late by what the kernel's wake latency exceeds the least that it took lately.
     /// * `.precise`: a thread is awake a learned spin window before the deadline, and spins the rest, within `spinBudget`, a
-    ///   fraction of one core; within as much again it warms the runtime's code up in the cache. One thread at a time: sleeps that
-    ///   end while it spins are late by the wake latency.
+    ///   fraction of one core; within as much again it brings the runtime's code into the cache. One thread at a time: sleeps
+    ///   that end while it spins are late by the wake latency.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
     /// A cancelled sleep ends at once. What the standard library keeps of it, some 300 bytes, stays until its deadline, as

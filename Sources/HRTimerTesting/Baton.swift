@@ -3,13 +3,13 @@ import HRTimer
 
 /// Work of a virtual time on another thread than the time's own: a loop's thread, a block on a queue, `enter`.
 ///
-/// Turns come one after the other, and so does all that the time's own thread does: whoever has the turn is alone. A turn is
-/// given away by waiting on the time, as a loop does that sleeps, or by its end.
+/// One baton runs at a time, and never beside the time's own thread: the thread that has its baton runs alone. It passes the
+/// baton on when it waits on the time, as a loop does that sleeps, or when its work ends.
 final class Baton: @unchecked Sendable {
     // Sendable: the phase and what belongs to it is touched with the scheduler's lock held alone.
 
     enum Phase {
-        /// Until it is its turn.
+        /// Until the scheduler passes it the baton.
         case waiting
         case running
         /// Nothing to do before the deadline.
@@ -22,9 +22,9 @@ final class Baton: @unchecked Sendable {
     let time: ManualTime
     let scheduler: DeterministicScheduler
     var phase = Phase.waiting
-    /// What the waiter had, if that is why it has got its turn again.
+    /// What the waiter found to do, if that is why it runs again.
     var found: VirtualWait.Found?
-    /// Has not ended for so long that others go on meanwhile; time does not.
+    /// It has run for so long that others go on beside it; the clock still stands.
     var isSlow = false
 
     init(number: Int, name: String, time: ManualTime, scheduler: DeterministicScheduler) {
@@ -56,7 +56,7 @@ final class Baton: @unchecked Sendable {
     }
 }
 
-/// What whoever is to have a turn is given: let go without a call, it has had it.
+/// Given to code that is to run with a baton. Freed without a call of `run`, it ends the baton.
 final class TurnTicket: VirtualBaton {
     private let baton: Baton
 

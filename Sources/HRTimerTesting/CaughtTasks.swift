@@ -2,10 +2,11 @@ import CEnqueueHook
 import Dispatch
 import HRTimer
 
-/// Which tasks belong to which virtual time, of those that have no executor of their own: `Task {}` does not inherit one.
+/// Which tasks belong to which virtual time, of those that have no executor of their own: `Task {}` does not inherit one. The
+/// runtime's `swift_task_enqueueGlobal_hook` catches them, by the task's number.
 ///
-/// What is made by code that runs in a virtual time belongs to that, from its first job to its last, whoever resumes it. While
-/// no such time is open nothing is hooked in.
+/// A task that code in a virtual time makes belongs to that time, from its first job to its last, no matter which thread
+/// resumes it. While no virtual time is open no hook is installed.
 enum CaughtTasks {
     private struct State {
         var times = 0
@@ -38,7 +39,7 @@ enum CaughtTasks {
         }
     }
 
-    /// Whoever else hooked itself in may have left nothing behind: then what is made from now on is caught again.
+    /// Installs the hook again if none is there: other code may have installed its own, and left none at its end.
     static func keepHook() { ceh_keep() }
 
     /// The number of the job's task, which belongs to the scheduler from now on.
@@ -48,8 +49,8 @@ enum CaughtTasks {
         return task
     }
 
-    /// The calling task, which has been seen as a foreign one, belongs to the scheduler: the main actor's tasks are known by
-    /// their first sleep.
+    /// The calling task, which was seen as a foreign one, belongs to the scheduler from now on: the main actor's tasks are
+    /// known by their first sleep on this time.
     static func adoptCurrentTask(for scheduler: DeterministicScheduler) {
         let task = withUnsafeCurrentTask { task -> UInt64 in
             task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
@@ -77,8 +78,9 @@ enum CaughtTasks {
 }
 
 extension CaughtTasks {
-    /// A task leaves the main actor, and nobody knows whose it is. It goes where it would have gone, and those wait for it that
-    /// it may belong to.
+    /// Runs a job that leaves the main actor and may belong to one of these times: what the main actor runs is not seen, and
+    /// its tasks leave without their task-local values. The job runs where it would have run, and the clocks of these times
+    /// wait for its end (`unmanagedJobs`).
     private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [DeterministicScheduler]) -> Bool {
         let job = unsafeBitCast(address, to: UnownedJob.self)
         for scheduler in doubting { scheduler.beginDoubt() }

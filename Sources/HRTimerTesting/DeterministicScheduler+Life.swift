@@ -39,16 +39,16 @@ extension DeterministicScheduler {
         endAll()
     }
 
-    /// Fails, and leaves its thread alone with what that is in the midst of: on another one. Jobs that are ready go on elsewhere,
-    /// and may let it go on, too.
+    /// Fails the test, from another thread, and leaves the scheduler's thread to the job that it is in. Jobs that are ready go
+    /// on elsewhere, and may let that job go on, too.
     func giveUp(_ time: ManualTime) {
         fail(.blocked, time)
         state.withLock(\.cancelBody)?()
         endAll()
     }
 
-    /// Runs what is ready on a thread of its own, one job after the other, as long as the scheduler's is in the midst of the
-    /// same deed: that may wait for one of these, to be cancelled by it or to be given a lock back. The clock stands.
+    /// Runs what is ready on a second thread, one job after the other, as long as the scheduler's thread is in the same job.
+    /// That job may wait for one of these, to be cancelled by it or to get a lock that it holds. The clock stands.
     func relieve(_ deeds: Int, _ time: ManualTime) {
         let baton = addTurn("beside a slow task", time)
         let isStarted = state.change { state -> Bool in
@@ -80,7 +80,7 @@ extension DeterministicScheduler {
         end(baton)
     }
 
-    /// Sleepers are told that their engine has ended.
+    /// Shuts down the engines that the time owns: their sleeps throw, as when any engine ends.
     private func endOwned(_ time: ManualTime) {
         var owned = state.withLock { state in
             defer { state.owned = [:] }
@@ -113,7 +113,8 @@ extension DeterministicScheduler {
         for job in jobs { job.runElsewhere(for: self) }
     }
 
-    /// What a thread does that waits on the time: the scheduler's own one runs everything else meanwhile.
+    /// What a thread does that waits on the time: a loop that sleeps, or a wait for a latch. The scheduler's own thread runs
+    /// everything else inside of the wait; another thread passes its baton on.
     func wait(_ time: ManualTime, until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
         guard isOnItsThread else { return park(until: deadline_ns, waiter) }
         let outcome = pump(time, Pumping(waiter: waiter, deadline_ns: deadline_ns))

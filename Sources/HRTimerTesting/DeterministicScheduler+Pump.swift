@@ -5,7 +5,7 @@ struct Pumping {
     /// A loop that runs on this very thread; nil for the test itself.
     var waiter: (any VirtualWaiter)?
     var deadline_ns = Int64.max
-    /// Time stands still: only what is ready and due is done.
+    /// The clock stands still: only what is ready and due runs.
     var isLastDeed = false
     var isDone: (borrowing DeterministicScheduler.State) -> Bool = { _ in false }
 }
@@ -20,7 +20,7 @@ extension DeterministicScheduler {
         case idle
     }
 
-    /// Runs all there is to run, moves the clock when there is nothing, and so on, until what is waited for has come;
+    /// Runs what is ready and due, moves the clock when nothing is, and repeats that until what is waited for has come.
     /// `.nothing` if it cannot come.
     func pump(_ time: ManualTime, _ pumping: Pumping) -> VirtualWait {
         var watch = Watch(patience_ns)
@@ -91,7 +91,7 @@ extension DeterministicScheduler {
 
     private typealias Deed = (what: TestTime.Event.What?, id: UInt64)
 
-    /// What it was in the midst of, to go on with.
+    /// Returns what the thread was doing before, for `resume`.
     private func begin(_ what: TestTime.Event.What?, _ id: UInt64) -> Deed {
         state.withLock { state in
             state.deeds += 1
@@ -113,9 +113,11 @@ extension DeterministicScheduler {
         if !hasEnded { state.withLock { _ in baton.isSlow = true } }
     }
 
+    /// What is left, before a deadlock fails, to work that virtual time does not see.
     private static let grace_ns: Int64 = 50_000_000
 
-    /// No job is ready, and nobody has the turn. Nil if there is something to do now.
+    /// No job is ready, and no thread has or wants the baton. Looks in this order for a woken loop, for what is due, for what
+    /// holds the clock, and for work of the main actor. If there is none the time is idle. Nil if there is something to do now.
     private func idle(_ time: ManualTime, _ pumping: Pumping, _ watch: inout Watch) -> VirtualWait? {
         let changes = state.withLock(\.changes)
         if grantWhoHasSomething(time) {
@@ -178,12 +180,14 @@ extension DeterministicScheduler {
     }
 
     private var isHeld: Bool {
-        state.withLock { state in !state.holds.isEmpty || state.unmanagedJobs > 0 || state.batons.contains { $0.isRunning } }
+        state.withLock { state in
+            !state.holds.isEmpty || state.unmanagedJobs > 0 || state.batons.contains { $0.isRunning }
+        }
     }
 
     /// False if nothing has changed for too long.
     private func waitForChange(since before: Int, _ watch: inout Watch, isPolling: Bool) -> Bool {
-        // Descriptors tell the loops that watch them alone.
+        // Only a loop that watches a descriptor learns of it: so it must look itself.
         let slice_ns: Int64 = isPolling || !parked.isEmpty ? 1_000_000 : 50_000_000
         let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slice_ns)
         if state.wait(until: limit_ns, { $0.changes != before }) { watch.noteStep() }
@@ -201,7 +205,8 @@ extension DeterministicScheduler {
 
     // MARK: Moving
 
-    /// Answers a request, or moves the clock; `.nothing` if there is nothing to move to.
+    /// The time is idle. Answers a request that the present state answers; otherwise moves the clock to the earliest deadline
+    /// of engines, loops and requests; `.nothing` if there is none, and the test fails.
     private func move(_ time: ManualTime, _ pumping: Pumping, _ changes: Int, _ watch: inout Watch) -> VirtualWait? {
         let now_ns = time.now_ns
         let others_ns = min(
@@ -216,7 +221,7 @@ extension DeterministicScheduler {
         }
         let target_ns = min(others_ns, state.withLock { $0.requests.map(\.target_ns).min() ?? .max })
         guard target_ns < .max else {
-            // Before the test fails: what virtual time does not see may have something to tell.
+            // Before the test fails: work that virtual time does not see may still report.
             if watch.graceIsOver(min(patience_ns, Self.grace_ns)) { return .nothing }
             _ = waitForChange(since: changes, &watch, isPolling: pumping.waiter != nil)
             return nil
@@ -251,7 +256,7 @@ extension DeterministicScheduler {
 }
 
 extension DeterministicScheduler.Request {
-    /// Where the clock has to go for it.
+    /// The instant that the clock has to reach for it.
     var target_ns: Int64 {
         if case .advance(let to_ns) = kind { return to_ns }
         return .max
@@ -259,7 +264,7 @@ extension DeterministicScheduler.Request {
 }
 
 extension DeterministicScheduler.State {
-    /// The first request that is answered by how things are, all being idle, and the answer.
+    /// The first request that the present state answers, all being idle, and the answer.
     mutating func takeAnswered(now_ns: Int64, others_ns: Int64) -> (DeterministicScheduler.Request, Int64)? {
         for (index, request) in requests.enumerated() {
             let answer: Int64? =
@@ -282,7 +287,7 @@ extension DeterministicScheduler.State {
     }
 }
 
-/// How long the real clock went on without anything coming of it.
+/// How long the real clock has gone on without a step.
 private struct Watch {
     private let patience_ns: Int64
     private var step_ns = TimeBase.kernel.now_ns
@@ -291,9 +296,10 @@ private struct Watch {
     private var instant_ns = Int64.min
     private var instantBegan_ns = Int64.min
     private var graceBegan_ns: Int64?
-    /// How often the main queue had nothing that anything came of.
+    /// How many times in a row a pass of the main queue has led to nothing.
     var quietRounds = 0
 
+    /// Before the clock moves the main queue is asked so many times in a row: its jobs start others there.
     static let roundsOfMainQueue = 4
 
     init(_ patience_ns: Int64) {
@@ -307,7 +313,7 @@ private struct Watch {
         hasStepped = true
     }
 
-    /// Asked as long as there is nothing that could be waited for.
+    /// Called as long as there is nothing that could be waited for.
     mutating func graceIsOver(_ grace_ns: Int64) -> Bool {
         let now_ns = TimeBase.kernel.now_ns
         if graceBegan_ns == nil { graceBegan_ns = now_ns }
@@ -321,7 +327,7 @@ private struct Watch {
         return now_ns - step_ns > patience_ns
     }
 
-    /// Asked after each step; looks at the real clock rarely.
+    /// Called after each step; reads the real clock rarely.
     mutating func isBusyForLong(at now_ns: Int64) -> Bool {
         if now_ns != instant_ns {
             instant_ns = now_ns

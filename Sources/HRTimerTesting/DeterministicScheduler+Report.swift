@@ -19,8 +19,8 @@ extension DeterministicScheduler {
         return lines
     }
 
-    /// The same of what ought not to be left at the end: what waits for nothing that may come does no harm, nor does what was
-    /// begun as background.
+    /// The same of what must not be left at the end. What waits without a deadline does no harm, nor does what was begun as
+    /// background.
     func leftovers(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
             (sleeps: state.sleeps, batons: state.batons, holds: state.holds)

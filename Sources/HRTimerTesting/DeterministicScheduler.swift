@@ -1,21 +1,22 @@
 import Glibc
 import HRTimer
 
-/// Decides what comes next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
+/// Decides what runs next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
 ///
-/// Its thread runs the ready jobs of all tasks, and what falls due on engines. Loops with threads of their own, and blocks on
-/// queues, take turns with it (`Turn`). So idle is known: no job is ready, nobody has the turn, nothing is held.
+/// Its thread runs the ready jobs of all tasks, one by one, and what falls due on engines. Loops with threads of their own,
+/// blocks on queues and `enter` run in between, each with a baton (`Baton`). So idle is known, and not guessed: no job is ready,
+/// no thread has or wants the baton, no loop is woken, nothing is due, nothing is held.
 ///
 /// One lock guards `State`. It is not held when a job runs, or an engine is asked.
 final class DeterministicScheduler: Sendable {
     struct State {
         /// In the order in which they became ready.
         var ready = JobLine()
-        /// Jobs that come before all else, the last first: of tasks that only changed executors in the midst of a deed.
+        /// Jobs that come before all else, the last first: of the running task, which only changes executors.
         var continuing: [ReadyJob] = []
         /// All that have not ended, by number.
         var batons: [Baton] = []
-        /// Who has the turn that the others wait for; nil if the scheduler's thread has it.
+        /// The baton that runs, and that all others wait for; nil if the scheduler's thread runs.
         var current: Baton?
         var holds: [Int: String] = [:]
         var lastNumber = 0
@@ -23,32 +24,34 @@ final class DeterministicScheduler: Sendable {
         /// Tasks in the order in which they were seen first.
         var tasks: [UInt64: Int] = [:]
         var firstTask: UInt64 = .max
-        /// How many of those have come in a row.
+        /// How many jobs of `continuing` have come in a row.
         var continued = 0
-        /// What the scheduler's thread is in the midst of; nil while it decides what comes next.
+        /// What the scheduler's thread runs: a job, or an engine; nil while it decides what comes next.
         var deed: TestTime.Event.What?
         /// The runtime's number of the task whose job that is; 0 if it is none's.
         var runningID: UInt64 = 0
-        /// How many jobs and engines the scheduler's thread is in, which may be nested, and how often that has changed.
+        /// How many jobs and engines the scheduler's thread is in: they may be nested.
         var depth = 0
+        /// Counts the changes of `deed`.
         var deeds = 0
         var sleeps: [Int: Sleep] = [:]
+        /// What this time has of its own where the process has one, as shared engines.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         var trace: [TestTime.Event] = []
         var thread: pthread_t?
-        /// The turns that threads have, the innermost last.
+        /// The batons that threads run with, the innermost last.
         var threads: [pthread_t: [Baton]] = [:]
-        /// Counts whatever may be a reason to look again.
+        /// Counts all that may be a reason to look again.
         var changes = 0
         var roundsOfMainQueue = 0
-        /// Jobs under way that may be this time's.
+        /// Jobs running elsewhere that left the main actor and may be this time's: the clock waits for their end.
         var unmanagedJobs = 0
         var cancelBody: (@Sendable () -> Void)?
         var hasBodyEnded = false
         var failure: TestTimeFailure?
         var isOver = false
 
-        /// Time does not move any more.
+        /// The clock does not move any more.
         var isEnding: Bool { failure != nil || isOver }
 
         var isOnItsThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
@@ -58,9 +61,10 @@ final class DeterministicScheduler: Sendable {
             return nil
         }
 
-        /// A task that enqueues itself has not been suspended: it changes executors, as it does around each function that
-        /// belongs to no actor. Code may hold a lock there that other tasks want on this very thread. But one that does nothing
-        /// else, which other threads would go on beside, lets them come now and then.
+        /// A task that enqueues itself has not been suspended: it changes executors. To the runtime a task without a preference
+        /// is on the wrong executor here, so it enqueues itself at each call of a function that belongs to no actor, unless that
+        /// is inlined. Code may hold a lock there that other tasks want on this very thread: its job comes before all else. But
+        /// a task that does nothing else lets others run after `mostContinued` such jobs.
         mutating func add(_ job: ReadyJob) {
             if job.id == runningID, isOnItsThread, continued < DeterministicScheduler.mostContinued {
                 continued += 1
@@ -80,7 +84,7 @@ final class DeterministicScheduler: Sendable {
         let isBackground: Bool
     }
 
-    /// What a task waits for that has asked about the time itself.
+    /// What a task waits for that has called a method of `TestTime`.
     struct Request {
         enum Kind {
             case idle
@@ -99,7 +103,7 @@ final class DeterministicScheduler: Sendable {
 
     let state = Monitor(State())
     let patience_ns: Int64
-    /// For so long everything else waits for whoever has the turn, and a turn for what the scheduler's thread does.
+    /// For so long all else waits for a thread that has the baton, and a baton for what the scheduler's thread runs.
     let slow_ns: Int64
     let servesMainActor: Bool
 
@@ -117,12 +121,12 @@ final class DeterministicScheduler: Sendable {
 
 // Any thread.
 extension DeterministicScheduler: TaskExecutor {
-    /// Of a task that prefers this executor.
+    /// A job of a task that prefers this executor: the body's and its children's.
     func enqueue(_ job: consuming ExecutorJob) {
         if let late = append(UnownedJob(job), isPreferring: true) { late.runElsewhere(for: self) }
     }
 
-    /// Of one that prefers none. False if the time is over: then it is not taken.
+    /// A job of a task that prefers none. False if the time is over: then it is not taken.
     func take(_ job: UnownedJob) -> Bool { append(job, isPreferring: false) == nil }
 
     /// The job itself if the time is over.
@@ -140,6 +144,7 @@ extension DeterministicScheduler: TaskExecutor {
         }
     }
 
+    /// Calls of handlers on an actor hold the clock, too: the main actor's executor does not report that it has jobs.
     func hold(_ reason: String) -> TimeHold {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -211,7 +216,7 @@ extension DeterministicScheduler: TaskExecutor {
     }
 }
 
-// Turns.
+// Batons.
 extension DeterministicScheduler {
     func addTurn(_ name: String, _ time: ManualTime) -> Baton {
         state.change { state in
@@ -223,7 +228,7 @@ extension DeterministicScheduler {
         }
     }
 
-    /// On the turn's thread.
+    /// On the baton's thread: waits until it may run.
     func begin(_ baton: Baton) {
         var deeds = state.withLock(\.deeds)
         let isGranted: (inout State) -> Bool = { state in
@@ -233,7 +238,7 @@ extension DeterministicScheduler {
         while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
             let before = deeds
             deeds = state.change { state in
-                // A job that waits for this turn, by `DispatchQueue.sync` perhaps, would wait for ever.
+                // A job that waits for this baton's work, by `DispatchQueue.sync` perhaps, would wait for ever.
                 if state.deeds == before, state.depth > 0, baton.isWaiting {
                     baton.phase = .running
                     baton.isSlow = true
@@ -244,7 +249,7 @@ extension DeterministicScheduler {
         state.withLock { $0.threads[pthread_self(), default: []].append(baton) }
     }
 
-    /// Idempotent. On the turn's thread, unless it has not begun.
+    /// Idempotent. On the baton's thread, unless it has not begun.
     func end(_ baton: Baton) {
         state.change { state in
             if baton.hasEnded { return }
@@ -256,7 +261,7 @@ extension DeterministicScheduler {
         }
     }
 
-    /// Gives the turn away until the deadline, or until the waiter has something to do.
+    /// Passes the baton on until the deadline, or until the waiter has something to do.
     func park(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
         let baton = state.change { state -> Baton? in
             guard let baton = state.threads[pthread_self()]?.last else { return nil }

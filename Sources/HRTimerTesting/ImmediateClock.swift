@@ -16,7 +16,7 @@ public final class ImmediateClock: Clock, Sendable {
     public let start: MonotonicInstant
     private let reading: Locked<MonotonicInstant>
 
-    /// A clock that reads `start`, ten seconds after zero unless told otherwise.
+    /// A clock that reads `start`, by default ten seconds after zero.
     public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000)) {
         self.start = start
         reading = Locked(start)

@@ -1,6 +1,6 @@
 public import HRTimer
 
-/// A clock for tests: it stands still until it is told to move, and fires everything due on the way, in order, without
+/// A clock for tests: it stands still until the test moves it, and fires everything due on the way, in order, without
 /// sleeping.
 ///
 ///     let time = ManualTime()
@@ -15,7 +15,7 @@ public import HRTimer
 /// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
 public final class ManualTime: Sendable {
     private let state: Locked<State>
-    /// Who moves it, if that is not done by hand: `withManualTime`.
+    /// Moves it in `withManualTime`; nil if it is moved by hand.
     let scheduler: DeterministicScheduler?
     private let moving = RecursiveLock()
 
@@ -25,7 +25,7 @@ public final class ManualTime: Sendable {
         var bootTimeOffset_ns: Int64 = 0
         var wallOffset_ns: Int64
         var participants: [WeakParticipant] = []
-        /// What handlers have of this time that the process has one of: it lives, and has the time live, from then on.
+        /// What this time has of its own where the process has one, as shared engines. Once made it keeps the time alive.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
@@ -33,7 +33,7 @@ public final class ManualTime: Sendable {
         weak let object: (any VirtualTimeParticipant)?
     }
 
-    /// A clock that reads `start`; ten seconds after zero unless told otherwise, so that a test may look back.
+    /// A clock that reads `start`; by default ten seconds after zero, so that a test may look back.
     ///
     /// The boot-time clock begins with the same reading, the wall clock with `wallStart`, an instant of the year 2001.
     public init(
@@ -251,7 +251,7 @@ extension ManualTime {
         _ name: @autoclosure () -> String,
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // Whoever is in it has the turn already.
+        // A thread that is in this time has the baton already.
         guard let scheduler, CurrentTime.ofThread !== self else { return try CurrentTime.with(self, body) }
         let baton = scheduler.addTurn(name(), self)
         return try baton.running(body)

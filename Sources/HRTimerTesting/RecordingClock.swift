@@ -1,6 +1,6 @@
 import HRTimer
 
-/// A clock that writes down what was slept for, and otherwise is the clock that it is made of.
+/// A clock that records what was slept for, and otherwise is the clock that it is made of.
 ///
 ///     let clock = RecordingClock(ImmediateClock())
 ///     try await retry(times: 3, clock: clock) { … }

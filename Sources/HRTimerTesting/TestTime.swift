@@ -144,8 +144,8 @@ extension TestTime {
 
     @TaskLocal static var isBackground = false
 
-    /// What tasks do that are begun in `body` is background: they may go on sleeping when the test ends. Their sleepers are
-    /// then told so by a `CancellationError`, if the engine is this time's own.
+    /// Tasks that are begun in `body` are background: they may still sleep when the test ends. Their sleeps then throw a
+    /// `CancellationError`, if the engine is this time's own.
     public static func background<Result>(_ body: () throws -> Result) rethrows -> Result {
         try $isBackground.withValue(true, operation: body)
     }
@@ -161,7 +161,7 @@ extension TestTime {
             case task(Int)
             /// An engine of that name called what was due.
             case engine(String)
-            /// A thread or a queue had its turn.
+            /// A thread or a queue ran with the baton.
             case baton(String)
             /// The clock moved to the instant.
             case moved

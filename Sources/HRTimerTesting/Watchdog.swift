@@ -1,17 +1,18 @@
 import HRTimer
 
-/// Looks at a scheduler's thread from another one: blocked by a task, it cannot see for itself that its patience is over.
+/// Looks at a scheduler's thread from another one: blocked by a job, it cannot see for itself that its patience is over. Then
+/// the test fails, its ready jobs go on elsewhere, and the thread is left to the job that it is in.
 ///
-/// At most a quarter of the patience late. All virtual times of the process have one engine for that, on the kernel's time.
+/// A timer, at most a quarter of the patience late. All virtual times of the process have one engine for it, on the kernel's
+/// time.
 final class Watchdog: Sendable {
     private static let engine = Locked<TimerEngine?>(nil)
 
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Calls each function once for a deed that the thread is in the midst of: `relieve` when that takes longer than the
-    /// scheduler leaves a turn alone, `giveUp` when it takes longer than its patience. Throws EAGAIN if there is no room for a
-    /// thread.
+    /// Calls each function once for the same job or engine that the thread runs: `relieve` when that takes longer than
+    /// `slow_ns`, `giveUp` when it takes longer than `patience_ns`. Throws EAGAIN if there is no room for a thread.
     init(
         _ scheduler: DeterministicScheduler,
         relieve: @escaping @Sendable (_ deeds: Int) -> Void,
@@ -35,12 +36,12 @@ final class Watchdog: Sendable {
         }
     }
 
-    /// How far one deed has come.
+    /// What was called for one job, and since when that runs.
     private struct Stage {
         enum Next { case relieve, giveUp }
 
         var deeds = -1
-        /// The deed began before.
+        /// When that job was seen first; it began before.
         var seen_ns: Int64 = 0
         var last: Next?
 

@@ -1,7 +1,7 @@
 import Glibc
 public import HRTimer
 
-/// How virtual time begins, and what it puts up with.
+/// How virtual time begins, and what it allows.
 public struct TestTimeOptions: Sendable {
     /// Decides in which order tasks come that are ready at the same time: another seed, another order. Nil for the order in
     /// which they became ready.
@@ -19,7 +19,7 @@ public struct TestTimeOptions: Sendable {
     /// blocks the test's thread, or computes on it. After five seconds of that other tasks run on a second thread, for it may
     /// wait for them.
     public var patience: Duration
-    /// After how long a thread that has the turn is left alone with it.
+    /// After how long others go on beside a thread that has the baton.
     package var slowness = Duration.seconds(5)
 
     /// Ten seconds after zero, so that a test may look back, in the year 2001; nothing may be left, and nobody waits for longer

@@ -26,7 +26,11 @@ import Testing
                 hrt_shared_alarm_wait(sharedAlarm)
             }
             let deadline_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT) + 5_000_000
-            hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 3_600_000_000_000)
+            hrt_shared_alarm_set(
+                sharedAlarm,
+                HRT_CLOCK_MONOTONIC,
+                hrt_clock_now_ns(HRT_CLOCK_MONOTONIC) + 3_600_000_000_000
+            )
             hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_MONOTONIC, .max)
             hrt_shared_alarm_set(sharedAlarm, HRT_CLOCK_BOOT, deadline_ns)
             hrt_shared_alarm_wait(sharedAlarm)

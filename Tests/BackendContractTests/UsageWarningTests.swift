@@ -9,8 +9,7 @@ import Testing
 /// one nobody waits for a loop that does not run.
 @Suite(.serialized, .enabled(if: isDebugBuild)) struct UsageWarningTests {
     /// What was told while `body` ran: other tests, beside these, make mistakes of their own.
-    private func mistakes(_ kind: UsageWarning.Kind, _ body: () async throws -> Void) async rethrows -> [UsageWarning]
-    {
+    private func mistakes(_ kind: UsageWarning.Kind, _ body: () async throws -> Void) async rethrows -> [UsageWarning] {
         let told = Recorder<UsageWarning>()
         UsageWarning.handler = { if $0.kind == kind { told.append($0) } }
         defer { UsageWarning.handler = nil }

@@ -55,7 +55,7 @@ typedef struct {
     int64_t next_deadline_ns;
     size_t settling;  // so many fires more are left out: what fires is still learning
     int64_t end_ns;   // the block is full with the first fire from then on; 0 for never
-    // A fire later than this is told to the event file, eventfd(2); ends the block if it is -1.
+    // A fire later than this is reported to the event file, eventfd(2); ends the block if it is -1.
     int64_t spike_bound_ns;  // 0 for none
     int spike_fd;
     size_t spikes;
@@ -89,7 +89,7 @@ static inline int64_t cbench_wall_ns(void) { return hrt_clock_now_ns(HRT_CLOCK_W
 void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns,
                         int64_t interval_ns);
 
-// Where no counters are and no spikes are told of.
+// Where no counters are and no spikes are reported.
 static inline cbench_counters cbench_no_counters(void) { return (cbench_counters){-1, -1, -1}; }
 
 // One fire, for the earliest deadline not met so far. Those that have passed besides are missed:
@@ -97,7 +97,7 @@ static inline cbench_counters cbench_no_counters(void) { return (cbench_counters
 // or if none was left. One thread at a time.
 bool cbench_block_fire(cbench_block *_Nonnull block, int64_t woke_ns);
 
-// The same for a timer that itself tells how many deadlines this fire stands for, 1 or more.
+// The same for a timer that itself reports how many deadlines this fire stands for, 1 or more.
 bool cbench_block_fire_for(cbench_block *_Nonnull block, int64_t woke_ns, int64_t deadlines);
 
 // What was written before the block is seen by its fires, and those by who calls this afterwards.
@@ -112,7 +112,7 @@ int cbench_stop_on_interrupt(void);
 bool cbench_stop_requested(void);
 
 // Each fills a block that was begun, on the calling thread, by waiting for one deadline after the
-// other. 0, or the negative errno of what cannot run here.
+// other. 0, or the negative errno if it cannot run here.
 int cbench_clock_nanosleep_abs(cbench_block *_Nonnull block);
 int cbench_futex_abs(cbench_block *_Nonnull block);
 int cbench_timerfd_read(cbench_block *_Nonnull block);

@@ -7,7 +7,7 @@
 
 #include "hrt_clock.h"
 
-// What many timers tell while they fire, on any number of threads at once: how late each was. A few
+// What many timers report while they fire, on any number of threads at once: their lateness. A few
 // ns a fire, and no lock.
 
 enum {
@@ -58,10 +58,10 @@ typedef struct {
 // which passed between the timer's look at the clock and ours. Gives the deadline that follows.
 int64_t cbench_member_fire(cbench_member *_Nonnull member);
 
-// The same for a timer on a grid that tells by itself how many deadlines the fire stands for.
+// The same for a timer on a grid that reports how many deadlines the fire stands for.
 void cbench_member_fire_for(cbench_member *_Nonnull member, uint64_t deadlines);
 
-// The deadline of the coming fire, by a timer that tells it. What lies between is missed.
+// The deadline of the coming fire, by a timer that reports it. What lies between is missed.
 void cbench_member_skip_to(cbench_member *_Nonnull member, int64_t deadline_ns);
 
 // Deadlines up to the instant that no fire has come for, of those that repeat. Any thread, at any

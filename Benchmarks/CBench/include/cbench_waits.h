@@ -4,7 +4,7 @@
 #include "cbench_kernel.h"
 
 // More measuring loops, as those in cbench_kernel.h: each fills a block that was begun. 0, or the
-// negative errno of what cannot run here.
+// negative errno if it cannot run here.
 
 // Sleeps and waits that take what remains.
 int cbench_clock_nanosleep_rel(cbench_block *_Nonnull block);

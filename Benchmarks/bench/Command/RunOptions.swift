@@ -6,7 +6,7 @@ import CHRTimer
 enum Preset: String, CaseIterable, ExpressibleByArgument {
     case smoke, quick, standard, thorough
 
-    /// How often each subject gets its turn.
+    /// How many blocks each subject has.
     var blocks: Int {
         switch self {
         case .smoke: 3
@@ -26,7 +26,7 @@ enum Preset: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// How long one turn takes. Quick gives p99, standard p99.9, thorough p99.99 at an interval of 1 ms.
+    /// How long one block takes. Quick gives p99, standard p99.9, thorough p99.99 at an interval of 1 ms.
     var blockNanoseconds: Int64 {
         switch self {
         case .smoke: 40_000_000
@@ -149,7 +149,7 @@ struct RunOptions: ParsableArguments {
         }
     }
 
-    /// Whoever asks for more asks for more time.
+    /// False for options that need more time.
     private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? .milliseconds(1)) <= .milliseconds(1) }
 
     var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }

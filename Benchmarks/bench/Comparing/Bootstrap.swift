@@ -14,7 +14,7 @@ struct ConfidenceInterval: Sendable, Equatable {
 /// What is drawn are blocks, never single fires: fires of one block share the machine's mood, and are no independent
 /// evidence.
 enum Bootstrap {
-    /// The interval of the median at 1 - `doubt`; nil for fewer than five values, of which no interval can be told.
+    /// The interval of the median at 1 - `doubt`; nil for fewer than five values, of which no interval can be given.
     static func median(of values: [Double], doubt: Double = 0.01, draws: Int = 1000, seed: UInt64 = 1)
         -> ConfidenceInterval?
     {

@@ -6,7 +6,7 @@ enum Verdict: String, Sendable, CaseIterable {
     case slower
     /// Any difference is smaller than what noise makes.
     case same
-    /// The blocks differ too much among themselves to tell.
+    /// The blocks differ too much among themselves to decide.
     case unclear
 }
 
@@ -43,7 +43,7 @@ struct ComparedRow: Sendable {
     /// Early fires that were not there before.
     let newlyEarly: Int
 
-    /// Slower if anything got worse; a gain in one thing does not prepare for a loss in another.
+    /// Slower if anything got worse; a gain in one thing does not offset a loss in another.
     var verdict: Verdict {
         let verdicts = [p50.verdict, cpu?.verdict].compactMap(\.self)
         if newlyEarly > 0 || verdicts.contains(.slower) { return .slower }

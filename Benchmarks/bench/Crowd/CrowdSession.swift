@@ -94,7 +94,7 @@ final class CrowdSession {
         }
     }
 
-    /// Arms the crowd, lets it settle for two intervals, and watches it.
+    /// Arms the crowd, leaves out two intervals, and watches it.
     private static func watch(
         _ crowd: any RatedCrowd,
         _ plan: CrowdPlan,

@@ -2,7 +2,7 @@ import CBench
 import Glibc
 import HRTimer
 
-/// The timers of one rated crowd, and what they told: how late each fired.
+/// The timers of one rated crowd, and what they reported: the lateness of each fire.
 ///
 /// Unchecked: the members are C structures behind a pointer, each touched by its timer's handler alone, one call at a time;
 /// the tally is atomic.
@@ -17,7 +17,7 @@ final class Fleet: @unchecked Sendable {
         @discardableResult
         func fire() -> Int64 { cbench_member_fire(pointer) }
 
-        /// The deadline that the coming fire is for, by a timer that tells it.
+        /// The deadline that the coming fire is for, by a timer that reports it.
         func skip(to deadline_ns: Int64) { cbench_member_skip_to(pointer, deadline_ns) }
 
         var next_ns: Int64 { pointer.pointee.next_ns }
@@ -61,7 +61,7 @@ final class Fleet: @unchecked Sendable {
     func member(_ index: Int) -> Member { Member(pointer: members + index) }
 }
 
-/// Many timers of one kind, each with a handler that tells how late it is.
+/// Many timers of one kind, each with a handler that reports its lateness.
 protocol RatedCrowd: AnyObject {
     /// Arms all timers of the fleet. On the measuring thread.
     func arm(_ fleet: Fleet) throws

@@ -2,7 +2,7 @@
 import NIOCore
 import NIOPosix
 
-/// SwiftNIO's callbacks, all on one loop, each armed anew by itself.
+/// SwiftNIO's callbacks, all on one loop, each rearmed by itself.
 final class NIOFleet: RatedCrowd {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 

@@ -1,6 +1,6 @@
 import CHRTimer
 
-/// Measures the rows of a demonstration, in turns.
+/// Measures the rows of a demonstration, alternately.
 enum DemonstrationRun {
     private static let rounds = 2
 

@@ -1,4 +1,4 @@
-/// What a call does that its caller may not expect, told in words and by a short measurement.
+/// What a call does that its caller may not expect, explained in words and shown by a short measurement.
 struct Trap: Sendable {
     let text: String
     let demonstration: Demonstration?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the doctor reads what the kernel tells: /proc and /sys, or texts that stand for them in a test.
+/// Where the doctor reads what the kernel reports: /proc and /sys, or texts that stand for them in a test.
 struct SystemFiles: Sendable {
     /// The text of a file without white space around it; nil where it cannot be read.
     let read: @Sendable (String) -> String?

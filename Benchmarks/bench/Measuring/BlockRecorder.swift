@@ -30,7 +30,7 @@ final class BlockRecorder: @unchecked Sendable {
     private let patience_ns: Int64?
 
     /// Room for `fires`, on a grid of `interval_ns` that begins `phase_ns` later than it could. `settling` fires more come
-    /// before them, and are left out. A fire later than `spike` is told where that says.
+    /// before them, and are left out. A fire later than `spike` is reported there.
     init(
         fires: Int,
         interval_ns: Int64,
@@ -95,13 +95,13 @@ final class BlockRecorder: @unchecked Sendable {
         took(cbench_block_fire(block, woke_ns))
     }
 
-    /// The same for a timer that tells by itself how many deadlines the call stands for.
+    /// The same for a timer that reports how many deadlines the call stands for.
     @discardableResult
     func fire(_ woke_ns: Int64, for deadlines: Int64) -> Bool {
         took(cbench_block_fire_for(block, woke_ns, max(1, deadlines)))
     }
 
-    /// The same for a timer that has a grid of its own and tells which deadline it was called for.
+    /// The same for a timer that has a grid of its own and reports which deadline it was called for.
     @discardableResult
     func fire(_ woke_ns: Int64, at deadline_ns: Int64) -> Bool {
         block.pointee.next_deadline_ns = deadline_ns
@@ -113,7 +113,7 @@ final class BlockRecorder: @unchecked Sendable {
         return hasMore
     }
 
-    /// A measuring loop in C. `orSay` tells what the machine lacks if it is not supported.
+    /// A measuring loop in C. `orSay` says what the machine lacks if it is not supported.
     func fill(_ loop: (UnsafeMutablePointer<cbench_block>) -> CInt, orSay missing: String? = nil) throws {
         try fill(loop, orSay: missing.map { [ENOTSUP: $0] } ?? [:])
     }

@@ -66,7 +66,7 @@ struct CrowdPlan: Sendable {
         let wakeups: UInt64?
     }
 
-    /// Arms the crowd, lets it settle for two intervals, and watches it for `length_ns`. The crowd is ended then.
+    /// Arms the crowd, leaves out two intervals, and watches it for `length_ns`. The crowd is ended then.
     func observe(_ crowd: some Crowd, for length_ns: Int64, seed: UInt64) throws -> Observation {
         defer { crowd.clear() }
         // Some 10 µs for each, so that none is late by the arming of the others.

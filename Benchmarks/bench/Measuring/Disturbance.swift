@@ -55,7 +55,7 @@ struct Disturbance: Sendable {
     var throttled_ns: Int64 = 0
     var foreignCPU_ns: Int64 = 0
 
-    /// Worth a mark: any steal, any throttling, or others on a processor for more than a quarter of the time.
+    /// Marked in the report for: any steal, any throttling, or others on a processor for more than a quarter of the time.
     /// Two ticks are let through as rounding.
     var isMarked: Bool {
         steal_ns > 0 || throttled_ns > 0 || foreignCPU_ns > max(20_000_000, wall_ns / 4)

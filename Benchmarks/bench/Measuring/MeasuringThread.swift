@@ -7,7 +7,7 @@ func onFreshThread<Value>(_ body: @escaping @Sendable () throws -> Value) throws
     try onFreshThreads(1) { _ in try body() }[0]
 }
 
-/// Runs `body` on as many threads at the same time, each told its number, and returns when all have ended.
+/// Runs `body` on as many threads at the same time, each with its number, and returns when all have ended.
 func onFreshThreads<Value>(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Value) throws -> [Value] {
     var started: [(thread: pthread_t, errand: Errand<Value>)] = []
     // Those that run must be waited for, also when another cannot be started.

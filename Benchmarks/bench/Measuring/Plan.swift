@@ -49,7 +49,7 @@ struct Plan: Sendable {
     /// The time between deadlines of that subject.
     func interval_ns(of subject: Subject) -> Int64 { subject.interval_ns ?? interval_ns }
 
-    /// As many as prepare a block's time.
+    /// As many as fill a block's time.
     func firesPerBlock(of subject: Subject) -> Int { Int(max(leastFires, block_ns / interval_ns(of: subject))) }
 
     /// How long the run takes if everything is on time.

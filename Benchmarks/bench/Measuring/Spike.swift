@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import HRTimer
 
-/// What a block is told of --on-spike: from which lateness on, and the event file that wakes who waits. Without one the block
+/// What a block needs of --on-spike: from which lateness on, and the event file that wakes the waiting thread. Without one the block
 /// ends with the spike.
 struct SpikeBound: Sendable {
     let bound_ns: Int64
@@ -25,7 +25,7 @@ struct SpikeRequest: Sendable, Equatable {
 
 /// Runs the command of --on-spike as soon as a fire is later than the bound: beside the block, on a thread of its own, so that
 /// the state of the machine can be saved while it is still there. One command at a time; a spike that comes while it runs is
-/// counted and not told to another.
+/// counted and not reported to another.
 final class SpikeWatch: Sendable {
     let request: SpikeRequest
     private let descriptor: CInt
@@ -80,7 +80,7 @@ final class SpikeWatch: Sendable {
         }
     }
 
-    /// Waits for spikes, and tells how many there were; `theEnd` is added when there will be no more.
+    /// Waits for spikes, and returns how many there were; `theEnd` is added when there will be no more.
     private func next() -> UInt64 {
         var spikes: UInt64 = 0
         while true {

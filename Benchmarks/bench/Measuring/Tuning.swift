@@ -32,7 +32,9 @@ struct Tuning: Sendable {
         // The least priority is above every ordinary thread; more would compete with the kernel's own threads.
         var parameters = sched_param()
         parameters.sched_priority = sched_get_priority_min(SCHED_FIFO)
-        settingResults.append(Grant(name: "SCHED_FIFO", error: pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters)))
+        settingResults.append(
+            Grant(name: "SCHED_FIFO", error: pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters))
+        )
         return settingResults
     }
 }

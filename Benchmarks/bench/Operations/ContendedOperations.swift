@@ -143,7 +143,7 @@ struct ContendedOperations: Sendable {
         }
     }
 
-    /// Tells also how often the engine's thread was woken, those of arming at first, which are few, included.
+    /// Counts also how often the engine's thread was woken, those of arming at first, which are few, included.
     private func onEngine(_ body: (TimerEngine) throws -> OperationSample) throws -> OperationSample {
         try PublicOperations.withEngine { engine in
             var sample = try body(engine)

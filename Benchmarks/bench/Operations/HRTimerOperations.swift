@@ -90,7 +90,7 @@ extension PublicOperations {
         }
     }
 
-    /// What a tolerance costs whoever arms.
+    /// What a tolerance costs the thread that arms.
     static func toleranceComparison(timers: Int) -> OperationComparison {
         OperationComparison(
             operation: "arm-cancel-tolerance",
@@ -140,7 +140,7 @@ extension PublicOperations {
         return timer
     }
 
-    /// Tells also how often the engine's thread was woken, which costs the caller a system call.
+    /// Counts also how often the engine's thread was woken, which costs the caller a system call.
     private static func measure(_ engine: TimerEngine, _ operation: (_ index: Int) -> Void) -> OperationSample {
         let before = engine.statistics.wakesSent
         var calls = 0

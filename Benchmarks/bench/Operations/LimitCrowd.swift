@@ -4,7 +4,7 @@ import Foundation
 import HRTimerCore
 import Synchronization
 
-/// What no engine can do without for handlers that run with no lock held, each told the time: for every fire two locks, one
+/// What no engine can do without for handlers that run with no lock held, each given the time: for every fire two locks, one
 /// reading of the clock before and one after, and the call of a closure. No queue, no records, nothing to free.
 final class LimitCrowd: Crowd, Sendable {
     let count: CrowdCount

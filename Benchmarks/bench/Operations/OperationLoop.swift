@@ -9,7 +9,7 @@ struct OperationLoop {
 
     private static let batch = 64
 
-    /// A tenth of them before, to warm caches and pools up. `operation` is told how many came before it. `settle` returns
+    /// A tenth of them before, to warm caches and pools up. `operation` gets how many came before it. `settle` returns
     /// when what they handed to other threads is done, which counts too: calls that only leave a note are cheap.
     func measure(settle: () -> Void = {}, _ operation: (_ index: Int) -> Void) -> OperationSample {
         let warm = run(from: 0, atMost: operations / 10, within_ns: limit_ns / 10, operation)

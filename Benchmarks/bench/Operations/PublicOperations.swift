@@ -49,7 +49,7 @@ enum PublicOperations {
     }
 }
 
-/// Timers as whoever keeps each in a stored property has them: an access to an array of references retains and releases
+/// Timers as code has them that keeps each in a stored property: an access to an array of references retains and releases
 /// the object, which costs as much as moving a timer.
 struct Owned<Object: AnyObject> {
     private let objects: [Object]

@@ -84,7 +84,7 @@ enum QueueOperations {
         )
     }
 
-    /// Those that have what the workload asks for. libevent does not tell its next deadline, and the limits, an empty loop
+    /// Those that have what the workload asks for. libevent does not give its next deadline, and the limits, an empty loop
     /// and accesses to random cache lines, fire nothing.
     private static func rivals(of kind: cbench_ops_workload) -> [cbench_ops_rival] {
         let queues = [CBENCH_OPS_HRT_QUEUE, CBENCH_OPS_QUATERNARY_HEAP, CBENCH_OPS_BINARY_HEAP]

@@ -58,7 +58,7 @@ extension Distribution: Decodable {
     }
 }
 
-/// Where HdrHistogram keeps a value, with three significant digits and 1 as the least value that it tells from 0.
+/// Where HdrHistogram keeps a value, with three significant digits and 1 as the least value that differs from 0.
 enum HDRLayout {
     private static let halfBits = 10
 

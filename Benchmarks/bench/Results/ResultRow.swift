@@ -54,7 +54,7 @@ struct ResultRow: Decodable, Sendable {
         case distribution = "histogram"
     }
 
-    /// What a sweep's rows are told apart by.
+    /// What distinguishes a sweep's rows.
     var name: String { "\(id)@\(timeText(interval_ns).replacing(" ", with: ""))" }
 
     /// How much of one processor it takes, between 0 and 1 for what has one thread.

@@ -25,7 +25,7 @@ final class OneShotFleet: RatedCrowd {
     func clear() { engine.shutdown() }
 }
 
-/// One display link at its timers' rate, on a loop of the measuring thread. It tells which refresh each call is for.
+/// One display link at its timers' rate, on a loop of the measuring thread. It reports which refresh each call is for.
 final class LinkFleet: RatedCrowd {
     private let loop = TimerLoop()
     private var links: [DisplayLink] = []

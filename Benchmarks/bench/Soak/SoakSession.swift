@@ -105,7 +105,7 @@ final class SoakSession {
         let end_ns = watch(all, tell)
         // What is armed fires: nothing that is due by the end may be missing then.
         isQuiet.set()
-        // Its last turn is counted once it has ended. For whoever leaves as well.
+        // Its last round is counted once it has ended. Signalled again for the `defer` above.
         churnHasEnded.wait()
         churnHasEnded.signal()
         let limit_ns = cbench_now_ns() + 60_000_000_000
@@ -130,7 +130,7 @@ final class SoakSession {
         return try Fleet(crowd.timers(from: start_ns, seed: plan.seed), armingLimit: .seconds(600))
     }
 
-    /// Looks at the whole every second, and tells every ten. Gives the instant at which it was over.
+    /// Looks at the whole every second, and reports every ten. Gives the instant at which it was over.
     private func watch(_ all: [Running], _ tell: (String) -> Void) -> Int64 {
         let from_ns = cbench_now_ns()
         let cpuBefore_ns = cbench_usage_now().process_cpu_ns

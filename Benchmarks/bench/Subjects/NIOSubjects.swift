@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 
 extension Subject {
-    /// SwiftNIO's timers, each on a loop of its own, armed anew by the loop itself.
+    /// SwiftNIO's timers, each on a loop of its own, rearmed by the loop itself.
     static let nio: [Subject] = [
         Subject("nio.schedule-task", "EventLoop.scheduleTask for each deadline") { recorder in
             try onEventLoop(recorder) { scheduleTask(recorder, $0) }

@@ -18,7 +18,7 @@ extension Subject {
         try recorder.waitUntilFull()
     }
 
-    /// Fills the block by the standard library's own sleeps, whoever fires them.
+    /// Fills the block by `Task.sleep`, whichever executor fires it.
     static func sleepOnAndOn(_ recorder: BlockRecorder, _ tolerance: Duration?) async throws {
         let zero = SuspendingClock.Instant.monotonicZero
         _ = recorder.begin()

@@ -61,7 +61,7 @@ final class VsyncSession {
             if cbench_stop_requested() { loop.stop() }
         }
         link.add(to: loop, forMode: .default)
-        // A virtual display is known; half a second is to settle.
+        // A virtual display is known; half a second is for the first calls.
         let known: [VsyncSource.State] = [.virtual, .locked]
         let limit = loop.now.advanced(by: Self.learning)
         repeat {

@@ -2,7 +2,7 @@ import CWaylandWindow
 import Glibc
 import HRTimer
 
-/// A window on the compositor of WAYLAND_DISPLAY, to be told of refreshes by.
+/// A window on the compositor of WAYLAND_DISPLAY, which reports its refreshes.
 final class WaylandWindow: @unchecked Sendable {
     // Sendable: used by the thread that measures, alone.
     private let window: OpaquePointer

@@ -9,10 +9,10 @@
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
 // A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
-// 10 to 50 ns. Each look takes the line from whoever holds the lock, who needs it to let go: so
-// they come at distances that double. Nor is the first one soon: a thread that has the lock mostly
-// wants it again, and each change of hands moves what the lock guards from one processor to the
-// other. With a first look after one pause, four threads arm and cancel at 2/3 of the speed
+// 10 to 50 ns. Each look takes the line from the thread that holds the lock, which needs it to let
+// go: so they come at distances that double. Nor is the first one soon: a thread that has the lock
+// mostly wants it again, and each change of hands moves what the lock guards from one processor to
+// the other. With a first look after one pause, four threads arm and cancel at 2/3 of the speed
 // (`bench ops --operation arm-cancel-contended`).
 enum { LEAST_PAUSES = 16, MOST_PAUSES = 64 };
 

@@ -7,18 +7,18 @@
 #include "../include/hrt_clock.h"
 #include "../include/hrt_spin_window.h"
 
-// What every precise wait has in common, whatever it sleeps in: the spin window is asked for before the
-// sleep and told of the wake after it, and what is spun is taken from the spin window's allowance. One
-// thread at a time uses a spin window.
+// What every precise wait has in common, whatever it sleeps in: it asks hrt_spin_window before the
+// sleep, records the wake after it, and takes what is spun from the window's allowance. One thread
+// at a time uses a spin window.
 
 typedef struct {
     int64_t wake_ns;   // until when to sleep
-    int64_t sleep_ns;  // how long that was to the deadline; below 0 if no spin window was asked for
+    int64_t sleep_ns;  // how long that was to the deadline; below 0 if no spin window was wanted
     bool has_begun;    // wake_ns is not in the future: no sleep
 } hrt_early_wake;
 
-// When a thread must wake for the deadline: a spin window before it, and at the deadline itself if that
-// is HRT_NEVER or past.
+// When a thread must wake for the deadline: a spin window before it, and at the deadline itself if
+// that is HRT_NEVER or past.
 hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window);
 
 // The clock has come to wake_ns and the thread is awake: how late is learned.

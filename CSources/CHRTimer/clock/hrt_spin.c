@@ -10,9 +10,9 @@ static const int64_t PAUSE_ABOVE_NS = 500;
 static const int64_t AWAY_NS = 10 * 1000;
 
 // No sched_yield: to a thread that computes it gives a whole slice, 3 ms, and the deadline with it.
-// An ordinary thread is made to give way by the scheduler, and a spin is short.
+// The scheduler preempts an ordinary thread, and a spin is short.
 //
-// The vDSO's clock is read in the time of two pauses, and is the clock that was asked for: no
+// The vDSO's clock is read in the time of two pauses, and is the clock that was requested: no
 // calibration of the processor's own counter can make it early.
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                  int64_t now_ns, int64_t longest_ns, int64_t *spun_ns) {

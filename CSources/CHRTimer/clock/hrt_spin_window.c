@@ -26,14 +26,14 @@ static const double GUESS_WEIGHT = 0.25;
 // than 110 % of the budget can be spun.
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
 
-// A wait may expect to spin this part of the allowance. So where the budget is scarce it settles at
-// as much as comes in between two fires, and every fire has a smaller spin window, instead of some
-// having none. And where it is not, a fire still spins no more than one of a 1 kHz timer may: by
-// default 13 us, a third of what a wake-up costs anyway.
+// A wait may expect to spin this part of the allowance. So where the budget is scarce the spin
+// levels off at as much as comes in between two fires, and every fire has a smaller spin window,
+// instead of some having none. And where it is not, a fire still spins no more than one of a 1 kHz
+// timer may: by default 13 us, a third of a wake-up's own cost.
 static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
 
-// What is covered beyond the quantile asked for, where that is expected to spin no more than this
-// part of what the budget gives for the sleep, and no more than the third of a wake-up.
+// The coverage beyond the requested quantile, where that is expected to spin no more than this part
+// of the budget for the sleep, and no more than the third of a wake-up.
 static const double GENEROUS_QUANTILE = 0.99;
 static const double SHARE_OF_INCOME = 1.0 / 8;
 static const double GENEROUS_NS = 13 * 1000;
@@ -116,9 +116,9 @@ static void seed(hrt_spin_window *window, unsigned class) {
     }
 }
 
-// The largest spin window that is expected to spin no more than spin_ns: the mean of what is left of it
-// after each wake. Up to the least one that the quantile asked for comes within; beyond it, up to
-// the generous one, if that is expected to spin no more than generous_ns.
+// The largest spin window that is expected to spin no more than spin_ns: the mean of its rest after
+// each wake. Up to the least one that covers the requested quantile; beyond it, up to the generous
+// one, if that is expected to spin no more than generous_ns.
 static int64_t margin_within(const hrt_spin_window *window, unsigned class, double spin_ns,
                              double generous_ns) {
     const double *weights = window->classes[class].weights;

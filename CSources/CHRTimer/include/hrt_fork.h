@@ -7,8 +7,8 @@
 // Do not touch.
 extern uint32_t hrt_fork_count;
 
-// A number that is another one in a child of fork(2) than in its parent: whoever was made in
-// another generation has lost its threads. Wraps after 2^32 forks one below the other. Any thread;
+// A number that is another one in a child of fork(2) than in its parent: an object made in another
+// generation has lost its threads. Wraps after 2^32 forks one below the other. Any thread;
 // async-signal-safe; one load.
 //
 // Counted by a child handler of pthread_atfork(3), registered when the library is loaded: handlers

@@ -9,9 +9,9 @@
 // Sanitizer sees through it.
 //
 // A thread that held it at fork(2) is not there in the child: the word says in which generation
-// (hrt_fork.h) it was taken, and whoever wants it in the child takes it from the vanished holder,
-// once. What it guards may then be half changed. No thread may fork with a lock held and let go in
-// the child.
+// (hrt_fork.h) it was taken, and a thread that wants it in the child takes it from the vanished
+// holder, once. What it guards may then be half changed. No thread may fork with a lock held and
+// let go in the child.
 typedef struct {
     uint32_t word;
 } hrt_lock;

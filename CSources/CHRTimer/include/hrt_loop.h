@@ -19,7 +19,7 @@ typedef struct hrt_loop hrt_loop;
 typedef struct hrt_watch hrt_watch;
 
 // What to watch a descriptor for, and what it is ready for. A hang-up or an error is reported as
-// whatever was asked for: the read or write that follows tells.
+// whatever was requested: the read or write that follows shows it.
 enum { HRT_READABLE = 1, HRT_WRITABLE = 2, HRT_EDGE = 4 };
 
 // Why a wait ended: 0 for the deadline, otherwise a set of these.
@@ -47,8 +47,8 @@ struct event_base;
 // -EMFILE, -ENFILE.
 int hrt_loop_create_on(struct event_base *_Nonnull base, hrt_loop *_Nullable *_Nonnull out_loop);
 
-// What the base calls, on its thread, when there is something to do: then hrt_loop_poll tells what,
-// and hrt_loop_arm must follow.
+// What the base calls, on its thread, when there is something to do: then hrt_loop_poll reports
+// what, and hrt_loop_arm must follow.
 void hrt_loop_set_host(hrt_loop *_Nonnull loop, void (*_Nonnull on_host)(void *_Nullable context),
                        void *_Nullable context);
 
@@ -77,8 +77,8 @@ void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 // nothing sleeps in futex(2) instead.
 int hrt_loop_wait(hrt_loop *_Nonnull loop, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_loop_wait, but until the spin window before the deadline; at
-// once, after one look at everything, if the spin window has begun.
+// The first part of a precise wait: as hrt_loop_wait, but until the spin window before the
+// deadline; at once, after one look at everything, if the spin window has begun.
 int hrt_loop_wait_until_spin_window(hrt_loop *_Nonnull loop, int64_t deadline_ns,
                                hrt_spin_window *_Nonnull window);
 

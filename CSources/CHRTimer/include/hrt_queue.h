@@ -7,7 +7,7 @@
 
 #include "hrt_nonblocking.h"
 
-// Pending timers, by deadline. Knows no clock and no thread: it is told the time, and gives back
+// Pending timers, by deadline. Knows no clock and no thread: it is given the time, and gives back
 // what is due, in order of (deadline, arming), exact to the nanosecond. The caller keeps whatever
 // belongs to a timer in an array of its own, indexed by slot. How it works: hrt_queue_node.h.
 //
@@ -17,8 +17,8 @@
 // of hrt_queue_take_due.
 //
 // Time may jump forward by centuries; the years between are not walked. It may also go back (a wall
-// clock does): the order stays exact, and timers armed before the latest time ever told cost O(log
-// n) until time has caught up. A queue that was never told the time believes it to be INT64_MIN:
+// clock does): the order stays exact, and timers armed before the latest time ever given cost O(log
+// n) until time has caught up. A queue that was never given the time believes it to be INT64_MIN:
 // right, but slower for the timers armed so far. Call hrt_queue_take_due once, with a capacity of
 // 0, before arming many.
 typedef struct hrt_queue hrt_queue;
@@ -61,7 +61,7 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
 // What follows names a timer by its slot, which must be live: its owner, who added it and alone
-// removes it, knows that it is, or asks hrt_queue_is_live. No generation is compared.
+// removes it, knows that it is, or calls hrt_queue_is_live. No generation is compared.
 
 // Arms the timer, or moves it if it is armed: in the order of equal deadlines it then comes last.
 // HRT_NEVER keeps it armed for ever. Cheapest when the deadline only moves later: a store.
@@ -74,7 +74,7 @@ void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadli
                                  int64_t tolerance_ns);
 
 // The same for a timer that its caller waits for more exactly than for others, until it is armed
-// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns tells the earliest of its
+// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns gives the earliest of its
 // kind. The first such timer of a queue allocates; it is armed as an ordinary one if memory is
 // short.
 void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
@@ -83,10 +83,10 @@ void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadlin
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_normalize returned
-// false, whatever was armed, disarmed and taken since it was called, except that a timer that was
-// the earliest was disarmed or moved later. Otherwise a lower bound: waking then, and calling
-// hrt_queue_take_due, may find nothing due, and raises it.
+// The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_normalize
+// returned false, whatever was armed, disarmed and taken since it was called, except that a timer
+// that was the earliest was disarmed or moved later. Otherwise a lower bound: waking then, and
+// calling hrt_queue_take_due, may find nothing due, and raises it.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Whether an armed deadline may be earlier than the instant: false is certain, and mostly found out
@@ -102,11 +102,11 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 // a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Does a bounded piece of the work that makes the three answers above exact. True if there is more
-// to do. Whoever is about to sleep calls it until it returns false: then no wake-up is in vain.
-// What timers that were disarmed or moved left behind is taken away here, once for each; so the
-// pieces together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32
-// timers in the bucket of the earliest one that lie too close together for their distance.)
+// Does a bounded piece of the work that makes the three results above exact. True if there is more
+// to do. A thread that is about to sleep calls it until it returns false: then no wake-up is in
+// vain. It removes what disarmed and moved timers left behind, once for each; so the pieces
+// together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32 timers
+// in the bucket of the earliest one that lie too close together for their distance.)
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and
@@ -134,8 +134,8 @@ uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 bool hrt_queue_trim(hrt_queue *queue);
 
 // Whether trimming is worth while: there were at least 4,096 timers, and three quarters of the most
-// there ever were since the last trimming was done are removed. O(1): ask before every sleep, and
-// trim then until nothing is left to do or something else is.
+// there ever were since the last trimming was done are removed. O(1): call it before every sleep,
+// and trim then until nothing is left to do or something else is.
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Timers that exist.

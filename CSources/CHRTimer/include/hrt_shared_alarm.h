@@ -5,10 +5,11 @@
 
 #include "hrt_clock.h"
 
-// A shared alarm for threads that wait together, so that whoever is called goes about its work and another
-// one waits for what comes next. It is set on two clocks, HRT_CLOCK_MONOTONIC and HRT_CLOCK_BOOT,
-// for one instant each, and each time that one of these comes it wakes one of the threads: the one
-// that came last, whose stack is the warmest. A ring while nobody waits is kept for the next one.
+// An alarm for threads that wait together: the thread that it wakes, the leader, goes about its
+// work, and another one waits for what comes next. It is set on two clocks, HRT_CLOCK_MONOTONIC and
+// HRT_CLOCK_BOOT, for one instant each, and each time that one of these comes it wakes one of the
+// threads: the one that came last, whose stack is the warmest. If it expires while nobody waits,
+// the next thread returns at once.
 //
 // Two absolute timerfds under epoll(7), both edge-triggered and never read; threads in
 // epoll_wait(2) are exclusive waiters.
@@ -20,12 +21,12 @@ int hrt_shared_alarm_create(hrt_shared_alarm **out_bell);
 // No thread may wait.
 void hrt_shared_alarm_destroy(hrt_shared_alarm *alarm);
 
-// Sets it anew on that clock, whatever it was set to: HRT_NEVER does not ring, the past rings now.
-// Any thread; calls that meet have no order, which the callers must see to. One system call.
+// Sets it on that clock, whatever it was set to: HRT_NEVER disarms it, a past instant expires now.
+// Any thread; concurrent calls have no order unless the callers make one. One system call.
 void hrt_shared_alarm_set(hrt_shared_alarm *alarm, hrt_clock clock, int64_t instant_ns);
 
-// Returns when it rings, never before the instant; sometimes without, when it was rescheduled in the
-// midst of a ring. Any number of threads.
+// Returns when it expires, never before the instant; sometimes without, when it was rescheduled
+// while it expired. Any number of threads.
 void hrt_shared_alarm_wait(hrt_shared_alarm *alarm);
 
 #endif

@@ -6,21 +6,21 @@
 #include "hrt_nonblocking.h"
 
 // How long before a deadline a thread must have itself woken so that spinning the rest makes it
-// exact, learned from the wake latencies seen lately. Told the time and the latencies; knows no
-// clock.
+// exact, learned from the wake latencies seen lately. It is given the time and the latencies, and
+// knows no clock.
 //
-// What is bounded is the spin that a spin window is expected to take, the mean of what each of those
-// latencies would leave of it:
+// The expected spin is bounded: the mean of the rest of the spin window that each of those
+// latencies would leave:
 //
 // * The budget is a fraction of a core. While it is not used it adds up, for a tenth of a second at
-//   most, and a fire may expect to spin a 96th of what there is. By default, 1.25 %, that is 13 us:
-//   what one fire of a 1 kHz timer may, and not half of what a wake-up costs anyway. A scarce
-//   budget makes all spin windows smaller instead of leaving some fires without.
-// * Within that, the spin window is the quantile asked for of the latencies. It is the least that is
-//   aimed for: where a fire uses less than an eighth of the budget that its sleep adds, the spin window
-//   grows until it does, or until 99 of 100 latencies are within it, or 13 us are expected to be
-//   spun. So at the rates of frames, where a stall is seen and processor time is plenty, it covers
-//   more than at 1 kHz.
+//   most, and a fire may expect to spin a 96th of the sum. By default, 1.25 %, that is 13 us: what
+//   one fire of a 1 kHz timer may, and not half of a wake-up's own cost. A scarce budget makes all
+//   spin windows smaller instead of leaving some fires without.
+// * Within that, the spin window is the requested quantile of the latencies. That is the minimum:
+//   where a fire uses less than an eighth of the budget that its sleep adds, the spin window grows
+//   until it does, or until 99 of 100 latencies are within it, or 13 us are expected to be spun. So
+//   at the rates of frames, where a stall is seen and processor time is plenty, it covers more than
+//   at 1 kHz.
 //
 // The latencies are a histogram whose old entries fade by 4 % with each new one. One stall of any
 // length is one entry, whose weight in the expected spin is none. After a whole series of stalls
@@ -41,7 +41,7 @@ typedef struct {
     double budget;        // processor time for spinning, as a fraction of one core, in [0, 1]
     double allowance_ns;  // what may be spun now
     int64_t allowance_as_of_ns;  // up to when the allowance was added up
-    int64_t last_latency_ns;     // of the wake recorded last; whoever takes it makes it -1
+    int64_t last_latency_ns;     // of the wake recorded last; -1 once it is taken
     struct {
         double total;
         double next_weight;
@@ -49,8 +49,8 @@ typedef struct {
     } classes[HRT_SPIN_WINDOW_CLASSES];
 } hrt_spin_window;
 
-// Values out of range count as the nearest bound. One thread at a time uses a spin window, as with all
-// functions here.
+// Values out of range count as the nearest bound. One thread at a time uses a spin window, as with
+// all functions here.
 void hrt_spin_window_init(hrt_spin_window *window, double quantile, double budget, int64_t now_ns);
 
 // Another budget from now on; as in hrt_spin_window_init.

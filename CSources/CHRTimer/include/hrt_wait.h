@@ -7,13 +7,12 @@
 #include "hrt_clock.h"
 #include "hrt_spin_window.h"
 
-// A way for one thread to wait until an absolute instant of one clock, or until another thread
-// wakes it.
+// One thread's wait until an absolute instant of one clock, or until another thread wakes it.
 //
 // When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in
 // kernel/time/hrtimer.c): what a step forward has passed ends at once, and a step back makes a wait
-// longer. So every wait here stays one absolute deadline; TFD_TIMER_CANCEL_ON_SET would only tell
-// of a step that needs no answer. On return from suspend it looks at those on the boot-time clock
+// longer. So every wait here stays one absolute deadline; TFD_TIMER_CANCEL_ON_SET would only report
+// a step that needs no reaction. On return from suspend it looks at those on the boot-time clock
 // too.
 typedef struct hrt_wait hrt_wait;
 
@@ -32,7 +31,7 @@ typedef enum {
 
 enum { HRT_WAIT_TIMED_OUT = 0, HRT_WAIT_WOKEN = 1 };
 
-// 0, -ENOMEM, or the errno with which a filter refuses a system call that the way needs
+// 0, -ENOMEM, or the errno with which a filter refuses a system call that the kind needs
 // (seccomp(2)); for HRT_WAIT_FUTEX -ENOTSUP on HRT_CLOCK_BOOT; for HRT_WAIT_TIMERFD and
 // HRT_WAIT_LIBEVENT also -EMFILE, -ENFILE.
 int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);
@@ -45,8 +44,9 @@ void hrt_wait_destroy(hrt_wait *wait);
 // HRT_NEVER waits for a wake alone. One thread at a time.
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
-// The first part of a precise wait: as hrt_wait_until, but until the spin window before the deadline.
-// The spin window learns how late the wake came. Returns at once if the spin window has begun.
+// The first part of a precise wait: as hrt_wait_until, but until the spin window before the
+// deadline. The spin window learns how late the wake came. Returns at once if the spin window has
+// begun.
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window);
 
 // The second part: reads the clock until the deadline, or until a wake, which it consumes. The last
@@ -61,8 +61,8 @@ void hrt_wait_wake(hrt_wait *wait);
 
 // Ends a wait that goes on as if woken, when the clock comes to deadline_ns; so nobody need be
 // woken now to learn of a deadline earlier than its own. A wait that begins later is to know of it
-// by itself, and may be woken once too often. False, and nothing done, unless the way to wait is
-// the timerfd: wake it then. Any thread. timerfd_settime(2).
+// by itself, and may be woken once too often. False, and nothing done, unless the kind is
+// HRT_WAIT_TIMERFD: wake it then. Any thread. timerfd_settime(2).
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

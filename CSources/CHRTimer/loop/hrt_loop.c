@@ -145,7 +145,7 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     if (status == 0) status = open_base(loop, host_base);
     if (status != 0) return status;
     // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be
-    // read. A host's base may know no edges; there each pass of the loop arms the timerfd anew,
+    // read. A host's base may know no edges; there each pass of the loop arms the timerfd again,
     // which makes it unreadable as well.
     return hrt_event_add(loop->base, loop->timer_fd, EV_READ | EV_ET, on_timer, loop,
                          &loop->timer_event);
@@ -282,8 +282,8 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
             return hrt_loop_poll(loop);
         if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
-            // settime takes back the expiration of a wake that came just before. One that comes
-            // later stays.
+            // settime clears the expiration of a wake that came just before. One that comes later
+            // stays.
             if (hrt_loop_is_woken(loop)) continue;
         }
         int found = is_alone ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
@@ -355,7 +355,7 @@ void hrt_loop_wake(hrt_loop *loop) {
 int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
 
 // Whether epoll_ctl(2) takes it, which refuses what has no poll of its own, as /dev/null. No stat
-// tells that, and poll(2) says of such a one that it is ready.
+// shows that, and poll(2) says of such a one that it is ready.
 static int ask_epoll(int fd) {
     int set = epoll_create1(EPOLL_CLOEXEC);
     if (set < 0) return 0;  // no descriptor left to ask with
@@ -384,7 +384,7 @@ static int make_room(hrt_loop *loop) {
 }
 
 int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_watch **out_watch) {
-    // Asked first because libevent writes a warning to stderr when epoll_ctl fails.
+    // Checked first because libevent writes a warning to stderr when epoll_ctl fails.
     int status = hrt_loop_can_watch(fd);
     if (status == 0) status = make_room(loop);
     if (status != 0) return status;

@@ -57,7 +57,7 @@ int hrt_main_queue_descriptor(void) {
 }
 
 void hrt_main_queue_drain(int fd) {
-    // Before the drain: what is posted after this makes it readable anew. Another loop that serves
+    // Before the drain: what is posted after this makes it readable again. Another loop that serves
     // the main queue too, as Foundation's, may have read it.
     uint64_t posts;
     if (HRT_RETRY(read(fd, &posts, sizeof posts)) < 0 && errno != EAGAIN)

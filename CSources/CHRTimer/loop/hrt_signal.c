@@ -34,8 +34,8 @@ static void on_signal(int signal) {
     errno = error;
 }
 
-// A thread that lets one signal in, for a process whose threads may all have it blocked: a mask is
-// inherited from whoever started it (signal(7)), and no other thread's can be changed. Nobody
+// A thread that lets one signal in, for a process whose threads may all have it blocked: a thread
+// has the mask of the one that started it (signal(7)), and no other thread's can be changed. Nobody
 // else's mask is touched.
 static struct {
     bool is_there;

@@ -1,11 +1,11 @@
-// A per-class wheel: nodes on their way from the wheel, through the near tier, to being due; and what is known
-// of the earliest.
+// A per-class wheel: nodes on their way from the wheel, through the near tier, to being due; and
+// what is known of the earliest.
 #include <errno.h>
 
 #include "hrt_queue_class.h"
 #include "hrt_queue_pages.h"
 
-// How many nodes a question may look at to answer exactly, before it gives a bound.
+// How many nodes a query may look at for an exact result, before it gives a bound.
 enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
 
 void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint64_t tick) {
@@ -66,8 +66,8 @@ static inline void raise(uint64_t *bound, uint64_t key) {
 // Makes the bound exact, and the earliest end of a window. False if the moves were used up before;
 // what was done then need not be done again.
 //
-// In the per-class wheel of timers with tolerance every timer that begins before the earliest end goes near:
-// it will be given out at that wake-up, if not before.
+// In the per-class wheel of timers with tolerance every timer that begins before the earliest end
+// goes near: it will be given out at that wake-up, if not before.
 bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
@@ -119,8 +119,8 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
     return class->bound;
 }
 
-// No armed timer of the per-class wheel may be given out later: the earliest end of a window, or a bound of
-// it.
+// No armed timer of the per-class wheel may be given out later: the earliest end of a window, or a
+// bound of it.
 uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->windows == NULL) return hrt_class_bound(queue, class);
     int moves_left = MOVES_PER_QUESTION;

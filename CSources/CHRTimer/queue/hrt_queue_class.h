@@ -1,4 +1,4 @@
-// A per-class wheel: wheel, near tier and windows together, told the time.
+// A per-class wheel: wheel, near tier and windows together, given the time.
 #ifndef HRT_QUEUE_LANE_H
 #define HRT_QUEUE_LANE_H
 
@@ -27,7 +27,7 @@ bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t no
 void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
 
 // A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed
-// anew. True if the list of those must now be worked off.
+// again. True if the list of those must now be worked off.
 //
 // Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache:
 // a branch would cost a misprediction every other time, and with it all that the processor began
@@ -42,7 +42,7 @@ static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, 
     return class->to_file_count == HRT_TO_FILE;
 }
 
-// The timer, which was armed, is armed no longer, or is about to be armed anew.
+// The timer, which was armed, is armed no longer, or is about to be armed again.
 static inline void hrt_class_leaves(struct hrt_class *class, uint32_t index,
                                    const struct hrt_node *node) {
     if (node->key == class->bound) class->certainty = HRT_STALE;

@@ -7,13 +7,13 @@
 // near the present, in the run or the heap. A filing is a promise to look at the node at a certain
 // instant, not a statement that something is due then. So disarming, and arming for any instant not
 // before the promised look, change the node alone and leave it filed where it is; the look, when it
-// comes, files the node anew or drops it. A node keeps its filing even while its slot is free, and
-// the slot's next owner inherits it. A timeout that is set, cancelled and set again, as timeouts
-// are, thus costs one cache line each time, and a filing only once in its length. The price: the
-// queue may look at an instant when nothing is due. Settling (hrt_class_settle) spares that: a
-// bucket knows the node its earliest key came from; where that node is gone, a bucket of a few
-// nodes is walked, and a crowd is filed finer, in finer buckets where the present allows and in the
-// heap where it does not, so that no crowd is walked again and again.
+// comes, files the node again or drops it. A node keeps its filing even while its slot is free, and
+// the slot's next owner gets it. A timeout that is set, cancelled and set again, as timeouts are,
+// thus costs one cache line each time, and a filing only once in its length. The price: the queue
+// may look at an instant when nothing is due. Normalizing (hrt_class_settle) avoids that: a bucket
+// knows the node its earliest key came from; where that node is gone, a bucket of a few nodes is
+// walked, and a crowd is filed finer, in finer buckets where the present allows and in the heap
+// where it does not, so that no crowd is walked again and again.
 //
 // The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of
 // 1,024 buckets; a bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser.
@@ -23,11 +23,11 @@
 // out of order goes to the heap, and the earlier of the two is next. Exact order is that of (key,
 // arming) in the node, so it does not depend on the way a node took through the wheel.
 //
-// All this is a per-class wheel, and a queue has one for each kind of timer: ordinary, precise, and with
-// tolerance. The last files by deadline like the others; hrt_queue_windows.c tells how it finds the
-// earliest end of a window.
+// All this is a per-class wheel, and a queue has one for each kind of timer: ordinary, precise, and
+// with tolerance. The last files by deadline like the others; hrt_queue_windows.c says how it finds
+// the earliest end of a window.
 //
-// Files include and call one way: queue -> rare -> per-class wheel -> wheel -> near -> windows -> node; slab
+// Files include and call one way: queue -> rare -> class -> wheel -> near -> windows -> node; slab
 // and pages stand beside.
 #include <assert.h>
 #include <stdbool.h>
@@ -66,16 +66,16 @@ struct hrt_node {
     uint32_t previous;
     uint32_t generation;  // odd while the slot is taken: no token matches a free one, nor does one
                           // of another queue
-    uint32_t place;       // where the node is filed: kind, per-class wheel, and bucket or place in the heap
+    uint32_t place;       // where it is filed: kind, class, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32,
               "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h), the rest an
-// index. A place in the wheel of the first per-class wheel, the common one, is thus a plain number of a
-// bucket. The number after the last bucket is for a node that is not filed. No filing is as late as
-// none: such a node is to be filed like one that is filed too late, so that one comparison tells
-// both from all that is rare.
+// `place`: bits 31 and 30 the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h), the
+// rest an index. A place in the wheel of the first per-class wheel, the common one, is thus a plain
+// number of a bucket. The number after the last bucket is for a node that is not filed. No filing
+// is as late as none: such a node is to be filed like one that is filed too late, so that one
+// comparison tells both from all that is rare.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_LANE_SHIFT 28
 #define HRT_PLACE_LANE (UINT32_C(3) << HRT_PLACE_LANE_SHIFT)

@@ -133,8 +133,8 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (HRT_UNLIKELY(hrt_node_is_near(node) || queue->spare_count == HRT_SPARES))
         return remove_any(queue, index);
-    // In the wheel of a per-class wheel of its own. If it is not armed, a bound may be found again for
-    // nothing.
+    // In the wheel of a per-class wheel of its own. If it is not armed, a bound may be found again
+    // for nothing.
     queue->armed_count += (node->arming < 1) - 1U;
     hrt_class_leaves(hrt_class_of(queue, node), index, node);
     node->arming = 0;
@@ -142,8 +142,8 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     return true;
 }
 
-// The first due node of all per-class wheels; 0 if nothing is due, or if a per-class wheel ran out of moves before it
-// knew: *out_known is then false.
+// The first due node of all per-class wheels; 0 if nothing is due, or if a per-class wheel ran out
+// of moves before it knew: *out_known is then false.
 static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left,
                           bool *out_known) {
     uint32_t first = 0;

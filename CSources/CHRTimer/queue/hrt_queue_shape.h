@@ -19,8 +19,8 @@ enum {
     HRT_BLOCKS = 1 << (HRT_PLACE_LANE_SHIFT - HRT_BLOCK_BITS),
 };
 
-// A queue has a per-class wheel for each kind of deadline, made when the first timer of the kind is armed. A
-// timer belongs to the per-class wheel it was armed in last.
+// A queue has a per-class wheel for each kind of deadline, made when the first timer of the kind is
+// armed. A timer belongs to the per-class wheel it was armed in last.
 enum hrt_class_number {
     HRT_ORDINARY,
     HRT_PRECISE,
@@ -46,7 +46,7 @@ struct hrt_bucket {
 static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
 
 struct hrt_level {
-    uint64_t marks[HRT_MARK_WORDS];  // a bucket that holds a node is marked; one that is marked may
+    uint64_t marks[HRT_MARK_WORDS];  // a bit per occupied bucket; a bucket whose bit is set may
                                      // be empty
     uint32_t marked_words;           // bit per word of marks that is not 0
 };
@@ -54,7 +54,7 @@ struct hrt_level {
 // What is known of the earliest armed key of a per-class wheel, `bound`.
 enum hrt_certainty {
     HRT_EXACT,  // an armed timer has this key
-    HRT_LOWER,  // none has a lesser one, and only a walk over a bucket tells more
+    HRT_LOWER,  // none has a lesser one, and only a walk over a bucket shows more
     HRT_STALE,  // time went on, or the timer it came from is no longer there: it can perhaps be
                 // raised at once
 };
@@ -77,7 +77,7 @@ struct hrt_windows {
 // Nodes filed by deadline: a wheel, a run and a heap.
 struct hrt_class {
     uint64_t tick;  // the present, in ticks: all buckets up to this one are opened, or being opened
-    uint64_t look_tick;  // no marked bucket beyond the present begins before; while one is opened
+    uint64_t look_tick;  // no occupied bucket beyond the present begins before; while one is opened
                          // it is the present
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
     uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
@@ -96,8 +96,9 @@ struct hrt_class {
     struct hrt_windows *windows;  // NULL but in the per-class wheel of timers with tolerance
     struct hrt_level levels[HRT_LEVELS];
     // By place. No key of a timer filed in the bucket is less, and none is before the bucket
-    // begins. Apart from the chains, so that those of a minute's buckets are a few cache lines:
-    // whoever arms looks here, and mostly here alone. Nowhere, the last place, it is HRT_KEY_NEVER.
+    // begins. Apart from the chains, so that those of a minute's buckets are a few cache lines: a
+    // call that arms looks here, and mostly here alone. Nowhere, the last place, it is
+    // HRT_KEY_NEVER.
     uint64_t earliest[HRT_WHEEL_PLACES + 1];
     uint32_t owners[HRT_WHEEL_PLACES +
                     1];  // the node that `earliest` came from; it may have gone or moved since
@@ -125,7 +126,7 @@ struct hrt_queue {
     uint32_t trim_block;          // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_class
-        *classes[HRT_CLASSS];     // the first is `per-class wheel`; the others are NULL until they are needed
+        *classes[HRT_CLASSS];     // the first is `class`; the others are NULL until they are needed
     uint32_t room_block;       // the lowest block that has memory and a free node, or HRT_NO_BLOCK
     uint32_t blocks_reserved;  // how many blocks there are addresses for
     struct hrt_block blocks[HRT_BLOCKS];
@@ -146,7 +147,7 @@ static inline struct hrt_class *hrt_class_of(struct hrt_queue *queue, const stru
     return queue->classes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
 }
 
-// How many nodes one call may file anew: the pause a crowded bucket causes. Fuzzing lowers it, so
+// How many nodes one call may file again: the pause a crowded bucket causes. Fuzzing lowers it, so
 // that a few nodes are a crowd.
 #ifndef HRT_MOVES_PER_CALL
 #define HRT_MOVES_PER_CALL 1024

@@ -90,8 +90,8 @@ static bool has_room(const struct hrt_block *block) {
     return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
 }
 
-// The lowest block with room has filled up; those below it are full. Few blocks prepare a queue of
-// millions.
+// The lowest block with room has filled up; those below it are full. A queue of millions has few
+// blocks.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
     while (block < queue->blocks_used &&

@@ -7,8 +7,8 @@
 // finer.
 enum { CROWD = 32 };
 
-// How many buckets ahead of the one that is opened the nodes are asked for: a miss of the cache
-// lasts about as long as it takes to file what two of them hold.
+// How many buckets ahead of the opened one the nodes are prefetched: a cache miss lasts about as
+// long as it takes to file what two of them hold.
 enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
@@ -62,8 +62,8 @@ static inline void set_earliest(struct hrt_class *class, uint32_t place, uint32_
     class->owners[place] = index;
 }
 
-// A bucket that is not marked is empty. It is written without a look: a first touch of a page that
-// reads it is a fault of its own, and the write after it another (`bench run --only
+// A bucket whose occupied bit is not set is empty. It is written without a look: a first touch of a
+// page that reads it is a fault of its own, and the write after it another (`bench run --only
 // hrtimer.source.normal`, whose wheel is new in each block).
 static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                 struct hrt_node *node, uint32_t place) {
@@ -110,8 +110,8 @@ void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-// A bucket stays marked, even if it is empty now: a timer that comes and goes would have it marked
-// and unmarked each time. The next search that meets it clears the mark.
+// A bucket stays occupied, even if it is empty now: a timer that comes and goes would have its bit
+// set and cleared each time. The next search that meets it clears the bit.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
@@ -130,8 +130,8 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 // Some of the nodes listed were disarmed since, moved later again, or went to the near tier or
-// another per-class wheel; some are listed twice. The first turn asks for every line that the second will
-// write.
+// another per-class wheel; some are listed twice. The first pass prefetches every line that the
+// second will write.
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
@@ -148,7 +148,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
         uint32_t place = place_for(class, node->key);
         __builtin_prefetch(hrt_node_at(queue, node->next), 1);
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
-        // A bucket without a mark is not looked at: see link_at.
+        // A bucket whose bit is not set is not looked at: see link_at.
         if (is_marked(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS))
             __builtin_prefetch(hrt_node_at(queue, chain_of(&class->buckets[place], index)->last), 1);
         places[count] = place;
@@ -163,12 +163,12 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
     }
 }
 
-// Distance from bucket `from` to the first marked one, going round; -1 if there is none.
+// Distance from bucket `from` to the first occupied one, going round; -1 if there is none.
 static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
     uint32_t word = from / 64;
     uint64_t marks = level->marks[word] >> (from % 64);
     if (marks != 0) return __builtin_ctzll(marks);
-    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its marks before
+    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its bits before
     // `from`.
     uint32_t both = level->marked_words | level->marked_words << HRT_MARK_WORDS;
     uint32_t words = both >> (word + 1) & ((1U << HRT_MARK_WORDS) - 1);
@@ -254,8 +254,8 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 }
 
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
-// per-class wheel of timers with tolerance those with keys below the limit go near, where the ends of windows
-// are compared. A crowd is only noted.
+// per-class wheel of timers with tolerance those with keys below the limit go near, where the ends
+// of windows are compared. A crowd is only noted.
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
@@ -298,7 +298,7 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_class *cl
     }
 }
 
-// Takes the node, the first of its chain, from it. Writing the next node's link asks for its line.
+// Takes the node, the first of its chain, from it. Writing the next node's link fetches its line.
 static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain,
                                        const struct hrt_node *node) {
     uint32_t next = node->next;
@@ -307,8 +307,8 @@ static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain
     return next;
 }
 
-// Takes one node off every chain in turn: the next node of a chain has come by the time the other
-// chains had their turn.
+// Takes one node off every chain, one after another: the next node of a chain has come by the time
+// the other chains were served.
 static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct hrt_bucket *bucket,
                        int *moves_left) {
     uint32_t left = 0;
@@ -361,8 +361,8 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
     class->crowd = HRT_NOWHERE;
 }
 
-// Asks for the first nodes of a bucket that is opened soon. An empty chain asks for node 0, which
-// is there.
+// Prefetches the first nodes of a bucket that is opened soon. An empty chain prefetches node 0,
+// which is there.
 static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
     for (unsigned i = 0; i < HRT_CHAINS; i++)
         __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);

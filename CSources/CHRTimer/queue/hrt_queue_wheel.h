@@ -1,4 +1,4 @@
-// The wheel of a per-class wheel: nodes filed by deadline, as coarsely as they are far away.
+// The levels of a per-class wheel: nodes filed by deadline, as coarsely as they are far away.
 #ifndef HRT_QUEUE_WHEEL_H
 #define HRT_QUEUE_WHEEL_H
 
@@ -11,7 +11,7 @@ struct hrt_wheel_first {
     bool is_exact;   // one has it
 };
 
-// Clears the marks of empty buckets, and gives back the memory of levels without others.
+// Clears the occupied bits of empty buckets, and gives back the memory of levels without others.
 void hrt_wheel_trim(struct hrt_class *class);
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,

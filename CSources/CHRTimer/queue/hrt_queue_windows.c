@@ -1,7 +1,7 @@
-// The windows of timers with tolerance. Their per-class wheel is one by deadline like the others; what it has
-// beside is the end of each node's window, and a heap of the ends of those that are near. Timers in
-// the wheel need no place there: their windows end after they begin, and those that begin before
-// the earliest end are near (hrt_class_settle).
+// The windows of timers with tolerance. Their per-class wheel is one by deadline like the others;
+// what it has beside is the end of each node's window, and a heap of the ends of those that are
+// near. Timers in the wheel need no place there: their windows end after they begin, and those that
+// begin before the earliest end are near (hrt_class_settle).
 //
 // An end stays in the heap when its timer is disarmed or moved, until it is met as the earliest, or
 // until those that are of no use are the most: a wake-up takes nearly all that is near, and one by

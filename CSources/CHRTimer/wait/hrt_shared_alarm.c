@@ -14,8 +14,8 @@ struct hrt_shared_alarm {
     int boot_fd;
 };
 
-// Edge-triggered: each settime makes a new edge, so that none need be read, and an edge is told to
-// one thread alone.
+// Edge-triggered: each settime makes a new edge, so that none need be read, and an edge wakes one
+// thread alone.
 static int add_timer(hrt_shared_alarm *alarm, hrt_clock clock, int *out_fd) {
     *out_fd = timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK);
     if (*out_fd < 0) return hrt_status(*out_fd);

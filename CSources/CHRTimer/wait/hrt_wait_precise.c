@@ -2,7 +2,7 @@
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
 
-// Margins are shorter (hrt_spin_window.h): where more is left of one, the clock was set back.
+// Spin windows are shorter (hrt_spin_window.h): where more is left of one, the clock was set back.
 static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
 
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window) {
@@ -19,7 +19,8 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
     for (;;) {
         *out_now_ns = hrt_spin_margin(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
                                       window, out_spun_ns);
-        // Read once more after the deadline: whoever is not woken may go on without asking why.
+        // Read once more after the deadline: a caller that is not woken may go on without checking
+        // why.
         if (atomic_load_explicit(&wait->woken, memory_order_acquire))
             return hrt_wait_consume_wake(wait);
         if (*out_now_ns >= deadline_ns) return HRT_WAIT_TIMED_OUT;

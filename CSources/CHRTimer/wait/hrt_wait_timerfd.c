@@ -60,9 +60,9 @@ static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
     wait->timerfd.armed_ns = deadline_ns;
 }
 
-// Callers meet: each lowers the word, and whoever has set the timer looks whether that is still
-// what the word says. A wait that has begun since then knows of the deadline by itself, and what
-// was set for it wakes it once too often at most.
+// Callers meet: each lowers the word, and the one that has set the timer looks whether that is
+// still what the word says. A wait that has begun since then knows of the deadline by itself, and
+// what was set for it wakes it once too often at most.
 bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
     int64_t former_ns = atomic_load(&wait->timerfd.later_ns);
     do {

@@ -11,7 +11,7 @@
 // children (swift/ABI/TaskStatus.h). `swift_task_cancel` sets a bit in the task's status, and goes
 // through that list under the task's lock. A scope puts two handlers of its own into the list. If
 // it is the scope that cancels, the first of them ends the walk there for a moment, so that nothing
-// outside is told; when the scope is left the bit is disarmed.
+// outside is notified; when the scope is left the bit is cleared.
 //
 // The place of a record's next one, of the bit and of the list are looked for and checked at each
 // cts_enter, by what is known of them. If anything is otherwise than expected, nothing is touched:

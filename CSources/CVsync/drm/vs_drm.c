@@ -108,7 +108,7 @@ static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
     } else {
         return 0;
     }
-    // The event that waits when a CRTC is switched off comes at once, below what was asked for.
+    // The event that waits when a CRTC is switched off comes at once, below the requested one.
     int is_bogus = time_ns <= 0 || (drm->knows_last && sequence < drm->asked);
     drm->is_waiting = 0;
     drm->last = sequence;
@@ -149,7 +149,7 @@ static void drm_close(vs_source *source) {
 
 static const vs_ops drm_ops = {drm_request, drm_take, drm_close};
 
-// Whether the CRTC is on, and by which call it tells its refreshes. -ENOTSUP if by none.
+// Whether the CRTC is on, and by which call it reports its refreshes. -ENOTSUP if by none.
 static int is_on(vs_drm *drm, const vs_drm_crtc *crtc) {
     vs_drm_get_sequence now = {.crtc_id = crtc->crtc_id};
     int status = call(drm->calls, drm->source.fd, VS_DRM_CRTC_GET_SEQUENCE, &now);

@@ -37,7 +37,7 @@ static void commit(vs_wayland *wayland) {
 }
 
 static int wayland_request(vs_source *source, uint64_t refreshes) {
-    // The next one always: a surface that is drawn is told of each.
+    // The next one always: to a surface that is drawn each is reported.
     (void)refreshes;
     vs_wayland *wayland = (vs_wayland *)source;
     if (!wayland->connection) return -EPIPE;
@@ -190,7 +190,7 @@ static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
     if (!wayland->registry) return -ENOMEM;
     wayland->wl->add_listener(wayland->registry, handlers, wayland);
     int status = roundtrip(wayland, until_ms);
-    // The clock is told by the time that this comes back.
+    // The clock is known by the time that this comes back.
     if (status == 0) status = roundtrip(wayland, until_ms);
     destroy(wayland, &wayland->registry);
     return status;

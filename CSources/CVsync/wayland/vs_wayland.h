@@ -6,7 +6,7 @@
 #include "../vs_source.h"
 #include "vs_wl.h"
 
-// A compositor that does not answer: sway 0.15 without a screen never told of a presentation.
+// A compositor that does not answer: sway 0.15 without a screen never reported a presentation.
 enum { FEEDBACKS = 8 };
 
 typedef struct vs_wayland vs_wayland;
@@ -35,20 +35,20 @@ struct vs_wayland {
     vs_feedback feedbacks[FEEDBACKS];
     // Frame callbacks in a row without a presentation; they are believed from FEEDBACKS on.
     int unpresented;
-    unsigned frames;  // told by callbacks
+    unsigned frames;  // reported by callbacks
     int has_presented;
-    int is_shown;  // to be told
+    int is_shown;  // to be reported
     vs_sample sample;
     int has_sample;
 };
 
 extern const vs_wl_interface vs_wayland_presentation;
 
-// Asks for a frame callback and a presentation with the commit that follows; what it gives is as of
+// Requests a frame callback and a presentation with the commit that follows; what it gives is as of
 // vs_wayland_will_commit.
 int vs_wayland_ask(vs_wayland *wayland);
 
-// Destroys what was asked for.
+// Destroys what was requested.
 void vs_wayland_forget(vs_wayland *wayland);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "vs_wayland.h"
 
-// wp_presentation of presentation-time.xml, version 1: what is sent and what is told. A type that
-// is NULL is not looked at: the surface's, which is the library's own, and the output's.
+// wp_presentation of presentation-time.xml, version 1: what is sent and what is received. A type
+// that is NULL is not looked at: the surface's, which is the library's own, and the output's.
 static const vs_wl_interface feedback_interface;
 static const vs_wl_interface *feedback_types[] = {NULL, &feedback_interface};
 static const vs_wl_interface *no_types[7];
@@ -156,7 +156,7 @@ int vs_wayland_ask(vs_wayland *wayland) {
     if (wayland->state == IDLE) return 0;
     int was_wanted = wayland->state == WANTED;
     // A callback under way stays: this commit takes the place of one that was not shown yet, or was
-    // presented before its callback. What was discarded with that one is asked for again.
+    // presented before its callback. What was discarded with that one is requested again.
     int asks_frame = !wayland->frame;
     int asks_presentation = was_wanted || asks_frame || !has_feedback(wayland);
     if (asks_frame) {

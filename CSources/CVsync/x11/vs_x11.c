@@ -22,7 +22,7 @@ typedef struct {
     uint32_t window;
     uint32_t serial;
     enum { IDLE, FINDING, WAITING } state;
-    uint64_t refreshes;  // as asked for
+    uint64_t refreshes;  // as requested
     uint64_t target_msc;
     uint64_t last_msc;
     int knows_last;
@@ -111,7 +111,7 @@ static void read_mode(vs_x11 *x11, const xcb_randr_mode *mode) {
     }
 }
 
-// The rate of the mode of the CRTC that the position is on: zero on Xvfb, prepared by Xwayland.
+// The rate of the mode of the CRTC that the position is on: zero on Xvfb, invented by Xwayland.
 static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_y) {
     const vs_xcb *xcb = x11->xcb;
     const uint8_t *data = xcb->randr ? xcb->extension_data(x11->connection, xcb->randr) : NULL;
@@ -146,7 +146,7 @@ static int has_present(vs_x11 *x11) {
     return reply != NULL;
 }
 
-// A window of one pixel that is never shown: its place says which display's refreshes are told.
+// A window of one pixel that is never shown: its place says which display's refreshes are reported.
 static void make_window(vs_x11 *x11, uint32_t root, int16_t x, int16_t y) {
     const vs_xcb *xcb = x11->xcb;
     uint32_t is_unmanaged = 1;

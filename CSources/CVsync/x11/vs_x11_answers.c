@@ -38,7 +38,7 @@ int vs_x11_answers(const char *display, int within_ms) {
     if (fd == -EAGAIN) return -ETIMEDOUT;  // as many wait for it as may
     if (fd < 0) return -ECONNREFUSED;
     // A client of version 0, which every server refuses: an answer. One that was let in would be
-    // the last to leave perhaps, and servers begin anew then (CloseDownClient in dix/dispatch.c).
+    // the last to leave perhaps, and servers begin again then (CloseDownClient in dix/dispatch.c).
     static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
     if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {

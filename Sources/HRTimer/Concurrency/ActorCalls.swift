@@ -5,7 +5,7 @@ import Synchronization
 /// Handlers are `@isolated(any)` functions, which know their actor (SE-0431): none if they were not given one.
 final class ActorCalls: Sendable {
     private let merges: Bool
-    /// The ticks of calls that wait for the actor, doubled, and one more if a task is on its way to tell them.
+    /// The ticks of calls that wait for the actor, doubled, and one more if a task is on its way to report them.
     private let unreported = Atomic(0)
     private let reported = Atomic(0)
 
@@ -15,7 +15,7 @@ final class ActorCalls: Sendable {
         self.merges = merges
     }
 
-    /// How many ticks the present or latest call on the actor tells, its own and those of calls that counted with it.
+    /// How many ticks the present or latest call on the actor reports, its own and those of calls that counted with it.
     var reportedTicks: Int { reported.load(ordering: .acquiring) }
 
     /// Whether the calling thread is the actor's, as far as that can be known: that of `TimerLoop.main` is the main actor's.
@@ -44,7 +44,7 @@ final class ActorCalls: Sendable {
         _ function: @escaping @Sendable () -> Void
     ) {
         if merges, wait(with: ticks) { return }
-        // The main actor's executor tells nobody that it has something to do.
+        // The main actor's executor does not notify virtual time of its jobs.
         let hold = CurrentTime.virtual?.hold("a handler on its actor")
         if actor === MainActor.shared {
             // Straight to the main actor, in order.
@@ -75,7 +75,7 @@ final class ActorCalls: Sendable {
     }
 
     private func run(on actor: isolated any Actor, unless isOff: () -> Bool, _ function: () -> Void) {
-        // By one exchange: from now on another call may wait for its turn, and its ticks are its own.
+        // By one exchange: from now on another call may wait for the actor, and its ticks are its own.
         let ticks = unreported.exchange(0, ordering: .acquiringAndReleasing) >> 1
         if isOff() { return }
         reported.store(ticks, ordering: .releasing)
@@ -151,7 +151,7 @@ func withoutActor<First: Sendable, Second: Sendable>(
 private struct IsolatedPair<First, Second> { let function: @isolated(any) @Sendable (First, Second) -> Void }
 private struct PlainPair<First, Second> { let function: @Sendable (First, Second) -> Void }
 
-/// The same for functions with two arguments. Nothing is merged: each call tells something else.
+/// The same for functions with two arguments. Nothing is merged: each call reports something else.
 func onItsActor<First: Sendable, Second: Sendable>(
     unless isOff: @escaping @Sendable (First) -> Bool,
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void

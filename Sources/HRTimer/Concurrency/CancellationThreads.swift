@@ -8,7 +8,7 @@ import HRTimerCore
 final class CancellationThreads: @unchecked Sendable {
     // Sendable: all that changes is read and written with `mutex` held.
 
-    /// The process's; another one in a child of fork(2), where the threads are not.
+    /// The process's; a forked child, which lacks the threads, has another one.
     static var shared: CancellationThreads { sharedThreads.engine }
 
     // On the heap, since neither may move.

@@ -1,7 +1,7 @@
 public import HRTimerCore
 
-/// Which clock it is whose instants a `MonotonicClock`, `BootTimeClock` or `WallClock` has: those with equal ids read the same,
-/// whatever engine fires their sleeps. Nested deadlines of one id are one deadline; see
+/// Which clock it is whose instants a `MonotonicClock`, `BootTimeClock` or `WallClock` has: those with equal ids read
+/// the same, even if different engines fire their sleeps. Nested deadlines of one id are one deadline; see
 /// `withDeadline(_:tolerance:clock:operation:)`.
 public struct TimerClockID: Hashable, Sendable {
     /// Which of the clocks.

@@ -8,9 +8,9 @@
 ///     let page = try await withDeadline(deadline, clock: .monotonic) { try await fetch() }
 ///
 /// * What the operation returns or throws is returned or thrown, before the deadline or after it. At the deadline it is
-///   cancelled, whatever it does then, suspended, computing or blocking: `Task.isCancelled` holds inside of it, its cancellation
-///   handlers run, on a thread that is there for them alone, and its child tasks are cancelled. It is waited for however long
-///   it takes. The calling task is not cancelled.
+///   cancelled, also while it is suspended, computing or blocking: `Task.isCancelled` holds inside of it, its
+///   cancellation handlers run, on a thread that is there for them alone, and its child tasks are cancelled. It is
+///   waited for however long it takes. The calling task is not cancelled.
 /// * A deadline that has passed cancels before the operation begins, which runs nevertheless.
 /// * Nested deadlines on clocks of one id are one: the earliest counts, and a later one inside of it costs nothing. On clocks
 ///   of different ids each counts by itself.
@@ -21,8 +21,8 @@
 ///   nothing is left: neither a timer nor a task. With any other clock a child task sleeps on it.
 /// * An engine that is shut down, or a loop that ends, cancels the operations whose deadlines it keeps.
 ///
-/// What is cancelled throws `CancellationError`, as a rule; for an error that tells of the time use `withTimeout`. Cancelling
-/// the calling task cancels the operation as ever.
+/// What is cancelled throws `CancellationError`, as a rule; for an error that names the timeout use `withTimeout`.
+/// Cancelling the calling task cancels the operation as ever.
 ///
 /// ## Beside SE-0526
 ///
@@ -46,7 +46,7 @@
 /// - Parameters:
 ///   - expiration: when to cancel. `distantFuture` means never.
 ///   - tolerance: how much later that may be, as with the clock's `sleep(until:tolerance:)`.
-///   - clock: which clock the instant is on. Its id tells which deadlines are on the same one.
+///   - clock: which clock the instant is on. Deadlines on clocks of the same id are on the same one.
 ///   - operation: what is to be done.
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable, Failure: Error, C: Clock & Identifiable>(
     _ expiration: C.Instant,

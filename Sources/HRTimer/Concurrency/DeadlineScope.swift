@@ -102,7 +102,7 @@ extension DeadlineScope {
         self.part = part
         if let part { cts_enter(part) }
         if advance(from: Phase.created, to: Phase.running) { return }
-        // Whoever has found that may not have said so yet.
+        // The thread that found this may not have stored it yet.
         expired.store(true, ordering: .releasing)
         cancel()
         phase.store(Phase.cancelled, ordering: .releasing)
@@ -120,8 +120,8 @@ extension DeadlineScope {
         }
     }
 
-    /// The caller's task, after the operation. Told to the scope that the caller is the task of, too: where its deadline has come
-    /// by now, the runtime takes no second cancellation.
+    /// The caller's task, after the operation. The scope whose operation is the caller's task is notified, too: where
+    /// its deadline has come by now, the runtime takes no second cancellation.
     private func handOnCancellation() {
         guard isCancelledInside.load(ordering: .acquiring) else { return }
         withUnsafeCurrentTask { current in
@@ -320,7 +320,7 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
     }
 
     override func keepTime() -> KeptTime? {
-        // By far the most frequent, and cheap to tell.
+        // By far the most frequent, and cheap to check.
         if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
             return KeptTime(clock.host, clock.plan(deadline, tolerance as? Duration))
         }

@@ -24,7 +24,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         var isEarly = false
     }
 
-    /// To be armed once. `hostHasEnded` may be called before this returns, and `ring` as well.
+    /// To be armed once. `hostHasEnded` and `deadlineHasCome` may be called before this returns.
     final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
         guard case .engine(let core) = host, !request.isEarly else {
             let lifeline = Lifeline(self)
@@ -49,7 +49,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
             self.alarm = alarm
         }
 
-        // After a call too: whoever has rung does not listen any more.
+        // After a call too: an alarm that has expired ignores it.
         deinit { alarm.hostHasEnded() }
     }
 

@@ -1,7 +1,7 @@
 public import HRTimerCore
 import Synchronization
 
-/// Calls a handler when nothing has happened for a while: one object for each connection, told of every request.
+/// Calls a handler when nothing has happened for a while: one object for each connection, touched at every request.
 ///
 ///     let idle = IdleTimeout(.seconds(30)) { connection.close() }
 ///     idle.touch()                                // a request has come: thirty seconds from now
@@ -39,8 +39,8 @@ public final class IdleTimeout: Sendable {
         core.cancel()
     }
 
-    /// Begins the time anew. True if that was before the engine called, even if the deadline had passed; false also if it is
-    /// paused or cancelled.
+    /// Restarts the timeout. True if that was before the engine called, even if the deadline had passed; false also if
+    /// it is paused or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
@@ -75,7 +75,7 @@ public final class IdleTimeout: Sendable {
 private final class IdleCore: TimerOwner, @unchecked Sendable {
     // Sendable: `timer` is written before anything else is called, `handler` is behind a lock.
 
-    /// The deadline while the time runs; otherwise why it does not. Whoever changes it from one to another has decided.
+    /// The deadline while the time runs; otherwise why it does not. The thread whose exchange succeeds decides.
     private let word: Atomic<Int64>
     private static let paused = Int64.max
     private static let expired = Int64.min
@@ -125,7 +125,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, next_ns) else { continue }
-            // Told at once where it is earlier than the engine knows, and where virtual time would show the difference.
+            // Armed at once where it is earlier than the engine knows, and where virtual time would show it.
             if next_ns < before || !core.defersMoves { arm(next_ns) }
             return true
         }
@@ -178,7 +178,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         while Self.isDeadline(before) {
             guard before <= core.time.now_ns else {
                 arm(before)
-                // A touch with a shorter time may have armed that in between, of which this arming made a later one.
+                // Meanwhile a touch with a shorter timeout may have armed an earlier deadline, which this replaced.
                 let now = word.load(ordering: .acquiring)
                 if now >= before { return }
                 before = now
@@ -202,7 +202,8 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         return true
     }
 
-    func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd) {}
+    func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd) {
+    }
 
     func coreHasEnded() {
         word.store(Self.cancelled, ordering: .releasing)

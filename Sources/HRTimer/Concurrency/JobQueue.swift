@@ -23,7 +23,7 @@ package final class JobQueue: SerialExecutor {
         var entries: [Entry] = []
         /// The former array, empty, so that its memory is used again.
         var spare: [Entry] = []
-        /// Somebody is about to run them: the host by an work item, or libdispatch.
+        /// Somebody is about to run them: the host by a work item, or libdispatch.
         var isCalled = false
         /// A thread is in the midst of jobs: nobody else runs any, neither beside it nor inside of one.
         var isRunning = false
@@ -105,7 +105,7 @@ extension JobQueue {
         host.runSoon { errand.run() }
     }
 
-    /// One call of the host, which comes to something whatever becomes of it.
+    /// One call of the host. It has an effect whether the host makes the call or drops it.
     private final class Errand: Sendable {
         private let queue: JobQueue
         private let isDone = Locked(false)
@@ -177,7 +177,7 @@ private enum CurrentQueue {
 
     static var value: JobQueue? {
         get { pthread_getspecific(key).map { Unmanaged<JobQueue>.fromOpaque($0).takeUnretainedValue() } }
-        // Whoever runs the jobs holds the queue until they are done.
+        // The thread that runs the jobs holds the queue until they are done.
         set { pthread_setspecific(key, newValue.map { Unmanaged.passUnretained($0).toOpaque() }) }
     }
 }

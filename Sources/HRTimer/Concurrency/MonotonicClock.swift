@@ -29,10 +29,10 @@ public struct MonotonicClock: Clock {
         isStrict = false
     }
 
-    /// A clock whose sleeps are as exact as that, for whoever has no engine of his own; also on a `TimerExecutor`.
+    /// A clock whose sleeps are as exact as that, for code that has no engine of its own; also on a `TimerExecutor`.
     ///
     /// * `.coalesced`: the shared engine, on which tolerances count.
-    /// * `.normal`: the same engine, which is awake at each deadline, whatever the tolerance.
+    /// * `.normal`: the same engine, which is awake at each deadline, also with a tolerance.
     /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to deadlines
     ///   within the default `spinBudget`, and so does the task that sleeps. Traps like `TimerEngine.shared` where no thread can
     ///   be had.

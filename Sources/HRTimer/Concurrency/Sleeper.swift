@@ -3,8 +3,8 @@ import Synchronization
 
 /// One sleep: resumes its task exactly once, for the first of deadline, cancellation, interruption, and end of the host.
 ///
-/// The task holds it, and so does its timer. Nothing is handed over with the resumption, which Thread Sanitizer does not see
-/// (the runtime's `swift_continuation_await`): what has come of the sleep stands in `phase`.
+/// The task holds it, and so does its timer. The resumption carries no value, since Thread Sanitizer does not see it
+/// (the runtime's `swift_continuation_await`): the result of the sleep stands in `phase`.
 final class Sleeper: HostAlarm, @unchecked Sendable {
     // Sendable: `continuation` and `alarm` are written before the phase that lets others read them.
 
@@ -12,7 +12,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     enum Outcome: Int {
         case deadline = 16
         case cancellation
-        /// By whoever planned it, and plans anew.
+        /// By the consumer that planned it, and plans again.
         case interruption
     }
 
@@ -58,7 +58,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         let alarm = arm(request, on: host)
         self.alarm = alarm
         if !advance(from: Phase.starting, to: Phase.sleeping), phase.load(ordering: .relaxed) != Phase.firstOutcome {
-            // Whoever ended it did not know the timer, which must not stay until its deadline.
+            // The thread that ended the sleep did not know the timer, which must not stay until its deadline.
             host.disarm(alarm)
         }
     }
@@ -115,7 +115,7 @@ extension Sleeper {
             if let tolerance { tolerance_ns = max(0, tolerance.nanosecondsRoundedUp) } else { isPatient = true }
         }
 
-        /// For whoever begins to wait at `begun_ns`.
+        /// For a task that begins to wait at `begun_ns`.
         func request(from begun_ns: Int64) -> HostAlarm.Request {
             var request = HostAlarm.Request(deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
             if isPatient { request.crowdTolerance_ns = crowdTolerance_ns(deadline_ns.subtractingSaturating(begun_ns)) }
@@ -136,8 +136,8 @@ extension Sleeper {
         if await sleep(on: host, plan, entering: { _ in true }) == .cancellation { throw CancellationError() }
     }
 
-    /// The same for whoever interrupts sleeps: `enter` is told of each sleeper before it sleeps, and may refuse, which counts
-    /// as an interruption. A cancelled task does not sleep.
+    /// The same for callers that interrupt sleeps: `enter` gets each sleeper before it sleeps, and may refuse, which
+    /// counts as an interruption. A cancelled task does not sleep.
     ///
     /// On a precise engine the task is resumed early, by what the way to it takes, and spins the rest by itself: then all that
     /// is between engine and task is done, and in the cache, when the deadline comes.

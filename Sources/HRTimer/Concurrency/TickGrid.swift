@@ -99,7 +99,7 @@ final class TickGrid: Sendable {
             defer { state.sleepers = [] }
             return state.sleepers
         }
-        // They plan anew.
+        // They plan again.
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
@@ -120,7 +120,7 @@ final class TickGrid: Sendable {
         }
     }
 
-    /// Whether nothing has changed: otherwise who planned a sleep plans anew.
+    /// Whether nothing has changed: otherwise the consumer plans its sleep again.
     func enter(_ sleeper: Sleeper, _ generation: Int) -> Bool {
         state.withLock { state in
             guard !state.isCancelled, state.stretch.generation == generation else { return false }
@@ -179,7 +179,7 @@ struct TickConsumer {
         while !Task.isCancelled, plan() {
             if position.deadline_ns > grid.time.now_ns {
                 if await sleep() == .cancellation { break }
-                // Whoever slept looks whether the plan still holds.
+                // The consumer looks whether its plan still holds.
                 continue
             }
             if let tick = take() { return tick }

@@ -12,7 +12,7 @@ public struct TimedOut: Error, CustomStringConvertible {
     public var description: String { "not done within \(timeout): \(underlying)" }
 }
 
-/// Runs an operation that is cancelled once `timeout` has passed, and tells by its error that this was why.
+/// Runs an operation, cancels it once `timeout` has passed, and throws an error that says so.
 ///
 ///     let page = try await withTimeout(.seconds(5)) { try await fetch() }
 ///

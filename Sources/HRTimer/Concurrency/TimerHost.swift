@@ -18,7 +18,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Tells a virtual time, if it is on one, that the calling task is about to sleep: for messages.
+    /// Notifies a virtual time, if it is on one, that the calling task is about to sleep: for messages.
     func noteSleep(until deadline_ns: Int64) {
         guard let virtual = time.virtual else { return }
         switch self {

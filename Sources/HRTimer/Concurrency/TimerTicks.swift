@@ -6,9 +6,9 @@ public import HRTimerCore
 ///         step(tick.missedTicks + 1)
 ///     }
 ///
-/// Never early. The deadlines are start + k × interval, however late a tick is; what is missed while the consumer is busy is
-/// told by `missedTicks`, as the `MissedTickPolicy` has it. Nothing is buffered: what is not consumed is counted by arithmetic,
-/// and a sequence that nobody waits for costs no wake-up.
+/// Never early. The deadlines are start + k × interval, however late a tick is; `missedTicks` reports what is missed
+/// while the consumer is busy, as the `MissedTickPolicy` has it. Nothing is buffered: what is not consumed is counted
+/// by arithmetic, and a sequence that nobody waits for costs no wake-up.
 ///
 /// It ends, for good, when its task is cancelled, with `cancel()`, and when the engine is shut down. From then on there is no
 /// tick, not even one whose deadline had come.

@@ -101,7 +101,7 @@ extension SourceCore: TimerOwner {
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
             beIdle(now_ns, &state)
-            // Scheduled anew for a later deadline.
+            // Rescheduled for a later deadline.
             if !state.isIdle { _ = rearm(&state, &engine) }
             return false
         }
@@ -117,7 +117,7 @@ extension SourceCore: TimerOwner {
         engine.before.ticks = state.ticks
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
-            // Scheduled anew for a later deadline.
+            // Rescheduled for a later deadline.
             _ = rearm(&state, &engine)
             return false
         }
@@ -168,7 +168,7 @@ extension SourceCore: TimerOwner {
         }
     }
 
-    /// After a call that was withdrawn: the engine puts the timer back where it was, unless somebody changed something.
+    /// After a call that was withdrawn: the engine restores the timer, unless a thread changed something.
     private func rearmUnlessPutBack(_ engine: inout FiringCore) {
         guard let timer = state.timer, !engine.isUntouchedSinceCall(timer) else { return }
         _ = rearm(&state, &engine)
@@ -238,7 +238,7 @@ extension SourceCore: TimerOwner {
         if isOnActor { onTarget { [self] in finishCancelling() } } else { finishCancelling() }
     }
 
-    /// None if the source was scheduled anew while the call was on its way.
+    /// None if the source was rescheduled while the call was on its way.
     private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
         let deadline_ns = state.ticks.deadline_ns
         guard let ticks = takeTicks(now_ns, &state) else { return nil }
@@ -258,20 +258,20 @@ extension SourceCore: TimerOwner {
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
-    /// A deadline has come, and nobody is to be told of it, or of those that follow: they wake nobody.
+    /// A deadline has come, and there is no handler for it or for those that follow: they wake nobody.
     private func beIdle(_ now_ns: Int64, _ state: inout State) {
         guard state.ticks.deadline_ns <= now_ns else { return }
         Self.forgetTicks(now_ns, &state)
         state.isIdle = true
     }
 
-    /// Of the nominal deadlines up to now nobody is told, whatever the policy.
+    /// Nominal deadlines up to now are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: inout State) {
         if state.ticks.deadline_ns > now_ns { return }
         _ = state.repetition.with(.merge).begin(&state.ticks, now_ns: now_ns)
     }
 
-    /// The engine's thread is not there any more, or this is its last deed.
+    /// The engine's thread has exited, or this is the last call that it makes.
     package func coreHasEnded() {
         var left = Left()
         let mustFinish = withLock { state, engine -> Bool in
@@ -312,7 +312,7 @@ extension SourceCore: TimerOwner {
             left.owned.cancel?.run()
             finish(left)
         }
-        // All is freed by the time that whoever waits goes on.
+        // All is freed before the waiting thread goes on.
         let latch = withLock { state in
             state.running = nil
             return state.whileRunning.release()

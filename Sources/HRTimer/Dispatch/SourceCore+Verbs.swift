@@ -4,7 +4,7 @@ import Synchronization
 
 // What users do. Any thread.
 extension SourceCore {
-    /// Apart from what `postpone` does, so that it needs none of the registers that this saves.
+    /// Not inlined: a caller that only needs `postpone` then saves none of the registers that this uses.
     @inline(never)
     package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
@@ -35,7 +35,7 @@ extension SourceCore {
         let before_ns = movable_ns.load(ordering: .relaxed)
         // No deadline is as late as `closed`.
         guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }
-        // Relaxed: nothing else is told by it.
+        // Relaxed: it publishes nothing else.
         return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
     }
 

@@ -12,11 +12,11 @@ extension SourceCore {
         while let latch = joinRunning(isBlocking: false, false) { await latch.opened() }
     }
 
-    /// Nil if there is nothing to wait for. A handler that runs, if it is not that of the calling thread; and a cancel handler
-    /// that is still to be called, where it cannot wait for the caller in its turn.
+    /// Nil if there is nothing to wait for. A handler that runs, unless the calling thread runs it; and a cancel
+    /// handler that is still to be called, unless it could wait for the caller.
     private func joinRunning(isBlocking: Bool, _ isOnItsThread: Bool) -> Latch? {
         withLock { state -> Latch? in
-            // In a child of fork(2) nobody runs it, whatever the state says.
+            // In a forked child no thread runs it, even if the state says so.
             if core.isInForkedChild { return nil }
             if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
             // Nothing comes on frozen time before the clock is moved, which the caller may be about to do.

@@ -20,9 +20,9 @@ package final class SourceCore: @unchecked Sendable {
 
     /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the state's holds.
     ///
-    /// Opened and closed with the lock held. While it is open, whoever only moves the deadline later, as keep-alives do,
-    /// exchanges it and takes no lock: the engine looks here when the deadline comes that it knows. That costs it a
-    /// wake-up at most once a deadline, and spares all threads the lock as often as the source is moved.
+    /// Opened and closed with the lock held. While it is open, a thread that only moves the deadline later, as
+    /// keep-alives do, exchanges it and takes no lock: the engine looks here when the deadline comes that it knows.
+    /// That costs at most one wake-up a deadline, and saves the lock at each move.
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
@@ -51,7 +51,7 @@ package final class SourceCore: @unchecked Sendable {
     let defersMoves: Bool
     /// Leeway counts as none.
     package let isStrict: Bool
-    /// The state's, for whoever has no lock. Set with the lock held.
+    /// A copy of the state's, to be read without the lock. Set with the lock held.
     private let isCancelledForAll = Atomic(false)
 
     /// In an order that leaves no room between them (SourceMemoryTests). Not copied, which would count the references in it.
@@ -70,16 +70,16 @@ package final class SourceCore: @unchecked Sendable {
         var repetition = Recurrence.once
         var isActive = false
         var isCancelled = false
-        /// The engine was shut down: nothing is called any more but the cancel handler of what was cancelled before.
+        /// The engine was shut down: only the cancel handler of a source that was cancelled before is still called.
         var hasEnded = false
         /// The thread that runs a handler.
         var running: pthread_t?
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
-        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, whatever has become
-        /// of the submitted one by then.
+        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, even if the
+        /// submitted one has ended by then.
         var engineSubmits = false
-        /// Scheduled since its call was prepared: if that is withdrawn, there is nothing to go back to.
+        /// Rescheduled since its call was prepared: if that is withdrawn, there is nothing to restore.
         var isSetAnew = false
         /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
         var timer: TimerToken?
@@ -108,7 +108,7 @@ package final class SourceCore: @unchecked Sendable {
         setDelivery(&state, extras)
     }
 
-    /// Works out anew how a call gets to where the event handler belongs.
+    /// Sets how a call gets to the queue, actor or thread of the event handler.
     private func setDelivery(_ state: inout State, _ extras: UnsafeMutablePointer<SourceExtras>) {
         extras.pointee.owned.submit = submission(of: extras.pointee.owned.target, on: extras.pointee.owned.actor)
         extras.pointee.lead = lead(state)
@@ -122,7 +122,7 @@ package final class SourceCore: @unchecked Sendable {
         return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
     }
 
-    /// For what settles, and so needs the deadline that holds.
+    /// For callers that rearm, and so need the deadline that holds: closes the movable one.
     @inline(__always)
     func withLock<Result>(_ body: (inout State, inout FiringCore) -> Result) -> Result {
         engineState.withLock { engine in
@@ -148,8 +148,8 @@ package final class SourceCore: @unchecked Sendable {
         submit?.run()
     }
 
-    /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` tells, and leaves
-    /// the ticks alone.
+    /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` returns
+    /// whether it changed something, and leaves the ticks alone.
     func updateFlags(_ change: (inout State, inout FiringCore) -> Bool) {
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
@@ -173,8 +173,8 @@ package final class SourceCore: @unchecked Sendable {
         state.hasEnded = engine.isShutDown
     }
 
-    /// Has `deliver` called on the target, and there on the actor: what a call tells is counted where the handler runs. Nil for
-    /// the engine's thread.
+    /// Has `deliver` called on the target, and there on the actor: the ticks that a call reports are counted where the
+    /// handler runs. Nil for the engine's thread.
     private func submission(of target: Target?, on actor: (any Actor)?) -> Callback? {
         guard let actor else { return target.map { Callback(submission({ [self] in deliver() }, to: $0)) } }
         let calls = ActorCalls(merges: false)
@@ -226,7 +226,7 @@ package final class SourceCore: @unchecked Sendable {
     @inline(__always)
     func setCancelled(_ state: inout State) {
         state.isCancelled = true
-        // Relaxed: it tells of nothing else.
+        // Relaxed: it publishes nothing else.
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 

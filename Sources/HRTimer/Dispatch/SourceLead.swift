@@ -1,18 +1,18 @@
 import CHRTimer
 import HRTimerCore
 
-/// How long before its deadline a precise source submits a call to its queue, so that the block has begun by then and spins the
-/// rest out: what covers nine of ten of the hops seen lately, from the instant meant for the submission to the begin of the
-/// block, and no more than the engine's budget for spinning gives (`hrt_spin_window`).
+/// The lead: how long before its deadline a precise source submits a call to its queue, so that the block has begun by
+/// then and spins for the rest. It covers nine of ten of the latest latencies from the instant meant for the submission
+/// to the begin of the block, and is no longer than the engine's budget for spinning allows (`hrt_spin_window`).
 ///
-/// The engine does not spin up to that instant: it submits when it is awake, and what its own spin window has left over makes the hop
-/// shorter. Two waits that are each nearly always long enough would be longer together than one for both.
+/// The engine does not spin up to that instant: it submits when it is awake, and what is left of its own spin window
+/// shortens that latency. Two waits that are each nearly always long enough would be longer together than one for both.
 ///
 /// Under the engine's lock.
 struct SourceLead: Sendable {
     private let window: SpinWindow
     private var sleep_ns: Int64 = 0
-    /// Of the present arming; 0 without one.
+    /// Of the deadline that is armed; 0 without one.
     private(set) var lead_ns: Int64 = 0
     /// What the call on its way was submitted for.
     private var submittedFor_ns = Int64.min
@@ -42,8 +42,8 @@ struct SourceLead: Sendable {
 
     mutating func submit(for deadline_ns: Int64) { submittedFor_ns = deadline_ns }
 
-    /// The block of the call for `deadline_ns` has begun. Gives whether it has to wait for that, and not for the engine, if the
-    /// source was scheduled anew since.
+    /// The block of the call for `deadline_ns` has begun. Returns whether the block has to wait for that deadline; if
+    /// the source was rescheduled since, the engine does.
     func begin(_ deadline_ns: Int64, now_ns: Int64) -> Bool {
         let hop_ns = now_ns.subtractingSaturating(deadline_ns.subtractingSaturating(lead_ns))
         hrt_spin_window_record_wake(window.c, sleep_ns, max(0, hop_ns))

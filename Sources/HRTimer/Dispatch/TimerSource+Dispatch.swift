@@ -3,10 +3,11 @@ public import Dispatch
 extension TimerSource {
     /// A source that is not active yet and runs its handlers on `queue`, one call at a time on a concurrent queue too.
     ///
-    /// The handler is submitted when the deadline has come: it runs later than on the engine's thread by the queue's thread
-    /// hop. On a precise engine it is submitted earlier by the hop as learned, and the block spins the rest out, inside the
-    /// engine's budget for spinning: never early, and no other work of the queue is held up by more. While the queue is blocked
-    /// the source costs no wake-ups; the call that comes then tells all ticks in `data`.
+    /// The handler is submitted when the deadline has come: it runs later than on the engine's thread by the queue's
+    /// thread hop. On a precise engine it is submitted earlier by a lead, the duration of that hop as learned, and the
+    /// block spins for the rest, inside the engine's budget for spinning: never early, and it delays other work of the
+    /// queue by no more. While the queue is blocked the source costs no wake-ups; the call that comes then reports all
+    /// ticks in `data`.
     public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
         self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
     }
@@ -151,8 +152,8 @@ extension TimerSource {
 }
 
 extension TimerEngine {
-    /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure and slot
-    /// at once; what was submitted already it does not take back.
+    /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure
+    /// and slot at once; it does not withdraw what was submitted already.
     ///
     /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its
     /// token is stale. `distantFuture` never submits; a `Date` is converted now, and one of NaN means now. The work may come

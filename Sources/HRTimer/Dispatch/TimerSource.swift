@@ -8,8 +8,8 @@ public import HRTimerCore
 ///     source.activate()
 ///
 /// The event handler is never called early, never while it is still running, and once for any number of missed ticks:
-/// `data` tells how many. Without a queue it runs on the engine's own thread, where no thread hop delays it; it must then
-/// be short. Made with a `DispatchQueue` it runs there.
+/// `data` is their number. Without a queue it runs on the engine's own thread, where no thread hop delays it; it must
+/// then be short. Made with a `DispatchQueue` it runs there.
 ///
 /// Every order of calls is safe, from any thread and from the handlers. What GCD answers with a crash has a meaning here:
 /// a surplus `resume()` does nothing, and the last reference may go in any state; the source then stops quietly and its
@@ -22,7 +22,7 @@ public final class TimerSource: Sendable {
 
     /// A source that is not active yet and runs its handlers on the engine's thread.
     ///
-    /// Strict ones count leeway as none: they fire at the deadline, whoever could share the wake-up.
+    /// Strict ones count leeway as none: they fire at the deadline, even if another timer could share the wake-up.
     public convenience init(engine: TimerEngine = .shared, isStrict: Bool = false) {
         self.init(engine: engine, target: nil, isStrict: isStrict)
     }
@@ -66,7 +66,7 @@ public final class TimerSource: Sendable {
     ///   - interval: between nominal deadlines; nil fires once, zero or less counts as 0.1 ms.
     ///   - leeway: how much later than the deadline the source may fire to share a wake-up; negative counts as 0, and more
     ///     than half the interval as half. `.shared` and all engines in `.coalesced` precision make use of it; the others, and
-    ///     a strict source, fire at the deadline whatever the leeway.
+    ///     a strict source, fire at the deadline with any leeway.
     ///
     /// From the event handler it replaces the next deadline. A source that has fired once may be scheduled again. After
     /// `cancel()` it does nothing. No allocation; O(1).
@@ -125,8 +125,8 @@ public final class TimerSource: Sendable {
     ///
     /// One of an actor, as `{ @MainActor in … }`, is called on that: at once if the source's queue is the main one and the
     /// actor the main actor. On another queue or thread a task calls it later. The ticks are counted when the actor gets to it:
-    /// however many came while it was busy make one call, whose `data` tells them all. A source that is cancelled or suspended
-    /// before that is not called.
+    /// all that came while it was busy make one call, whose `data` reports their number. A source that is cancelled or
+    /// suspended before that is not called.
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
         guard let function = consume handler else { return core.setEventHandler(nil) }
         guard function.isolation == nil else { return setEventHandler(ofActor: function) }
@@ -157,15 +157,15 @@ public final class TimerSource: Sendable {
         core.activate()
     }
 
-    /// Takes back one `suspend()`; where there is none, starts a source that was never activated. Surplus calls do nothing.
+    /// Undoes one `suspend()`; where there is none, starts a source that was never activated. Surplus calls do nothing.
     public func resume() {
         core.resume()
     }
 
     /// Keeps the event handler from being called until `resume()` was called as often. A running call goes on.
     ///
-    /// Time goes on too: after the last `resume()` one call tells in `data` how many ticks there were. A suspended source
-    /// costs no wake-ups.
+    /// Time goes on too: after the last `resume()` one call reports in `data` how many ticks there were. A suspended
+    /// source costs no wake-ups.
     public func suspend() {
         core.suspend()
     }

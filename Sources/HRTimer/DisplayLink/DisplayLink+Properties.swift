@@ -15,7 +15,7 @@ extension DisplayLink {
         MonotonicInstant(nanoseconds: state.withLock { $0.reported.target_ns } ?? now_ns)
     }
 
-    /// The time between two refreshes of the display, whatever the rate of calls.
+    /// The time between two refreshes of the display, at any rate of calls.
     public var duration: Duration {
         let (source, rate) = state.withLock { ($0.source, $0.rate) }
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
@@ -38,10 +38,10 @@ extension DisplayLink {
     /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
     public var hasNewRate: Bool { state.withLock { $0.reported.hasNewRate } }
 
-    /// The wished rate of calls; 0, as at first, is the display's own. A wish: what is used is the display's rate divided by
-    /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display can
-    /// have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0. Takes the
-    /// place of a range or an interval.
+    /// The requested rate of calls; 0, as at first, is the display's own. What is used is the display's rate divided by
+    /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display
+    /// can have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as
+    /// 0. Takes the place of a range or an interval.
     public var preferredFramesPerSecond: Double {
         get {
             if case .rate(let preferred) = state.withLock({ $0.request }) { return preferred }
@@ -50,8 +50,9 @@ extension DisplayLink {
         set { request(newValue > 0 ? .rate(newValue) : .none) }
     }
 
-    /// The wished rates of calls. Of the display's rate divided by whole numbers the one nearest to the preferred one that
-    /// lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Takes the place of a rate or an interval.
+    /// The requested rates of calls. Of the display's rate divided by whole numbers the one nearest to the preferred
+    /// one that lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Takes the place of a
+    /// rate or an interval.
     public var preferredFrameRateRange: FrameRateRange {
         get {
             if case .range(let range) = state.withLock({ $0.request }) { return range }
@@ -63,8 +64,8 @@ extension DisplayLink {
     /// Whether the rate of calls in use lies in the preferred range.
     public var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
 
-    /// Every which refresh has a call: 2 for every second one. Values below 1 count as 1. Setting it takes the place of a rate
-    /// or a range; without an interval it tells what those came to.
+    /// One of so many refreshes has a call: 2 for every second one. Values below 1 count as 1. Setting it takes the
+    /// place of a rate or a range; without an interval it is what those came to.
     public var frameInterval: Int {
         get { state.withLock { Int($0.divisor) } }
         set { request(newValue > 1 ? .interval(newValue) : .none) }

@@ -19,9 +19,9 @@ public final class DisplayLink: Sendable {
     /// What a link calls.
     public typealias Handler = @Sendable (DisplayLink) -> Void
     /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's
-    /// thread is the actor's, elsewhere by a task. What a call tells is worked out when the actor gets to it: it is for the latest
-    /// refresh by then, and those that passed meanwhile are dropped ones.
-    /// A closure in code of a global actor belongs to that.
+    /// thread is the actor's, elsewhere by a task. What a call reports is worked out when the actor gets to it: it is
+    /// for the latest refresh by then, and those that passed meanwhile are dropped ones. A closure in code of a global
+    /// actor belongs to that.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
     /// A method of a target, not applied yet; one of an actor is called on that.
     public typealias Action<Target> = @Sendable (Target) -> Block
@@ -45,7 +45,7 @@ public final class DisplayLink: Sendable {
         self.init(source: source, handler: Self.plain(handler), on: handler.isolation)
     }
 
-    /// For a handler that is called on `actor`, if there is one, whatever its type says.
+    /// For a handler that is called on `actor`, if there is one, even if its type does not say so.
     package init(
         source: VsyncSource? = nil,
         rate: FrameRate? = nil,

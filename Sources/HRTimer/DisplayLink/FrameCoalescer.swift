@@ -1,6 +1,6 @@
 import HRTimerCore
 
-/// Tells the latest of any number of updates, once a frame at most: what a progress bar needs of a download.
+/// Delivers the latest of any number of updates, once a frame at most: what a progress bar needs of a download.
 ///
 ///     let bar = FrameCoalescer<Double>(loop: .main) { progress in draw(progress) }
 ///     // on any thread, a million times a second
@@ -21,7 +21,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; that of links without one if it is nil.
     ///
     /// A handler of an actor, as every closure in code of a global actor is, is called on that: at once where the loop's thread
-    /// is the actor's, elsewhere by a task, which tells what is the latest by then.
+    /// is the actor's, elsewhere by a task, which delivers what is the latest by then.
     public init(
         source: VsyncSource? = nil,
         loop: TimerLoop,
@@ -41,7 +41,8 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         weak var coalescer: FrameCoalescer?
     }
 
-    /// Takes the place of the update before, if that was not told yet. After `finish()` or `invalidate()` it does nothing.
+    /// Takes the place of the update before, if that was not delivered yet. After `finish()` or `invalidate()` it does
+    /// nothing.
     public func update(_ value: Value) {
         guard link.isValid else { return }
         let (mustResume, before) = state.withLock { state -> (Bool, Value?) in
@@ -56,7 +57,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if mustResume { link.isPaused = false }
     }
 
-    /// Tells the update that was not told yet at the next refresh, and ends then.
+    /// Delivers the update that is still waiting at the next refresh, and ends then.
     public func finish() {
         let isDone = state.withLock { state in
             state.isFinishing = true
@@ -65,7 +66,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if isDone { invalidate() }
     }
 
-    /// Ends at once, unlike `finish()`: what was not told never is. Idempotent.
+    /// Ends at once, unlike `finish()`: an update that was not delivered never is. Idempotent.
     public func invalidate() {
         link.invalidate()
         let latest = state.withLock { state in

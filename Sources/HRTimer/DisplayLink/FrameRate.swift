@@ -44,15 +44,16 @@ public struct FrameRate: Hashable, Sendable {
         other == 0 ? one : greatestCommonDivisor(other, one % other)
     }
 
-    /// From one frame to the next, as exactly as a `Duration` tells it, to an attosecond: a timer's interval of so many hertz.
+    /// From one frame to the next, as exactly as a `Duration` can hold it, to an attosecond: a timer's interval of so
+    /// many hertz.
     public var interval: Duration { .seconds(denominator) / numerator }
 
     /// As a number.
     public var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 
-    /// Which of rate, rate/2, rate/3 … to use for a wish: the one that lies nearest. Of two about equally near ones, to
-    /// within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No wish (zero,
-    /// negative, NaN), or one above the rate, gives 1.
+    /// Which of rate, rate/2, rate/3 … to use for a requested rate: the one that lies nearest. Of two about equally
+    /// near ones, to within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No
+    /// request (zero, negative, NaN), or one above the rate, gives 1.
     static func divisor(of maximum: Double, forPreferred preferred: Double) -> Int64 {
         guard preferred > 0, preferred < maximum else { return 1 }
         let slowest = maximum / bounds.lowerBound
@@ -62,8 +63,8 @@ public struct FrameRate: Hashable, Sendable {
         return Int64(isSlower ? fewer + 1 : fewer)
     }
 
-    /// What a display that can have any rate of `rates` is to have for a wish: the lowest whole multiple of it in there, else
-    /// the nearest bound; without a wish the fastest.
+    /// What a display that can have any rate of `rates` is to have for a requested rate: the lowest whole multiple of
+    /// it in there, else the nearest bound; without a request the fastest.
     static func fitting(_ preferred: Double?, in rates: ClosedRange<Double>) -> FrameRate {
         guard let preferred, preferred < rates.upperBound else { return FrameRate(rates.upperBound) }
         let multiple = max(1, (rates.lowerBound / max(preferred, bounds.lowerBound)).rounded(.up)) * preferred

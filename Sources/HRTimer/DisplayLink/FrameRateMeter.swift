@@ -1,6 +1,6 @@
 public import HRTimerCore
 
-/// Counts frames and tells their rate: what an FPS label shows.
+/// Counts frames and measures their rate: what an FPS label shows.
 ///
 ///     let meter = FrameRateMeter()
 ///     let link = DisplayLink { link in
@@ -32,8 +32,8 @@ public final class FrameRateMeter: Sendable {
     private let histogram = LatencyHistogram()
     private let window_ns: Int64
 
-    /// A meter that counts over `window` before it tells a rate, a second at least. The colour is green at `maximum` frames a
-    /// second, which `note(_:)` sets to the link's.
+    /// A meter that counts over `window` before it gives a rate, a second at least. The colour is green at `maximum`
+    /// frames a second, which `note(_:)` sets to the link's.
     public init(window: some TimeSpan = Duration.seconds(1), maximum: Double = 60) {
         window_ns = max(1_000_000_000, window.nanosecondsOrZero)
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))

@@ -3,16 +3,18 @@ import Synchronization
 
 /// The calls that one timer makes for a link. One that was prepared before its refresh takes no lock when that has come.
 ///
-/// The loop's thread makes it up with the link's lock (`LinkState.prepareCall`) and begins it without. What it tells is the
-/// link's from then on, and is taken into its state by whoever has the lock next (`LinkState.settle`). A change of the link
-/// meanwhile moves its timer, by which the loop calls it off, or comes too late for that as for a call that has begun.
+/// The loop's thread prepares it with the link's lock (`LinkState.prepareCall`) and begins it without. What it reports
+/// is the link's from then on, and the thread that takes the lock next commits it to the state
+/// (`LinkState.commitReported`). A change of the link meanwhile moves its timer, so that the loop withdraws the call,
+/// or comes too late for a call that has begun.
 final class LinkCall: CallCompanion, @unchecked Sendable {
-    // Sendable: `stay` is set before the loop has the timer. All else but `hasBegun` is touched by the thread of the timer's loop,
-    // and once that is set by whoever has the link's lock; it is clear again before the thread prepares the next call, with that lock.
+    // Sendable: `stay` is set before the loop has the timer. All else but `hasBegun` is touched by the thread of the
+    // timer's loop, and once that is set by a thread that has the link's lock; it is clear again before the thread
+    // prepares the next call, with that lock.
 
     /// Held for the loop, which holds the timer. A link does not hold this.
     let link: DisplayLink
-    /// Whoever is to live as long as the loop has the link.
+    /// An object that is to live as long as the loop has the link.
     private let holder: (any AnyObject & Sendable)?
     /// Which of the link's stays in loops this is for; 0 for none.
     @exclusivity(unchecked) var stay: UInt = 0
@@ -56,7 +58,7 @@ final class LinkCall: CallCompanion, @unchecked Sendable {
         link.endCall(isCalled: true, self)
     }
 
-    /// With the link's lock: what a call tells that has begun, once.
+    /// With the link's lock: what a call that has begun reports, once.
     func takeBegun() -> LinkState.Reported? {
         guard hasBegun.load(ordering: .acquiring) else { return nil }
         hasBegun.store(false, ordering: .relaxed)

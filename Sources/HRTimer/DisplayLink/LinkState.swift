@@ -114,8 +114,11 @@ struct LinkState: Sendable {
         } else if !beginLateCall(now_ns) {
             return false
         }
-        // Set anew by another thread since the refresh, it is for a later one.
-        lastReported.begin(now_ns, due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : lastReported.timestamp_ns })
+        // Rescheduled by another thread since the refresh, it is for a later one.
+        lastReported.begin(
+            now_ns,
+            due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : lastReported.timestamp_ns }
+        )
         if ahead != nil { owedLateness_ns = lastReported.lateness_ns }
         return true
     }
@@ -135,7 +138,7 @@ struct LinkState: Sendable {
         )
     }
 
-    /// Takes in a call that has begun without the lock. First of all in whatever reads or changes what a call tells.
+    /// Commits what a call that has begun without the lock reported. Called first by all that read or change it.
     mutating func commitReported() {
         if let call { commitReported(call) }
     }
@@ -234,7 +237,9 @@ struct LinkState: Sendable {
 
     /// The call whose instant has come, and which was not made yet.
     private func waitingCall(_ now_ns: Int64) -> Ahead? {
-        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > lastReported.number ?? .min else { return nil }
+        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > lastReported.number ?? .min else {
+            return nil
+        }
         return ahead
     }
 
@@ -307,7 +312,7 @@ struct LinkState: Sendable {
 }
 
 extension LinkState {
-    /// What a link tells of its present or latest call, and of all so far.
+    /// What a link reports of its present or latest call, and of all so far.
     struct Reported: Sendable {
         private(set) var timestamp_ns: Int64?
         private(set) var target_ns: Int64?

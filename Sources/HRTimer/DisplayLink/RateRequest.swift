@@ -19,7 +19,7 @@ public struct FrameRateRange: Sendable, Hashable {
         self.preferred = preferred.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Whatever the display has.
+    /// The rate of the display.
     public static let `default` = FrameRateRange(minimum: 0, maximum: 0)
 
     /// Whether a rate lies in it, give or take a tenth of a per cent: 60 includes 60000/1001.

@@ -2,8 +2,8 @@ import HRTimerCore
 
 /// The refreshes of one display as its links see them: a number for each, and its instant.
 ///
-/// An instant that a link may have been told is never changed: what is learnt about the display counts from the refresh
-/// after the next. So all links agree on every instant, and instants rise strictly.
+/// An instant that may have been reported to a link is never changed: what is learnt about the display counts from the
+/// refresh after the next. So all links agree on every instant, and instants rise strictly.
 struct RefreshTimeline: Sendable {
     private struct Segment: Sendable {
         /// The first refresh that it is for; what is before the oldest one is computed by that, too.
@@ -77,7 +77,7 @@ struct RefreshTimeline: Sendable {
         setPeriod(of: FrameGrid(anchor_ns: 0, rate: rate), now_ns: now_ns)
     }
 
-    /// The same for the period of `grid`, whatever its phase.
+    /// The same for the period of `grid`; its phase is ignored.
     mutating func setPeriod(of grid: FrameGrid, now_ns: Int64) {
         let number = number(at: now_ns)
         replace(from: number + 1, grid.anchored(at: self.grid(of: number).grid.instant(number), number))

@@ -9,7 +9,7 @@ struct VsyncCore: Sendable {
         weak var loop: TimerLoop?
         let modes: Set<TimerLoop.Mode>
         let isActive: Bool
-        /// The rate of calls that it wishes for; nil for every refresh, or each so many.
+        /// The rate of calls that it requests; nil for every refresh, or each so many.
         let request: Double?
     }
 
@@ -54,14 +54,14 @@ struct VsyncCore: Sendable {
     private(set) var whenHidden = VsyncSource.WhenHidden.full
     /// Those before they were slowed because the surface is hidden.
     private var slowed: FrameGrid?
-    /// Links are held back, or no longer, and they were not told.
+    /// Links are held back, or no longer, and were not notified.
     private var hasHeldOrFreed = false
-    /// The timeline's changes that the links were told of.
+    /// The timeline's changes that the links were notified of.
     private var toldChanges: UInt = 0
     /// Of a virtual display that can change its rate.
     let rates: ClosedRange<Double>?
 
-    /// While answers tell of no refresh, at most four requests a second.
+    /// While answers report no refresh, at most four requests a second.
     private static let probe_ns: Int64 = 250_000_000
     /// Between two attempts to open: twice as long each time.
     private static let shortest_ns: Int64 = 250_000_000
@@ -101,7 +101,7 @@ struct VsyncCore: Sendable {
         timeline?.setRate(rate, now_ns: now_ns)
     }
 
-    /// A virtual display that can change its rate takes the one that its links wish for.
+    /// A virtual display that can change its rate takes the one that its links request.
     mutating func adapt() {
         guard let rates else { return }
         let wishes = members.values.filter(\.isActive).map(\.request)
@@ -110,8 +110,8 @@ struct VsyncCore: Sendable {
         if fitting != rate { setRate(fitting) }
     }
 
-    /// The links, if they must be told that refreshes to come are at other instants than they were, or that calls are held
-    /// back. Each holds instants that it worked out before.
+    /// The links, if they must be notified that refreshes to come are at other instants than they were, or that calls
+    /// are held back. Each holds instants that it worked out before.
     mutating func linksToTell() -> [DisplayLink] {
         let changes = timeline?.changes ?? 0
         guard hasHeldOrFreed || changes != toldChanges else { return [] }
@@ -151,7 +151,7 @@ struct VsyncCore: Sendable {
         asked = isSettled ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
         if heard_ns == nil { heard_ns = now_ns }
         statistics.requests += 1
-        // What fails here fails at the next `take` too, which tells that the driver is lost.
+        // What fails here fails at the next `take` too, which reports that the driver is lost.
         guard driver.request(asked) == 0 else {
             hasFailed = true
             retry_ns = now_ns.addingSaturating(Self.probe_ns)
@@ -208,7 +208,7 @@ struct VsyncCore: Sendable {
         let verdict = model.add(reported, now_ns: now_ns, asked: asked)
         if verdict == .stale {
             statistics.bogus += 1
-            // One may be old because the loop was busy; a second one tells that more would come at once.
+            // One may be old because the loop was busy; a second one shows that more would come at once.
             if wasStale { retry_ns = now_ns.addingSaturating(Self.probe_ns) }
             wasStale = true
             return
@@ -222,9 +222,10 @@ struct VsyncCore: Sendable {
 
     /// The application is about to commit it.
     ///
-    /// Without a count, a display of half the rate that is believed tells of the same refreshes, if all commits that take a
-    /// request along come in the second half of its period. Now and then a request waits for the commit after. Where that comes in
-    /// the second half, too, as of a link for each second refresh of the rate that is believed, nothing tells the two apart.
+    /// Without a count, a display of half the rate that is believed reports the same refreshes, if all commits that
+    /// take a request along come in the second half of its period. Now and then a request waits for the commit after.
+    /// Where that comes in the second half, too, as of a link for each second refresh of the rate that is believed, the
+    /// two cannot be told apart.
     mutating func willCommit(_ now_ns: Int64) {
         if model.mayBeDoubled, answers >= nextDelay {
             nextDelay = answers + 3
@@ -233,15 +234,15 @@ struct VsyncCore: Sendable {
         let taken = driver?.willCommit() ?? 0
         if taken != 0 { sent_ns = now_ns }
         guard taken == 1 else { return }
-        // What came before the commit was asked for by nobody: with a link for every second refresh only each second one can be
-        // told. Once the display is known, a commit close to a refresh is for the next.
+        // Nobody asked for what came before the commit: with a link for every second refresh only each second one can
+        // be reported. Once the display is known, a commit close to a refresh is for the next.
         let slack_ns = model.fit == nil ? 0 : period_ns / 8
         let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
         asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
         expectAnswer(from: now_ns)
     }
 
-    /// Whether the compositor has had a commit for long, and told of no refresh.
+    /// Whether the compositor has had a commit for long, and reported no refresh.
     func isHidden(_ now_ns: Int64) -> Bool {
         sent_ns.map { now_ns.subtractingSaturating($0) >= Self.loss_ns } ?? false
     }
@@ -329,7 +330,8 @@ struct VsyncCore: Sendable {
     /// the present one, else in any. The caller holds the loops: none of them may end in here.
     mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
-        let wished = [preferred, hosting?.loop].compactMap(\.self).first { request in active.contains { $0.loop === request }
+        let wished = [preferred, hosting?.loop].compactMap(\.self).first { request in
+            active.contains { $0.loop === request }
         }
         let loop = wished ?? active.first?.loop
         guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {

@@ -2,7 +2,7 @@ import CHRTimer
 import CVsync
 import HRTimerCore
 
-/// What tells of a display's refreshes, one for each request; see CVsync.h. Used under the lock of its source.
+/// Reports a display's refreshes, one for each request; see CVsync.h. Used under the lock of its source.
 protocol VsyncDriver: AnyObject, Sendable {
     /// Readable when there may be something to take.
     var descriptor: Int32 { get }
@@ -20,22 +20,22 @@ protocol VsyncDriver: AnyObject, Sendable {
     /// The same without reading a connection that others read too: what was read of it.
     func takeRead(_ sample: inout vs_sample) -> Int32
 
-    /// What others who watch the connection cannot see of it any more. Each reading is told once.
+    /// What others who watch the connection cannot see of it any more. Each reading is reported once.
     func takeOthers() -> SharedReading?
 
     /// What requests go by if the refreshes are those of a surface.
     var commits: SurfaceCommits? { get }
 
-    /// Of a surface that the application commits: its next commit is near. 1 if that takes the request along, 2 if it takes
-    /// something along that tells whether the surface is shown, else 0.
+    /// Of a surface that the application commits: its next commit is near. 1 if that takes the request along, 2 if it
+    /// takes something along that shows whether the surface is visible, else 0.
     func willCommit() -> Int32
 
     /// Lets go of a surface and its connection; it is lost then.
     func detach()
 }
 
-/// Who commits a surface whose refreshes are told. There are none to be told of that nothing is committed for, so that each
-/// is asked for; others read the connection, too; and a surface that is hidden is told nothing.
+/// Who commits a surface whose refreshes are reported. A refresh is reported only after a commit, so that each is
+/// requested; others read the connection, too; and for a hidden surface nothing is reported.
 enum SurfaceCommits: Sendable {
     case application
     case source
@@ -59,7 +59,7 @@ extension VsyncDriver {
 
 /// A source of the C library.
 final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
-    // Sendable: whoever uses it holds the lock of the `VsyncSource`, and only the last reference closes it.
+    // Sendable: its users hold the lock of the `VsyncSource`, and only the last reference closes it.
     private let source: OpaquePointer
     let commits: SurfaceCommits?
     private let generation = hrt_fork_generation()
@@ -79,7 +79,7 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     }
 
     deinit {
-        // In a child of fork(2) it would end its parent's connection.
+        // In a forked child it would end the parent's connection.
         if generation == hrt_fork_generation() { vs_close(source) }
     }
 

@@ -1,9 +1,10 @@
-/// Finds the phase and the period of a display's refreshes in what a source tells of them. Pure: it is told the time.
+/// Finds the phase and the period of a display's refreshes in what a source reports. Pure: it is given the time.
 ///
-/// Told rates are not believed; those of six in ten set-ups were wrong. The period is the least-squares line through the
-/// latest samples, the way of Android's VSyncPredictor, with a longer window where the timestamps are noisy.
+/// Reported rates are not believed; those of six in ten set-ups were wrong. The period is the least-squares line
+/// through the latest samples, the way of Android's VSyncPredictor, with a longer window where the timestamps are
+/// noisy.
 struct VsyncModel: Sendable {
-    /// One refresh, as a source tells it.
+    /// One refresh, as a source reports it.
     struct Sample: Sendable, Hashable {
         /// When it was, on `CLOCK_MONOTONIC`.
         var time_ns: Int64
@@ -19,7 +20,7 @@ struct VsyncModel: Sendable {
         case stale
         /// Too far from where it should be.
         case refused
-        /// The display's rate or phase has changed; learnt anew.
+        /// The display's rate or phase has changed; learnt again.
         case restarted
     }
 
@@ -38,7 +39,7 @@ struct VsyncModel: Sendable {
     private(set) var restarts = 0
     /// Refreshes that were skipped: of the display's own count, or of the grid, less those that were not asked for.
     private(set) var missedRefreshes: Int64 = 0
-    /// When the latest refresh was that was told.
+    /// The instant of the latest refresh that was reported.
     var latest_ns: Int64? { recent.last?.sample.time_ns }
 
     private struct Point: Sendable {
@@ -70,7 +71,7 @@ struct VsyncModel: Sendable {
     private static let noise_ns = 50_000.0
     /// So many samples in a row that lean to one side are of another rate or phase, if too near to be refused.
     private static let samplesToLean = 8
-    /// So many steps in a row tell of another period.
+    /// So many steps in a row mean another period.
     private static let stepsToDoubt = 16
     /// Of a period: how far from the prediction a sample may be.
     private static let gate = 0.2
@@ -85,10 +86,10 @@ struct VsyncModel: Sendable {
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
 
-    /// Every second refresh alone was told of late: perhaps there are no others.
+    /// Of late only every second refresh was reported: perhaps there are no others.
     var mayBeDoubled: Bool { fit != nil && !usesSequence && evenSteps.all >= Self.stepsToDoubt / 2 }
 
-    /// Begins anew: what comes after a long silence.
+    /// Starts again, after a long silence.
     mutating func restart() {
         if fit != nil { restarts += 1 }
         forget()
@@ -121,7 +122,7 @@ struct VsyncModel: Sendable {
         countEven(ordinal - last.ordinal, isLong: skipped > 0)
         let isDoubled = evenSteps.all >= Self.stepsToDoubt && evenSteps.long >= Self.stepsToDoubt / 4
         if !usesSequence, isDoubled || longSteps >= Self.stepsToDoubt {
-            // Not one refresh was told in the time of one: it is the period that is longer.
+            // No two refreshes reported were one period apart: it is the period that is longer.
             if isDoubled { halveAsked() }
             relearn()
             return .restarted

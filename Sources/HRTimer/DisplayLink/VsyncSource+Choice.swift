@@ -9,7 +9,7 @@ extension VsyncSource {
     /// Needs libxcb and libxcb-present at run time; nothing to build. Makes a window of one pixel that is never shown. Waits up
     /// to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED without a server,
     /// ETIMEDOUT if it does not answer, ENOTSUP without the extension. A server that ends is looked for again, from a quarter
-    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are prepared.
+    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are synthetic.
     public static func x11(display: String? = nil, x: Int = 0, y: Int = 0) throws(TimerError) -> VsyncSource {
         try openX11(display, x: x, y: y, refusals: [])
     }
@@ -30,8 +30,8 @@ extension VsyncSource {
     /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first of `/dev/dri/card0` to `card15` that serves.
     ///
     /// Needs permission to open the node (group video), and neither root nor the display's mastership: a compositor may have
-    /// that. The refreshes are the CRTC's; when a compositor shows what was drawn they do not tell. Throws ENOENT without a
-    /// card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
+    /// that. The refreshes are the CRTC's; they do not show when a compositor presents what was drawn. Throws ENOENT
+    /// without a card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
     public static func drm(card: String? = nil) throws(TimerError) -> VsyncSource {
         try openDRM(card, refusals: [])
     }
@@ -45,10 +45,10 @@ extension VsyncSource {
 
     /// The source of links that were given neither a rate nor a source, chosen when it is first asked for: what the
     /// environment's VSYNC_SOURCE names, or the surface that was offered, or an X server that is no Wayland compositor's, or a
-    /// card of the kernel, or a virtual display of 60 Hz. `refusals` tells why what comes before was not taken.
+    /// card of the kernel, or a virtual display of 60 Hz. `refusals` says why the earlier choices were not taken.
     ///
-    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A child of `fork(2)`
-    /// chooses anew.
+    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A forked child
+    /// chooses again.
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }
@@ -61,7 +61,8 @@ extension VsyncSource {
     }
 
     /// The surface that `shared` goes by from now on, if VSYNC_SOURCE names nothing else; nil for none, before it is destroyed.
-    /// Links that are in a loop already, and whoever has the source before, keep that: `detach()` has it let go of its surface.
+    /// Links that are in a loop already, and code that has the earlier source, keep that: `detach()` has it let go of
+    /// its surface.
     public static func offer(_ surface: WaylandSurface?) {
         offeredSurface.withLock { $0 = surface }
         let before = sharedSource.withLock { $0.take() }

@@ -10,14 +10,14 @@ import HRTimerCore
 ///
 /// A real source is asked for single refreshes, and answers when they have been. From those answers the display's period
 /// and phase are learnt, and the links are called by timers set to the refreshes that follow: in a gap, or when the source is
-/// lost, they go on. What a server says about its rate is not believed. While nothing is known the rate is the told one, or
-/// 60. What was learnt then takes hold from the refresh after the next: the period at once, the phase by at most a twentieth
-/// of a period each refresh; no refresh comes twice, and time never goes back.
+/// lost, they go on. What a server says about its rate is not believed. While nothing is known the rate is the reported
+/// one, or 60. What was learnt then takes hold from the refresh after the next: the period at once, the phase by at
+/// most a twentieth of a period each refresh; no refresh comes twice, and time never goes back.
 ///
 /// A real source is watched in the loop of one of its links, and only while some link is not paused. If that loop ends, does
 /// not run, or runs in a mode without links, another one takes over by a call of its own links. Any thread.
 public final class VsyncSource: Sendable {
-    /// What tells of the refreshes.
+    /// What reports the refreshes.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A grid of instants, of no screen.
         case virtual
@@ -48,7 +48,7 @@ public final class VsyncSource: Sendable {
     /// The sources that would have been preferred, and why they were not taken.
     public let refusals: [VsyncRefusal]
     let core: Locked<VsyncCore>
-    /// Opens the driver anew after it was lost; takes milliseconds.
+    /// Opens the driver again after it was lost; takes milliseconds.
     private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
     private let generation = hrt_fork_generation()
 
@@ -59,11 +59,11 @@ public final class VsyncSource: Sendable {
 
     /// A virtual display of variable rate, like those that refresh when a frame is there.
     ///
-    /// It refreshes at the rate that its links wish for: at a wish that lies in the range, at the lowest whole multiple of one
-    /// below it that does, and at the fastest for a link without a wish. So a wish is met exactly, where a display of one
-    /// rate could only divide that: 48...144 gives 100 for a wish of 100, and 48, of which every second one has a call, for
-    /// 24. Of several links the fastest wish counts, and the others divide what that makes. Rates are brought into
-    /// `FrameRate.bounds`; at first it is the fastest.
+    /// It refreshes at the rate that its links request: at a requested rate that lies in the range, at the lowest whole
+    /// multiple of one below it that does, and at the fastest for a link without a request. So a request is met
+    /// exactly, where a display of one rate could only divide that: 48...144 gives 100 for a request of 100, and 48, of
+    /// which every second one has a call, for 24. Of several links the fastest request counts, and the others divide
+    /// the rate that it gives. Rates are brought into `FrameRate.bounds`; at first it is the fastest.
     public convenience init(frameRates: ClosedRange<Double>) {
         let low = min(max(frameRates.lowerBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
         let high = min(max(frameRates.upperBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
@@ -120,7 +120,7 @@ extension VsyncSource {
     ///
     /// Setting it changes a virtual display at once, while links run: the next refresh is one new period after the latest, or
     /// if that is past the first of the new ones that follow. To a real display it does nothing; a virtual one of variable
-    /// rate has it until a link wishes for another.
+    /// rate has it until a link requests another.
     public var frameRate: FrameRate {
         get { core.withLock { $0.rate } }
         set {
@@ -141,11 +141,11 @@ extension VsyncSource {
         public var samples = 0
         /// Answers that were too far from where the refresh should have been.
         public var refused = 0
-        /// Answers that told of no refresh: from a display that sleeps, or of an instant long past.
+        /// Answers that reported no refresh: from a display that sleeps, or of an instant long past.
         public var bogus = 0
-        /// Refreshes that were not told although they were asked for: the server was busy, or stopped.
+        /// Refreshes that were requested but not reported: the server was busy, or stopped.
         public var missed = 0
-        /// How often the display was learnt anew: another mode, or another phase.
+        /// How often the display was learnt again: another mode, or another phase.
         public var restarts = 0
         /// How often the source was lost, with its connection.
         public var losses = 0
@@ -173,13 +173,13 @@ extension VsyncSource {
         core.withLock { $0.begin(time, now_ns: now_ns) }
     }
 
-    /// Calls `body` with the refreshes as they are known. Nothing changes them but what tells all links.
+    /// Calls `body` with the refreshes as they are known. All that changes them notifies all links.
     func withTimeline<Result>(_ body: (RefreshTimeline) -> Result) -> Result? {
         core.withLock { $0.timeline.map(body) }
     }
 }
 
-// What links tell, without their lock.
+// What links report, without their lock.
 extension VsyncSource {
     /// The link is in that loop for these modes now, in none if it has left it.
     func update(
@@ -213,7 +213,7 @@ extension VsyncSource {
         for link in links { link.sourceHasChanged(isHeld: isHeld) }
     }
 
-    /// Whether a wish can change the rate of the display.
+    /// Whether a request can change the rate of the display.
     var isVariable: Bool { core.withLock { $0.rates != nil } }
 
     /// For a link that is gone already.

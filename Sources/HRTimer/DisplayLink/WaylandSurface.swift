@@ -1,7 +1,7 @@
 import Glibc
 public import HRTimerCore
 
-/// A surface of the application's, whose refreshes a Wayland compositor tells: `wl_surface`, on its `wl_display`.
+/// A surface of the application's, whose refreshes a Wayland compositor reports: `wl_surface`, on its `wl_display`.
 ///
 ///     let shown = WaylandSurface(display: display, surface: surface)
 ///     let source = try VsyncSource.wayland(shown)
@@ -11,14 +11,14 @@ public import HRTimerCore
 ///         wl_surface_commit(surface)
 ///     }
 ///
-/// Input on the same connection comes to a plain `LoopSource` of the application's on `wl_display_get_fd`, in whatever loop: the
-/// source dispatches its own events alone, and wakes that for what was read of the application's meanwhile, by the source or in
-/// a frame, as by EGL:
+/// Input on the same connection comes to a plain `LoopSource` of the application's on `wl_display_get_fd`, in any loop:
+/// the source dispatches its own events alone, and wakes that for what was read of the application's meanwhile, by the
+/// source or in a frame, as by EGL:
 ///
 ///     let input = try LoopSource(descriptor: wl_display_get_fd(display)) { _, _ in wl_display_dispatch(display) }
 ///     try loop.add(input, forMode: .common)
 ///
-/// That goes for the display's own queue; whoever has another one dispatches that after each frame.
+/// That goes for the display's own queue; an application with another one dispatches that after each frame.
 ///
 /// Both pointers are borrowed: they stay valid until `detach()` has returned, or the source is gone.
 public struct WaylandSurface: @unchecked Sendable {
@@ -45,8 +45,8 @@ public struct WaylandSurface: @unchecked Sendable {
 }
 
 extension VsyncSource {
-    /// What links do while the surface is hidden: minimised, covered, on another workspace. No compositor says so; what tells
-    /// is that a commit has no answer for two seconds, as also while the compositor is stopped.
+    /// What links do while the surface is hidden: minimised, covered, on another workspace. No compositor says so; a
+    /// surface counts as hidden when a commit has no answer for two seconds, as also while the compositor is stopped.
     public enum WhenHidden: Sendable, Hashable {
         /// Calls go on as before.
         case full
@@ -56,12 +56,13 @@ extension VsyncSource {
         case stop
     }
 
-    /// The refreshes that a Wayland compositor tells of a surface, by `wl_surface.frame` and `wp_presentation`.
+    /// The refreshes that a Wayland compositor reports for a surface, by `wl_surface.frame` and `wp_presentation`.
     ///
-    /// Timestamps of another clock are brought to `CLOCK_MONOTONIC` one by one; a compositor that tells of no presentation is
-    /// believed by its frame callbacks, to a millisecond. Needs libwayland-client at run time; nothing to build. Waits up to
-    /// half a second for the compositor. Throws ENOENT without the library, ETIMEDOUT if there is no answer, EPIPE or another
-    /// error of the connection's. When the compositor ends, the links go on, and the source waits for a new surface: `attach`.
+    /// Timestamps of another clock are brought to `CLOCK_MONOTONIC` one by one; a compositor that reports no
+    /// presentation is believed by its frame callbacks, to a millisecond. Needs libwayland-client at run time; nothing
+    /// to build. Waits up to half a second for the compositor. Throws ENOENT without the library, ETIMEDOUT if there is
+    /// no answer, EPIPE or another error of the connection's. When the compositor ends, the links go on, and the source
+    /// waits for a new surface: `attach`.
     public static func wayland(_ surface: WaylandSurface) throws(TimerError) -> VsyncSource {
         try openWayland(surface, refusals: [])
     }
@@ -100,8 +101,8 @@ extension VsyncSource {
         tell(links)
     }
 
-    /// What the links do while the surface is hidden; at first they go on. They are called as before at the first refresh that
-    /// the compositor tells of again. Only surfaces are ever hidden.
+    /// What the links do while the surface is hidden; at first they go on. They are called as before at the first
+    /// refresh that the compositor reports again. Only surfaces are ever hidden.
     public var whenHidden: WhenHidden {
         get { core.withLock { $0.whenHidden } }
         set {

@@ -2,7 +2,8 @@
 public import HRTimerCore
 import Metrics
 
-/// What an engine does, told to the metrics system of the program (swift-metrics). With the package's trait `Metrics` alone.
+/// Reports what an engine does to the metrics system of the program (swift-metrics). With the package's trait `Metrics`
+/// alone.
 ///
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.recordLateness(label: "timers.lateness")
@@ -37,7 +38,7 @@ extension TimerEngine.Configuration {
     }
 }
 
-/// The counters of one engine, and what they have been told.
+/// The counters of one engine, and what was reported to them.
 private final class EngineReport: Sendable {
     private let core: EngineCore
     private let fires: Counter

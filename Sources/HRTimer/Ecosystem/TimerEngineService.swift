@@ -23,7 +23,7 @@ public struct TimerEngineService: Service {
         public let statistics: EngineStatistics
     }
 
-    /// The engine, for whoever makes timers on it.
+    /// The engine, for services that make timers on it.
     public let engine: TimerEngine
     private let onShutdown: @Sendable (Report) -> Void
 

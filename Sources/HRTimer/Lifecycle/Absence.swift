@@ -8,8 +8,8 @@ extension SuspensionMonitor {
             /// The system slept: `CLOCK_BOOTTIME` went on while `CLOCK_MONOTONIC` stood still. Certain.
             case systemSuspended
             /// The monitor's thread neither ran nor waited for a processor: SIGSTOP, SIGTSTP, a debugger, the freezer
-            /// of its cgroup, or a virtual machine whose processors the host took away. Which of them, nothing tells;
-            /// the last is common where thresholds are a few milliseconds.
+            /// of its cgroup, or a virtual machine whose processors the host took away. They cannot be told apart; the
+            /// last is common where thresholds are a few milliseconds.
             case processStopped
             /// The monitor's thread was ready to run and got no processor, or other threads of the process ran
             /// meanwhile: the machine is busy, the process was not away.
@@ -21,7 +21,7 @@ extension SuspensionMonitor {
         /// How long it was away, as `CLOCK_BOOTTIME` counts: at least so long, and at most `uncertainty` longer.
         public let duration: Duration
         /// By how much the absence may have begun earlier, after the last heartbeat: nobody saw it begin. Zero for a
-        /// suspended system, whose clocks tell exactly.
+        /// suspended system, whose clocks are exact.
         public let uncertainty: Duration
         /// The part that `CLOCK_MONOTONIC` knows nothing of, since the system was suspended.
         public let suspended: Duration

@@ -1,6 +1,7 @@
 import HRTimerCore
 
-/// Tells from two looks at the clocks whether the process was away in between, and why. Pure: it is given the looks.
+/// Finds out from two looks at the clocks whether the process was away in between, and why. Pure: it is given the
+/// looks.
 ///
 /// A heartbeat is due one interval after the last look. Its lateness is the time in which its thread did not run. Where
 /// the scheduler's account says that the thread waited for a processor meanwhile, or the process used more processor
@@ -12,7 +13,7 @@ struct AbsenceDetector: Sendable {
     let bound_ns: Int64
     let processors: Int64
     private var last: PresenceSample
-    /// What the system had been suspended for, in all, when an absence was last told. Not when the last look was:
+    /// What the system had been suspended for, in all, when an absence was last reported. Not when the last look was:
     /// several short ones make a long one.
     private var toldSuspended_ns: Int64
 

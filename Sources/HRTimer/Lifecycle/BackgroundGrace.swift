@@ -119,7 +119,7 @@ extension BackgroundGrace {
             var timer: LoopTimer?
         }
 
-        /// `stop` stops the process, and tells for how long.
+        /// `stop` stops the process, and returns for how long.
         init(
             duration: Duration,
             loop: TimerLoop,

@@ -1,7 +1,7 @@
 import CHRTimer
 import Glibc
 
-/// One look at what tells whether the process was away.
+/// One look at the clocks and accounts that show whether the process was away.
 struct PresenceSample: Sendable, Equatable {
     /// `CLOCK_MONOTONIC`, and how much `CLOCK_BOOTTIME` is ahead of it: the time the system was suspended so far, apart
     /// from the offsets of a time namespace.

@@ -1,15 +1,15 @@
 import Glibc
 public import HRTimerCore
 
-/// Tells a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole
+/// Reports to a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole
 /// system.
 ///
 ///     let monitor = try SuspensionMonitor(loop: .main) { absence in
 ///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
 ///     }
 ///
-/// Ask for nothing and every timer prepares for a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A
-/// suspended system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
+/// By default every timer treats a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A suspended
+/// system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
 ///
 /// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. It
 /// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; see `noticesStops` for none
@@ -162,7 +162,8 @@ extension SuspensionMonitor {
 }
 
 extension LoopTimer {
-    /// Moves the deadline and the grid back by `duration`: what of it has passed then is prepared by the policy.
+    /// Moves the deadline and the grid back by `duration`: the policy decides about ticks whose deadlines have passed
+    /// then.
     fileprivate func countAsPassed(_ duration: Duration) {
         update { state, _ in
             guard state.handler != nil, state.deadline_ns < .max else { return }

@@ -5,8 +5,8 @@ class CallCompanion: @unchecked Sendable {
     /// What the loop's clock read just before the call that runs, or the latest.
     @exclusivity(unchecked) final var called_ns = Int64.min
 
-    /// The thread is awake shortly before a precise call, which then waits for its deadline: whatever can be done before is to
-    /// be done now. Without a lock.
+    /// The thread is awake shortly before a precise call, which then waits for its deadline: all that can be done
+    /// before is to be done now. Without a lock.
     func prepare() {}
 
     /// The call that was prepared does not come; its timer may be called another time. Without a lock.

@@ -29,8 +29,8 @@ extension LoopTimer {
     /// As `fireInstant`, on the wall clock. Setting NaN does nothing.
     ///
     /// A date that was given reads back to the bit, and so does every other until the next call: the wall clock is read when a
-    /// date is given or first asked for. Where it has been set since, by 10 ms or more, the date told is that of the call on
-    /// the clock as it is now. On a virtual time, the virtual wall clock.
+    /// date is given or first asked for. Where it has been set since, by 10 ms or more, the date returned is that of
+    /// the call on the clock as it is now. On a virtual time, the virtual wall clock.
     public var fireDate: Date {
         get {
             withState { state, time in

@@ -9,6 +9,6 @@ extension DispatchTimeInterval: TimeSpan {
 }
 
 extension DispatchTime: TimePoint {
-    /// The same instant, see `MonotonicInstant(_:)`; whatever `time` is, since Dispatch has no virtual one.
+    /// The same instant, see `MonotonicInstant(_:)`; `time` is ignored, since Dispatch has no virtual one.
     public func instant(on time: TimeBase) -> MonotonicInstant? { MonotonicInstant(self) }
 }

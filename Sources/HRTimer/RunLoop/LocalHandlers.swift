@@ -113,7 +113,8 @@ extension TimerLoop {
 
 extension LoopTimer {
     /// A timer of the calling thread's own loop whose block may hold what is not `Sendable`, and in a function of the main
-    /// actor may use what that has: it is called on this thread, and freed on this thread, whoever invalidates the timer.
+    /// actor may use what that has: it is called on this thread, and freed on this thread, even if another one
+    /// invalidates the timer.
     ///
     ///     var frames = 0                      // no lock, no actor: of this thread
     ///     LoopTimer.scheduledHere(timeInterval: .milliseconds(16), repeats: true) { _ in frames += 1; canvas.draw(frames) }
@@ -151,7 +152,7 @@ extension TimerLoop {
     /// On the loop's thread: frees what other threads let go of.
     func freeReleased() {
         guard core.hasPosted(.releases) else { return }
-        // First: what is released from now on is posted anew.
+        // First: what is released from now on is posted again.
         core.clear(.releases)
         core.locals.freeReleased()
     }

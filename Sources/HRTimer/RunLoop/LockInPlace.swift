@@ -3,7 +3,7 @@ import Synchronization
 
 /// `hrt_lock` without an allocation of its own, for objects that there are many of: a constant of a class.
 ///
-/// What it guards stands beside it. In a child of `fork(2)` it can be locked whoever held it, see hrt_lock.h.
+/// What it guards stands beside it. A forked child can lock it even if another thread held it, see hrt_lock.h.
 struct LockInPlace: ~Copyable {
     /// The word of the C core's lock. An `Atomic` is never moved while its owner is there, and a pointer to it points to it.
     private let word = Atomic<UInt32>(0)

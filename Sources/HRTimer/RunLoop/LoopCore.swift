@@ -11,12 +11,12 @@ final class LoopCore: Sendable {
     /// The state's, for the loop's thread without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
-    /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under the
-    /// lock; whatever a pass misses keeps the loop from sleeping.
+    /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under
+    /// the lock; what a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)
     private let generation = hrt_fork_generation()
 
-    /// In a child of fork(2), where the thread is not: the loop has ended. What that was changing cannot be taken apart, it
+    /// In a forked child, which lacks the thread: the loop has ended. What that was changing cannot be taken apart, it
     /// leaks.
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 

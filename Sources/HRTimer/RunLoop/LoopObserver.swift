@@ -1,7 +1,7 @@
 import HRTimerCore
 import Synchronization
 
-/// Is told what a loop is doing: `CFRunLoopObserver`.
+/// Is notified of what a loop is doing: `CFRunLoopObserver`.
 ///
 ///     let observer = LoopObserver(activities: .beforeWaiting) { observer, activity in redraw() }
 ///     TimerLoop.current.add(observer, forMode: .common)
@@ -42,7 +42,7 @@ public final class LoopObserver: Sendable {
     /// a task for each activity, when the loop has gone on. A closure in code of a global actor belongs to that.
     public typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
 
-    /// What it is told.
+    /// The activities that it is notified of.
     public let activities: Activity
     /// Its place among the observers.
     public let order: Int
@@ -84,8 +84,8 @@ public final class LoopObserver: Sendable {
 }
 
 extension TimerLoop {
-    /// Has the observer told what the loop does in `mode`. One loop, several modes; adding it twice to a mode, or an
-    /// invalid one, does nothing. In a loop that has ended it becomes invalid.
+    /// Has the observer notified of what the loop does in `mode`. One loop, several modes; adding it twice to a mode,
+    /// or an invalid one, does nothing. In a loop that has ended it becomes invalid.
     public func add(_ observer: LoopObserver, forMode mode: Mode) {
         _ = observer.attachment.attach(to: self) {
             state.withLock { state in
@@ -112,7 +112,7 @@ extension TimerLoop {
         }
     }
 
-    /// Whether the observer is told of `mode`.
+    /// Whether the observer is notified in `mode`.
     public func contains(_ observer: LoopObserver, forMode mode: Mode) -> Bool {
         state.withLock { state in
             state.modes.known(mode).map { index in
@@ -125,7 +125,7 @@ extension TimerLoop {
         state.withLock { _ = $0.observers.remove(id: observer.attachment.id) }
     }
 
-    /// Whether there may be an observer to tell.
+    /// Whether there may be an observer to notify.
     func isObserved(_ activity: LoopObserver.Activity) -> Bool {
         observed.load(ordering: .relaxed) & activity.rawValue != 0
     }

@@ -17,7 +17,7 @@ extension LoopSource {
         attachment.loop?.signal(self)
     }
 
-    /// What a signalled call tells.
+    /// The events that a signalled call reports.
     var signalledEvents: Events { events.contains(.readable) ? .readable : events }
 }
 
@@ -42,8 +42,8 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// The descriptor was read by somebody who does not watch it. What of that is for those who do is told by `waits`, which is
-    /// asked again before the call; nil if there is nothing. Any thread, without locks of loops.
+    /// The descriptor was read by somebody who does not watch it. `waits` returns whether some of that is for those who
+    /// do, and is called again before their call; nil if there is nothing. Any thread, without locks of loops.
     static func hasRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) {
         for core in SourceReaders.all where !core.isInForkedChild {
             let mustWake = core.state.withLock { state in

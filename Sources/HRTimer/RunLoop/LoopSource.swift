@@ -9,12 +9,12 @@ public import HRTimerCore
 ///
 /// Level-triggered if nothing else is asked for: the handler is called in every pass in which the descriptor is ready, on the
 /// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike:
-/// the loop refuses another one. A hang-up or an error counts as ready for whatever was asked. A run inside the handler calls
-/// it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
+/// the loop refuses another one. A hang-up or an error counts as ready for all requested events. A run inside the
+/// handler calls it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
 ///
 /// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
 /// the loop, or a host has it on an `event_base`, close one that has duplicates (`dup(2)`, a child's) in a block that the
-/// loop performs: `epoll(7)` goes on watching the open file until the loop's thread has told it to stop, which needs the
+/// loop performs: `epoll(7)` goes on watching the open file until the loop's thread removes it, which needs the
 /// descriptor. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
 public final class LoopSource: Sendable {
     /// What a descriptor can be ready for.
@@ -141,7 +141,7 @@ struct WatchedDescriptors: Sendable {
         let source: LoopSource
         var modes: ModeTable.SetID
         var watch: Watch?
-        /// Found, and not told yet: an edge is not found again.
+        /// Found, and not reported yet: an edge is not found again.
         var edges: UInt32 = 0
         /// To be called though nothing may be found.
         var isSignalled = false

@@ -2,8 +2,8 @@ import HRTimerCore
 
 // The calls of a pass.
 extension LoopState {
-    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when their turn comes,
-    /// and nothing that is armed during it.
+    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when the pass
+    /// gets to them, and nothing that is armed during it.
     mutating func beginPass(now_ns: Int64) {
         core.expireAll(upTo: now_ns)
         setLimit(core.passLimit(now_ns: now_ns))
@@ -22,8 +22,8 @@ extension LoopState {
         return core.prepareNext(now_ns, within: runs[runs.count - 1].limit, &fire)
     }
 
-    /// Takes out of the queue what will be due at `deadline_ns`, and prepares the pass and its first call, while there is time for
-    /// it. False if that is not `wanted`, or if something is to be called before.
+    /// Dequeues the timers that expire by `deadline_ns`, and prepares the pass and its first call, while there is time
+    /// for it. False if that is not `wanted`, or if something is to be called before.
     mutating func prepareAhead(of deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)
         guard isWanted else { return false }
@@ -48,8 +48,8 @@ extension LoopState {
         return .ended
     }
 
-    /// Whoever changes a timer withdraws its callback first, as if there had been no call. True if one was prepared: then the
-    /// thread, which spins, must be woken. `state` is the timer's.
+    /// A thread that changes a timer withdraws its callback first, as if there had been no call. True if one was
+    /// prepared: then the loop's thread, which spins, must be woken. `state` is the timer's.
     @inline(__always)
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
         core.isPrepared(token) && withdrawPrepared(token, &state)

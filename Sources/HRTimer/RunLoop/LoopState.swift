@@ -98,7 +98,7 @@ extension LoopState {
 }
 
 extension LoopState {
-    /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be asked there.
+    /// In a forked child, which lacks the thread, it has ended as well; nothing but this may be read there.
     var isEnded: Bool { hasEnded || core.isShutDown }
 
     mutating func setEnded() { hasEnded = true }

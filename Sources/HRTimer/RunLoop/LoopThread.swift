@@ -2,7 +2,7 @@ import CHRTimer
 import Glibc
 public import HRTimerCore
 
-/// A thread that does nothing but run its loop, in the default mode, until it is told to end.
+/// A thread that does nothing but run its loop, in the default mode, until `end()` is called.
 ///
 ///     let worker = try TimerLoop.thread(name: "sampler")
 ///     worker.loop.add(timer, forMode: .default)
@@ -83,8 +83,8 @@ extension TimerLoop {
     /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
     /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
     ///
-    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and `LoopThread.settingResults` tells what
-    /// came of it: what is refused is not fatal.
+    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and
+    /// `LoopThread.settingResults` has the results: what is refused is not fatal.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     public static func thread(

@@ -1,7 +1,7 @@
 import HRTimerCore
 
 extension LoopTimer {
-    /// Calls the handler now, on the calling thread, whatever the mode, in or out of a loop.
+    /// Calls the handler now, on the calling thread, in any mode, in or out of a loop.
     ///
     /// The schedule of a repeating timer stays as it is, and no tick counts as missed by this call. One that does not repeat is
     /// invalid afterwards, even though its deadline has not come. Does nothing on an invalid timer. Not guarded against a
@@ -75,7 +75,6 @@ extension LoopTimer: TimerOwner {
         core.arm(timer, deadlineOfOwner_ns: state.deadline_ns)
     }
 }
-
 
 // The calls of a pass.
 extension TimerLoop {

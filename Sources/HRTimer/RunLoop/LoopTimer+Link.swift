@@ -26,7 +26,7 @@ extension LoopTimer {
         }
     }
 
-    /// The same, told the time of the timer's loop, or the current one.
+    /// The same, given the time of the timer's loop, or the current one.
     func withState<Result>(_ body: (inout State, TimeBase) -> Result) -> Result {
         withLink { link in
             guard let core = link.core else { return body(&state, .current) }
@@ -34,10 +34,10 @@ extension LoopTimer {
         }
     }
 
-    /// Whether its loop is one that a child of fork(2) inherited: the timer is invalid then, and left alone.
+    /// Whether this is a forked child and the loop the parent's: the timer is invalid then, and left alone.
     var isInForkedChild: Bool { withLink { $0.core?.isInForkedChild ?? false } }
 
-    /// Changes what decides about the next call, and has the loop know. `body` is told the time of the timer's loop.
+    /// Changes what decides about the next call, and updates the loop. `body` is given the time of the timer's loop.
     func update(_ body: (inout State, TimeBase?) -> Void) {
         let toWake = withLink { link -> LoopCore? in
             guard let core = link.core else {

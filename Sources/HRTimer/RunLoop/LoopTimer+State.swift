@@ -22,7 +22,7 @@ extension LoopTimer {
         var isFiring = false
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
-        /// Those that the loop's present or latest call tells; see `reportedMisses`.
+        /// Those that the loop's present or latest call reports; see `reportedMisses`.
         var missedTicks = 0
         /// What is unreported, and the fraction of the deadline; while the handler runs, what follows unless the timer is moved.
         var ticks = GridPosition(deadline_ns: .max)
@@ -63,7 +63,7 @@ extension LoopTimer {
     /// By reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
     final class Extras: Sendable {
         let userInfo: (any Sendable)?
-        /// What the calls on the handler's actor tell; nil before the first, and for a handler of no actor.
+        /// What the calls on the handler's actor report; nil before the first, and for a handler of no actor.
         let calls: ActorCalls?
 
         init(userInfo: (any Sendable)?, calls: ActorCalls? = nil) {
@@ -74,7 +74,8 @@ extension LoopTimer {
 
     /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
     enum Origin: Sendable {
-        /// One interval after the timer was made by a clock, nil for the kernel's; a loop on another one counts it anew.
+        /// One interval after the timer was made by a clock, nil for the kernel's; a loop on another one counts it
+        /// again.
         case interval(ns: Int64, clock: ObjectIdentifier?)
         /// An instant that had passed on those clocks when it was given.
         case instant(PassedOn)
@@ -135,11 +136,11 @@ extension LoopTimer.State {
         if extras != nil { released.objects.1 = extras.take() }
     }
 
-    /// The missed ticks that the handler's present or latest call tells, wherever it runs.
+    /// The missed ticks that the handler's present or latest call reports, on the loop's thread or an actor.
     var reportedMisses: Int { extras?.calls.map { max(0, $0.reportedTicks - 1) } ?? missedTicks }
 
-    /// How many ticks the loop's present call is for, to be told on the handler's actor by `calls`; none outside of a call, for
-    /// `fire()`.
+    /// How many ticks the loop's present call is for, to be reported on the handler's actor by `calls`; none outside of
+    /// a call, for `fire()`.
     mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
         if handler != nil, extras?.calls !== calls {
             extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls)
@@ -156,7 +157,8 @@ extension LoopTimer.State {
         var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
-            // A clock that was set back after it rang calls all the same. A timer that was moved begins a new grid.
+            // If the clock was set back after the alarm expired, the call comes all the same. A timer that was moved
+            // begins a new grid.
             grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
             isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
         }

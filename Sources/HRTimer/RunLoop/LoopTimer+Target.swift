@@ -116,7 +116,7 @@ extension LoopTimer {
         timer.call(on: actor, calls, plain(method))
     }
 
-    /// What the call tells goes with it: the loop may be calls ahead by the time that the actor gets to it.
+    /// What the call reports goes with it: the loop may be calls ahead by the time that the actor gets to it.
     private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: OwnerFunction) {
         let ticks = withState { $0.ticksOfCall(calls) }
         calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler.call(self) }

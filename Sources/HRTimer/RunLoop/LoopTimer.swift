@@ -36,7 +36,8 @@ public final class LoopTimer: @unchecked Sendable {
     @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()
 
-    /// Of a timer that follows another clock than the loop's. The same that is in its state, for whoever has no lock.
+    /// Of a timer that follows another clock than the loop's. The same object is in its state; this is to be read
+    /// without the lock.
     let followed: FollowedClock?
 
     /// Inline, as all that it is made of, so that references are moved to their place and not counted on the way.
@@ -66,9 +67,9 @@ public final class LoopTimer: @unchecked Sendable {
 
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
     ///
-    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts the
-    /// first interval anew, from when the timer is added. See `tolerance` for that, and the type for intervals of zero, less
-    /// and NaN; infinity, and anything beyond 292 years, never fires.
+    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts
+    /// the first interval again, from when the timer is added. See `tolerance` for that, and the type for intervals of
+    /// zero, less and NaN; infinity, and anything beyond 292 years, never fires.
     public convenience init(
         timeInterval: some TimeSpan,
         repeats: Bool,
@@ -127,7 +128,8 @@ public final class LoopTimer: @unchecked Sendable {
         )
     }
 
-    /// A timer in a mode, the default one unless told otherwise, of the calling thread's loop. It fires when that runs.
+    /// A timer in a mode, the default one unless `mode` is given, of the calling thread's loop. It fires when that
+    /// runs.
     @available(*, noasync)
     @discardableResult
     public static func scheduled(

@@ -19,7 +19,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let spun = Atomic<Int64>(0)
     /// Another event loop waits for this one.
     let isHosted: Bool
-    /// Some edge may wait to be told. The loop's thread alone: most loops have none, and then a pass takes no lock for them.
+    /// Some edge may wait to be reported. The loop's thread alone: most loops have none, and then a pass takes no lock
+    /// for them.
     var mayHaveEdges = false
     /// How often the descriptors were looked at. The loop's thread alone.
     private(set) var looks = 0

@@ -41,8 +41,8 @@ package enum MainQueue {
         DispatchQueue.main.async(execute: block)
     }
 
-    /// Has another loop host `TimerLoop.main` that serves the main queue in its place, as Foundation's does under XCTest: whoever
-    /// is the first to run what the queue holds. Nothing more where that is the loop itself, or its host.
+    /// Has another loop host `TimerLoop.main` that serves the main queue in its place, as Foundation's does under
+    /// XCTest: the first loop to run what the queue holds. Nothing more where that is the loop itself, or its host.
     package static func findHost() {
         // Where libdispatch is of no use nothing can be posted, and nobody serves the queue.
         guard hrt_main_queue_check() == 0 else { return }

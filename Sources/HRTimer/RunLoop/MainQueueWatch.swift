@@ -34,8 +34,8 @@ struct MainQueueWatch: Sendable {
         }
     }
 
-    /// The descriptor to look at before the loop sleeps; nil in the pass after one that served it: observers are told of every
-    /// other pass at least.
+    /// The descriptor to look at before the loop sleeps; nil in the pass after one that served it: observers are
+    /// notified in every other pass at least.
     mutating func descriptorToLookAt() -> Int32? {
         if wasJustServed {
             wasJustServed = false
@@ -64,7 +64,7 @@ extension TimerLoop {
         return state.withLock { $0.mainQueue.open() }
     }
 
-    /// Whether the main queue has something to run, so that the loop need not tell its observers that it sleeps.
+    /// Whether the main queue has something to run, so that the loop need not notify its observers that it sleeps.
     func isMainQueueReady() -> Bool {
         guard isMain, isObserved(.beforeWaiting) || isObserved(.afterWaiting) else { return false }
         let descriptor = state.withLock { $0.servesMainQueue ? $0.mainQueue.descriptorToLookAt() : nil }

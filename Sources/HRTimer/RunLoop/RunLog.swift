@@ -1,4 +1,4 @@
-/// When a loop ran in which mode of late: so that what is in other modes can tell that it was not to be called then.
+/// When a loop ran in which mode of late: so that items of other modes know that they were not to be called then.
 struct RunLog: Sendable {
     struct Entry: Sendable {
         let index: Int
@@ -12,7 +12,7 @@ struct RunLog: Sendable {
 
     mutating func add(_ index: Int, from begin_ns: Int64, to end_ns: Int64) {
         guard begin_ns < end_ns else { return }
-        // Whoever runs a mode until something happens begins anew after each source: that is one run to us.
+        // Code that runs a mode until something happens starts a run after each source: that counts as one run here.
         if let last = entries.last, last.index == index, begin_ns.subtractingSaturating(last.end_ns) < 1_000_000 {
             entries[entries.count - 1].end_ns = end_ns
             return

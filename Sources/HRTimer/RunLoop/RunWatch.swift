@@ -1,6 +1,6 @@
 import HRTimerCore
 
-// Mistakes that would be silent, told in debug builds. See `UsageWarning`.
+// Warnings of misuse in debug builds. See `UsageWarning`.
 
 /// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a
 /// loop, while the loop does not run.

@@ -1,6 +1,6 @@
 import HRTimerCore
 
-/// What the kernel grants the thread of a loop: asked for by the thread itself, first of all.
+/// The kernel's answers to the settings of a loop's thread, which the thread itself requests, first of all.
 final class ThreadSettingResults: Sendable {
     private let hasAsked = Latch()
     private let answers = Locked<[SettingResult]>([])

@@ -27,7 +27,7 @@ extension TimerLoop {
     /// thread's and this is not called in one of its blocks.
     ///
     /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could
-    /// never do anything, so that the host would be told for ever that the descriptor is readable, the program ends: on another
+    /// never do anything, so that the host would find the descriptor readable for ever, the program ends: on another
     /// thread than that of a thread's own loop, and for `TimerLoop.main` on one that does not hold the main queue.
     @available(*, noasync)
     public func process(inMode mode: Mode = .default) {
@@ -59,7 +59,8 @@ extension TimerLoop {
                 state.core.expireAll(upTo: now_ns)
                 if state.core.firstExpired_ns <= now_ns || state.hasWorkNow { return .min }
                 while state.core.tidy() {}
-                // From here on whoever adds something earlier wakes the loop, which makes the descriptor readable.
+                // From here on a thread that adds an earlier deadline wakes the loop, which makes the descriptor
+                // readable.
                 let park = state.core.nextPark
                 state.core.park(until: park)
                 return park.until_ns

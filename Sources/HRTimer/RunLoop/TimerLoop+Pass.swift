@@ -22,7 +22,7 @@ extension TimerLoop {
             tell(.beforeWaiting)
             var call_ns = sleep(limit_ns: limit_ns, &fire)
             if call_ns == nil {
-                // Before a handler can run the loop, which looks anew.
+                // Before a handler can run the loop, which looks again.
                 ready = takeReady()
                 tell(.afterWaiting)
                 call_ns = beginPass(&fire)
@@ -63,8 +63,8 @@ extension TimerLoop {
         return hasCall ? now_ns : nil
     }
 
-    /// Sleeps until there is something to do. If that is a timer's first call, and nobody is to be told before, gives the clock's
-    /// reading for it.
+    /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified
+    /// before, gives the clock's reading for it.
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let isTold = isObserved(.afterWaiting)
         while true {
@@ -138,7 +138,7 @@ extension TimerLoop {
         return Plan(park: park, spinBudget: state.spinBudget)
     }
 
-    /// The first call is prepared before its deadline, unless somebody is to be told first.
+    /// The first call is prepared before its deadline, unless an observer is to be notified first.
     private func sleep(
         until park: Park,
         _ spinBudget: Double,

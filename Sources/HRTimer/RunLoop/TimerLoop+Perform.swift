@@ -63,9 +63,9 @@ extension TimerLoop {
         perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
     }
 
-    /// Takes back what was asked for this target and key for the next pass; all of the target if `key` is nil. What the pass
-    /// that goes on has taken already still comes, as do delayed requests, which have `cancelPreviousPerformRequests`.
-    /// O(blocks that wait). Any thread.
+    /// Cancels what was requested for this target and key for the next pass; all of the target if `key` is nil. What
+    /// the pass that goes on has taken already still comes, as do delayed requests, which have
+    /// `cancelPreviousPerformRequests`. O(blocks that wait). Any thread.
     public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
         // A block that the run serves has woken it already: it sees by itself if nothing is left.
         let taken = state.withLock { $0.performs.take(target: ObjectIdentifier(target), key: key) }
@@ -135,7 +135,7 @@ extension TimerLoop {
         }
         if !timer.isValid { return timer }
         delayed.withLock { $0.add(timer, target: target, key: key) }
-        // Whatever no loop holds nobody would take back.
+        // A request that no loop holds could not be cancelled.
         if !add(timer, forModes: modes) {
             timer.invalidate()
             delayed.withLock { $0.remove(timer, target: target) }
@@ -150,7 +150,7 @@ extension TimerLoop {
         return timer.isInLoop
     }
 
-    /// Takes back what was asked for this target and key and has not come yet; all of the target if `key` is nil. Any
+    /// Cancels what was requested for this target and key and has not come yet; all of the target if `key` is nil. Any
     /// thread.
     public func cancelPreviousPerformRequests(withTarget target: AnyObject, key: String? = nil) {
         let timers = delayed.withLock { $0.take(target: ObjectIdentifier(target), key: key) }

@@ -10,7 +10,7 @@ private final class Performed: Sendable {
         latch.open()
     }
 
-    /// Whatever drops the block lets the waiting thread go on.
+    /// Dropping the block lets the waiting thread go on.
     func drop() { latch.open() }
 
     @available(*, noasync)
@@ -67,9 +67,9 @@ extension TimerLoop {
     /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`, and if `wait` is true returns only when
     /// it has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
     ///
-    /// On the main thread itself it is called at once if it is waited for. Where the main thread neither runs the loop nor the
-    /// main queue, whoever waits waits for ever, as with Foundation's. In asynchronous code call a `@MainActor` function
-    /// instead.
+    /// On the main thread itself it is called at once if it is waited for. Where the main thread neither runs the loop
+    /// nor the main queue, the caller waits for ever, as with Foundation's. In asynchronous code call a `@MainActor`
+    /// function instead.
     @available(*, noasync)
     public static func performOnMain(
         inModes modes: some Sequence<Mode> = [.common],

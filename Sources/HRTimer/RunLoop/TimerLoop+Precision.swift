@@ -28,7 +28,7 @@ extension TimerLoop {
         }
     }
 
-    /// Changes what the loop waits by, and has it wait anew.
+    /// Changes what the loop waits by, and has it wait again.
     private func change(_ body: (inout LoopState) -> Void) {
         let mustWake = state.withLock { state in
             body(&state)

@@ -37,7 +37,7 @@ private final class RunLoopHost: Sendable {
     // Unsafe: sources are thread-safe, their type only does not say so: dispatch_source_create(3).
     private nonisolated(unsafe) let watch: any DispatchSourceRead
 
-    // Sendable: the source is used with the lock held, and removed by who has taken it out.
+    // Sendable: the source is used with the lock held, and removed by the thread that has taken it out.
     private struct State: @unchecked Sendable {
         /// Nil after the end.
         var loop: TimerLoop?

@@ -61,7 +61,7 @@ extension TimerLoop {
 
 }
 
-/// Whether the main queue hosts `TimerLoop.main`: because it was asked to, or by itself, since the main thread is gone.
+/// Whether the main queue hosts `TimerLoop.main`: by request, or by itself, since the main thread is gone.
 private struct MainHosts: Sendable {
     static let shared = Locked(MainHosts())
 

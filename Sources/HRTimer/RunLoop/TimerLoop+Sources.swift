@@ -7,7 +7,7 @@ extension TimerLoop {
     /// invalid one, does nothing. In a loop that has ended it becomes invalid. Any thread.
     ///
     /// Throws what kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL if the loop
-    /// has a source of the same descriptor that is triggered otherwise, in whatever mode: `epoll(7)` knows one way for a
+    /// has a source of the same descriptor that is triggered otherwise, in any mode: `epoll(7)` knows one way for a
     /// descriptor. Use a duplicate of it then, `dup(2)`.
     public func add(_ source: LoopSource, forMode mode: Mode) throws(TimerError) {
         if let failure = waiter.failure { throw failure }
@@ -82,7 +82,8 @@ extension TimerLoop {
     }
 
     /// On the loop's own thread at once, before the descriptor is closed: `epoll(7)` goes on watching an open file of which
-    /// there is a duplicate, and could not be told to stop any more. Elsewhere the loop's thread does it when it is awake.
+    /// there is a duplicate, and it could not be removed any more. Elsewhere the loop's thread does it when it is
+    /// awake.
     private func unwatchStale() {
         unlessElsewhere { state.withLock { $0.descriptors.unwatchStale(waiter) } }
     }
@@ -97,7 +98,7 @@ extension TimerLoop {
         for source in refused { source.invalidate() }
     }
 
-    /// What the last wait or poll found, apart from edges, which are kept until they are told.
+    /// What the last wait or poll found, apart from edges, which are kept until they are reported.
     func takeReady() -> ReadyDescriptors {
         var ready = waiter.takeReady()
         if ready.isEmpty { return ReadyDescriptors() }

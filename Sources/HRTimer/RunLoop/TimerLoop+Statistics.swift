@@ -2,8 +2,8 @@ public import HRTimerCore
 
 extension TimerLoop {
     /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors,
-    /// blocks and other threads cause count too. Missed ticks count when a call tells them; wake-ups saved are deadlines that
-    /// were called in the pass of another one. Any thread.
+    /// blocks and other threads cause count too. Missed ticks count when a call reports them; wake-ups saved are
+    /// deadlines that were called in the pass of another one. Any thread.
     public var statistics: EngineStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
         statistics.wakesSent = waiter.wakesSent

@@ -69,9 +69,9 @@ public final class TimerLoop: Sendable {
     /// does: one more source, after the timers of each pass, that keeps `run()` from returning for want of anything to do. A
     /// run inside one of the queue's blocks does not serve it: it is not re-entrant. Costs no wake-ups.
     ///
-    /// It belongs to whoever holds the main queue. In a program with an `async` main, or after `dispatchMain()`, that are
-    /// threads of libdispatch's pool, one at a time: there the main queue hosts this loop by itself, in the default mode, and
-    /// there is nothing to call.
+    /// It belongs to the thread that holds the main queue. In a program with an `async` main, or after
+    /// `dispatchMain()`, these are threads of libdispatch's pool, one at a time: there the main queue hosts this loop
+    /// by itself, in the default mode, and there is nothing to call.
     public static let main: TimerLoop = {
         let loop = TimerLoop(owner: .main, time: .kernel)
         MainQueue.followMoves()

@@ -5,7 +5,7 @@ public class AnyTimerEngine: @unchecked Sendable {
     // properties.
 
     package final let core: EngineCore
-    /// The core's, for whoever holds the engine: reading them counts no reference.
+    /// The core's, for code that holds the engine: reading them counts no reference.
     package final let statePlace: LockedPlace<FiringCore>
     package final let defersMoves: Bool
 
@@ -48,26 +48,27 @@ public class AnyTimerEngine: @unchecked Sendable {
         return wasLive
     }
 
-    /// How many timers are live: scheduled, and neither cancelled nor called for the last time. In its last call a timer counts
-    /// no more. What an executor asks its engine to run counts until it begins.
+    /// How many timers are live: scheduled, and neither cancelled nor called for the last time. In its last call a
+    /// timer counts no more. What an executor submits to its engine counts until it begins.
     public final var liveTimers: Int { core.liveTimers }
 
-    /// Counts of what the engine did so far.
+    /// Counts since the engine was started.
     public final var statistics: EngineStatistics { core.statistics }
 
     /// How late the fires so far were: a copy, taken without stopping the engine. O(buckets).
     ///
-    /// Counted from the deadline, or if that had passed when the timer was armed from then on; `TimerFire.lateness` always counts
-    /// from the deadline. A call onto a queue or an actor counts when it is submitted. What a precise engine hands on before the
-    /// deadline, a sleep or a call onto a queue, counts where it comes to it. A negative value would be an early fire.
+    /// Counted from the deadline, or if that had passed when the timer was armed from then on; `TimerFire.lateness`
+    /// always counts from the deadline. A call onto a queue or an actor counts when it is submitted. A sleep or a call
+    /// onto a queue that a precise engine submits before the deadline is counted by the thread that reaches the
+    /// deadline. A negative value would be an early fire.
     public final var lateness: LatencyHistogram { core.latenessSoFar }
 
     /// How late the kernel woke the engine's thread, each time it slept up to an instant of its own choosing: the part of
     /// lateness that is not the engine's. A copy, taken without stopping the engine. O(buckets).
     public final var wakeLatency: LatencyHistogram { core.wakeLatencySoFar }
 
-    /// What the kernel granted and refused of the configuration's `realTime`, one for each setting that was asked for. Waits
-    /// until the engine's thread has begun to run; empty on virtual time, where there is none.
+    /// The kernel's result for each setting of the configuration's `realTime` that was requested: granted or refused.
+    /// Waits until the engine's thread has begun to run; empty on virtual time, where there is none.
     @available(*, noasync)
     public final var settingResults: [SettingResult] { core.settingResults }
 
@@ -76,8 +77,8 @@ public class AnyTimerEngine: @unchecked Sendable {
         await core.awaitSettingResults()
     }
 
-    /// Ends the engine: pending timers are forgotten and their handlers freed; the thread has ended when this returns, unless
-    /// it is called by a handler. What was not called by then is not called any more. Idempotent.
+    /// Shuts the engine down: pending timers are forgotten and their handlers freed; the thread has ended when this
+    /// returns, unless it is called by a handler. What was not called by then is not called any more. Idempotent.
     ///
     /// Gives how many timers it dropped that were still to be called, sources not counted; 0 to every caller but the first.
     /// Engines and what owns a thread are shut down or ended, and all is over when that returns; timers are cancelled by their

@@ -18,7 +18,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     public struct Fire: Sendable {
         /// The timer that fired.
         public let token: TimerToken
-        /// The nominal deadline: what was asked for.
+        /// The nominal deadline, as requested.
         public let deadline: Instant
         /// The clock as it read right before the call; not earlier than `deadline`.
         public let firedAt: Instant
@@ -31,7 +31,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN), or ENOTSUP for `.futex` on the
     /// boot-time clock.
     ///
-    /// Of a fire that its `latenessWatch` is told, `lateness` and the numbers of the instants are on this engine's clock.
+    /// In a fire reported to its `latenessWatch`, `lateness` and the numbers of the instants are on this engine's
+    /// clock.
     public init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock
@@ -157,11 +158,11 @@ private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.shared(.ini
 private let sharedWall = SharedEngine { try WallTimerEngine(.shared(.init(name: "hrtimer-wall", time: $0))) }
 
 extension ClockTimerEngine<BootTimeInstant> {
-    /// The engine for whoever needs no own; see `TimerEngine.shared`.
+    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
     public static var shared: BootTimeTimerEngine { sharedBootTime.engine }
 }
 
 extension ClockTimerEngine<WallInstant> {
-    /// The engine for whoever needs no own; see `TimerEngine.shared`.
+    /// The engine for code that needs none of its own; see `TimerEngine.shared`.
     public static var shared: WallTimerEngine { sharedWall.engine }
 }

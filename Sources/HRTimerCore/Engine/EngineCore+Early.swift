@@ -1,13 +1,13 @@
 import CHRTimer
 import Synchronization
 
-// What comes of early calls: whoever they resume spins up to the deadline by itself, at the engine's cost.
+// Early calls: the thread that such a call resumes spins up to the deadline by itself, at the engine's cost.
 extension EngineCore {
     /// Whether it makes early calls early.
     package var isEarly: Bool { leads != nil }
 
-    /// How long before its deadline a sleep of `length_ns` is to be called whose task goes on elsewhere: what the way there
-    /// takes.
+    /// The lead of a sleep of `length_ns` whose task goes on elsewhere: how long before its deadline it is called,
+    /// which is what the way there takes.
     package func sleepLead(_ length_ns: Int64) -> Int64 {
         let now_ns = TimeBase.kernel.now_ns
         return leads?.withLock { hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
@@ -17,8 +17,8 @@ extension EngineCore {
         leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, hop_ns) }
     }
 
-    /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a clock was
-    /// set back: it is to sleep again.
+    /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a
+    /// clock was set back: it is to sleep again.
     ///
     /// What it spins is counted before and not after, when every instruction is lateness.
     package func spinOut(until deadline_ns: Int64) -> Bool {

@@ -5,11 +5,13 @@ import Synchronization
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
 /// can end the thread.
 ///
-/// Two locks meet here. That of the state guards all of the `FiringCore`, and of a source on this engine the source's own state:
-/// nothing else is locked while it is held. That of the thread guards `thread`, and is not held together with any other.
+/// Two locks meet here. That of the state guards all of the `FiringCore`, and of a source on this engine the source's
+/// own state: nothing else is locked while it is held. That of the thread guards `thread`, and is not held together
+/// with any other.
 package final class EngineCore: Sendable {
     package let time: TimeBase
-    /// Whether a source may move its deadline later without a word, and be asked when the former one comes.
+    /// Whether a source may move its deadline later without telling the core, which looks it up when the former one
+    /// comes.
     package let defersMoves: Bool
     private let configuration: TimerEngine.Configuration
     private let waiter: Waiter
@@ -18,8 +20,8 @@ package final class EngineCore: Sendable {
     /// Calls that were made elsewhere, at once and without a lock.
     private let callsElsewhere = Atomic<UInt64>(0)
     private let isOver = Atomic(false)
-    /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes that
-    /// the state asks for are sent after the lock, by `wake()`.
+    /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes
+    /// that the state requires are sent after the lock, by `wake()`.
     package let state: Locked<FiringCore>
     private let commit: FireCommit
     private let thread = Locked(EngineThread())
@@ -29,10 +31,11 @@ package final class EngineCore: Sendable {
     private let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let window: SpinWindow
-    /// What others have spun at its cost, in all, and how much of that the spin window knows of.
+    /// The time that other threads have spun at its cost in all, and how much of that the spin window knows.
     let spunOutside_ns = Atomic<Int64>(0)
     let knownSpun_ns = Atomic<Int64>(0)
-    /// What it takes from an early call until its task goes on elsewhere; nil on an engine that makes no call early.
+    /// The leads: how long it takes from an early call until its task goes on elsewhere; nil on an engine that makes no
+    /// call early.
     let leads: Locked<SpinWindow>?
 
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
@@ -102,7 +105,7 @@ package final class EngineCore: Sendable {
     }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
-    /// Waits until the thread has asked for them, which it does first of all.
+    /// Waits until the thread has requested the settings, which it does first of all.
     package var settingResults: [SettingResult] {
         hasSettingResults.wait()
         return thread.withLock { $0.settingResults }
@@ -238,7 +241,7 @@ private struct EngineThread: Sendable {
     /// Known to itself from its begin on.
     var itself: pthread_t?
     var settingResults: [SettingResult] = []
-    /// Opened by the thread itself as its last deed; nil if there is no thread.
+    /// The thread itself opens it last; nil if there is no thread.
     var hasEnded: Latch?
 
     /// Whom the caller has to join, and what it has to wait for otherwise.
@@ -268,7 +271,7 @@ extension EngineCore {
     private struct Slept {
         /// Up to when callbacks are to be prepared now, and wait for their deadlines: the thread is awake before them.
         var horizon_ns = Int64.min
-        /// What it slept until, if time has come to that.
+        /// The deadline that it slept until, if that has come.
         var deadline_ns: Int64?
     }
 
@@ -283,11 +286,11 @@ extension EngineCore {
         return Slept(horizon_ns: park.until_ns)
     }
 
-    /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time. Gives the next instant
-    /// to wait for, or nil when the engine has ended.
+    /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time. Gives
+    /// the next instant to wait for, or nil when the engine has ended.
     ///
-    /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is also the
-    /// begin of the next.
+    /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
+    /// also the begin of the next.
     private func turn(_ slept: Slept, limit_ns: Int64 = .max) -> Park? {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
@@ -315,11 +318,11 @@ extension EngineCore {
         }
     }
 
-    /// In debug builds: one user's slow handler is everybody's delay.
+    /// In debug builds: one user's slow handler makes everybody's timers late.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
         guard UsageWarning.isLookedFor, time.virtual == nil else { return }
-        // One that was prepared ahead spun up to its deadline first.
+        // A call prepared before its deadline spun up to that first.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
         UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name)
     }
@@ -369,7 +372,7 @@ extension EngineCore: VirtualTimeParticipant {
     }
 
     package func runDue() {
-        // Not what falls due while handlers run: whoever moves the clock decides about that.
+        // Not what falls due while handlers run: the thread that moves the clock decides about that.
         _ = turn(Slept(), limit_ns: time.now_ns)
     }
 }

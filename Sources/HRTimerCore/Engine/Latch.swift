@@ -2,7 +2,7 @@ import CHRTimer
 
 /// Something that comes once, for which any number of threads wait: `hrt_latch`, a futex and no descriptor.
 ///
-/// In a child of `fork(2)` a latch that was made before has come: whoever was to open it is not there.
+/// In a child of `fork(2)` a latch that was made before counts as open: the thread that was to open it is not there.
 package final class Latch: @unchecked Sendable {
     // Sendable: the C core's functions are for any thread. On the heap, since a futex must not move.
     private let c: UnsafeMutablePointer<hrt_latch>
@@ -61,7 +61,7 @@ package final class Latch: @unchecked Sendable {
         func look() -> VirtualWait.Found? { latch.isOpen ? .init(isWoken: true, isReady: false) : nil }
     }
 
-    /// Returns when it is open; no thread blocks meanwhile. Whoever opens it resumes the task.
+    /// Returns when it is open; no thread blocks meanwhile. The thread that opens it resumes the task.
     package func opened() async {
         if isOpen { return }
         await withCheckedContinuation { continuation in

@@ -2,8 +2,8 @@ public import CHRTimer
 
 /// A value behind a lock of one word, `hrt_lock`, both in one allocation: they share a cache line, if the value is small.
 ///
-/// Thread Sanitizer sees through it, since the C core is compiled with it; through `Synchronization.Mutex` of Swift 6.3 it
-/// does not. In a child of `fork(2)` it can be locked whoever held it (`isAbandoned`).
+/// Thread Sanitizer sees through it, since the C core is compiled with it; through `Synchronization.Mutex` of Swift 6.3
+/// it does not. In a child of `fork(2)` it can be locked whichever thread held it (`isAbandoned`).
 ///
 /// Usable from inline code, and CHRTimer imported publicly, because `@inlinable` in a package type does nothing otherwise: the
 /// other modules would call it unspecialised, which cost a loop's timer 500 ns a fire.
@@ -40,7 +40,7 @@ public import CHRTimer
         (UnsafeMutableRawPointer(mutex) + offset).assumingMemoryBound(to: Value.self)
     }
 
-    /// For whoever keeps what the lock is in: a copy of it counts no references.
+    /// For code that keeps the object with the lock alive: a copy of it counts no references.
     @inlinable package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
 
     @inlinable
@@ -50,7 +50,7 @@ public import CHRTimer
         try place.withLock(body)
     }
 
-    /// `withLock` in two calls, for a path where a closure would keep a copy of what it captures. The pointer is good until
+    /// `withLock` in two calls, for a path where a closure would keep a copy of its captures. The pointer is good until
     /// `unlock()`, which must follow on the same thread.
     @inlinable
     package func lock() -> UnsafeMutablePointer<Value> {

@@ -46,7 +46,7 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         making.withLock { _ in
             if let present { return present }
             do {
-                // Of the process, and so on the kernel's time, whoever asks first.
+                // Of the process, and so on the kernel's time, even if code in virtual time uses it first.
                 let engine = try make(.kernel)
                 let address = UInt(bitPattern: Unmanaged.passRetained(engine).toOpaque())
                 self.address.store(address, ordering: .relaxed)

@@ -3,21 +3,21 @@ import Synchronization
 
 /// How long before a deadline a precise wait has itself woken: `hrt_spin_window`.
 ///
-/// As long as covers the wanted part of the wake latencies seen lately, and where that is cheap, as at the rates of frames, 99
-/// of 100; but never more than is expected to spin a 96th of what the budget has left over, at most 13 µs a fire by default.
-/// It has learned after five wakes, for sleeps below 0.2, 3 and 50 ms and the rest apart.
+/// As long as covers the wanted part of the wake latencies seen lately, and where that is cheap, as at the rates of
+/// frames, 99 of 100; but never more than is expected to spin a 96th of the unspent budget, at most 13 µs a fire by
+/// default. It has learned after five wakes, for sleeps below 0.2, 3 and 50 ms and the rest apart.
 package final class SpinWindow: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it.
 
     /// Nine wakes of ten come within it, and more where they cost little.
     package static let defaultCoverage = 0.9
 
-    /// The fraction of one core that an engine or a loop spins away unless told otherwise: 12.5 µs a fire of a 1 kHz timer.
+    /// The fraction of one core that an engine or a loop spins away by default: 12.5 µs a fire of a 1 kHz timer.
     package static let defaultBudget = 0.0125
 
     package let c: UnsafeMutablePointer<hrt_spin_window>
 
-    /// Where the clock ticks seldom there is nothing to be had by spinning, and a tick is all of what it would take.
+    /// Where the clock ticks seldom, spinning gains nothing, and would last a whole tick.
     private static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
     private static let hasTold = Atomic(false)
 
@@ -48,7 +48,7 @@ package final class SpinWindow: @unchecked Sendable {
         )
     }
 
-    /// How late the last wake was, the first time it is asked for.
+    /// How late the last wake was; given once.
     func takeLatency() -> Int64? {
         defer { c.pointee.last_latency_ns = -1 }
         return c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil

@@ -1,11 +1,12 @@
-/// A thread that fires timers: a queue of deadlines, a way to wait for the next one, and handlers called in order.
+/// A thread that fires timers: it has a queue of deadlines, parks until the next one, and calls handlers in order.
 ///
 /// Never early, on `CLOCK_MONOTONIC`; `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks. Late by the
 /// kernel's wake latency, with the thread's timer slack at 1 ns. With nothing pending the thread sleeps without any wake-up.
 /// All members may be called from any thread, and from handlers.
 ///
-/// Handlers run on the engine's thread, one after another in the order of (deadline, arming). A handler that takes long
-/// delays the other timers of its engine and of no other; give long work to another queue, or an engine of its own.
+/// Handlers run on the engine's thread, one after another in the order of (deadline, sequence of arming). A handler
+/// that takes long delays the other timers of its engine and of no other; give long work to another queue, or an engine
+/// of its own.
 ///
 /// What was armed before the engine looks fires in exactly that order, however much is due. What a handler arms takes its place
 /// in it too, unless it is for an instant that the engine has passed already: it then comes when all that was due has been
@@ -28,23 +29,24 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             set { chosenWay = newValue }
         }
         private var chosenWay: WayToWait?
-        /// How exact its timers are, unless one asks for more.
+        /// How exact its timers are, unless one requests more.
         public var precision: TimerPrecision
         /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
         /// suffice all spin windows shrink, down to what costs nothing. It is kept over every second within 10 %.
         ///
         /// The default lets a 1 kHz timer spin 12.5 µs a fire on average.
         public var spinBudget = SpinWindow.defaultBudget
-        /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01 ...
-        /// 0.999, clamped. What is above it is late by what it exceeds the spin window. Where it costs little, as at the rates of
-        /// frames, the engine covers up to 99 of 100.
+        /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01
+        /// ... 0.999, clamped. What is above it is late by what it exceeds the spin window. Where it costs little, as
+        /// at the rates of frames, the engine covers up to 99 of 100.
         ///
-        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth spinning
-        /// for. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` tells.
+        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth
+        /// spinning for. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` shows the
+        /// effect.
         public var spinCoverage = SpinWindow.defaultCoverage
-        /// What the engine asks of the kernel for its thread; `TimerEngine.settingResults` tells what came of it.
+        /// What the engine requests of the kernel for its thread; `TimerEngine.settingResults` has the results.
         public var realTime: RealTimeSettings
-        /// Whom to tell about late fires.
+        /// Called for late fires.
         public var latenessWatch: LatenessWatch?
         /// Where time comes from.
         public var time: TimeBase
@@ -52,7 +54,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         package var clock = TimerClock.monotonic
         /// It serves the whole process, as `shared` does.
         package var isShared = false
-        /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would tell.
+        /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would show it.
         package var defersMoves: Bool?
 
         /// The defaults are right for an ordinary process.
@@ -75,7 +77,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// stalled. Lateness counts up to the call, and from the deadline on, or from when the timer was armed if that was later:
     /// a source that was suspended on purpose is not late.
     public struct LatenessWatch: Sendable {
-        /// Fires later than this are told.
+        /// Fires later than this are reported.
         public var bound: Duration
         /// Called on the engine's thread, before the late timer's own handler; for a `TimerSource` right after it, or after the
         /// call was submitted to its queue.
@@ -105,16 +107,17 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         try self.init(Configuration(name: name, precision: precision, realTime: realTime, time: time))
     }
 
-    /// The engine for whoever needs no own: started at first use, never shut down; in a child of `fork(2)` started anew. Inside
-    /// `withManualTime` one of that time's own, which ends with it.
+    /// The engine for code that needs none of its own: started at first use, never shut down; in a child of `fork(2)` a
+    /// new one is started. Inside `withManualTime` one of that time's own, which ends with it.
     ///
     /// `.coalesced`: what gives a tolerance or a leeway shares its wake-ups; what gives none is as exact as in `.normal`.
     ///
-    /// All of the process use it: a handler that takes long delays all timers and sleeps of the process that have no engine of their own,
-    /// which debug builds tell (`UsageWarning`); a timer that cannot keep up delays each by one of its calls.
+    /// The whole process uses it: a handler that takes long delays all timers and sleeps that have no engine of their
+    /// own, and debug builds warn of it (`UsageWarning`); a timer that cannot keep up delays each by one of its calls.
     ///
-    /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw, and
-    /// whoever has to go on without timers makes an engine of his own, which can. `MonotonicClock()` and the like use it.
+    /// Traps, at first use, where the process can have no thread more (EAGAIN, pthread_create(3)): it cannot throw. A
+    /// program that must go on without timers makes an engine of its own, which can. `MonotonicClock()` and the like
+    /// use it.
     public static var shared: TimerEngine { sharedMonotonic.engine }
 
     /// What the engine's clock reads now.
@@ -217,8 +220,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
 
     /// Moves a timer to another deadline; its interval stays. False if the token is stale.
     ///
-    /// While the timer's handler runs, there or in another thread, it replaces the next deadline; a one-shot timer so re-armed
-    /// fires again. Ticks that no call has told are forgotten.
+    /// While the timer's handler runs, there or in another thread, it replaces the next deadline; a one-shot timer so
+    /// re-armed fires again. Ticks that no call has reported are forgotten.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: MonotonicInstant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
@@ -254,7 +257,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
 }
 
 extension TimerEngine {
-    /// The engine for whoever needs no own, and one that spins for whoever asks for `.precise`.
+    /// The engine for code that needs none of its own, and one that spins for requests of `.precise`.
     package static func shared(_ precision: TimerPrecision) -> TimerEngine {
         precision == .precise ? sharedPrecise.engine : shared
     }

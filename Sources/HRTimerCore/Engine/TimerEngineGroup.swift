@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Several engines, one a processor unless told otherwise, for programs that arm and cancel from many threads at once: each
-/// engine has its own lock, queue and thread, so that they share nothing.
+/// Several engines, by default one a processor, for programs that arm and cancel from many threads at once: each engine
+/// has its own lock, queue and thread, so that they share nothing.
 ///
 ///     let group = try TimerEngineGroup()
 ///     let timeout = TimerSource(engine: group.engine(for: connection.id))
@@ -29,7 +29,7 @@ public final class TimerEngineGroup: Sendable {
         self.engines = engines
     }
 
-    /// The engine whose turn it is: each gets as many.
+    /// One engine after another, so that each gets as many timers.
     public var next: TimerEngine {
         let turn = turn.wrappingAdd(1, ordering: .relaxed).oldValue
         return engines[Int(UInt(bitPattern: turn) % UInt(engines.count))]

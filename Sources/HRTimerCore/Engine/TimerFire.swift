@@ -2,7 +2,7 @@
 public struct TimerFire: Sendable {
     /// The timer that fired.
     public let token: TimerToken
-    /// The nominal deadline: what was asked for.
+    /// The nominal deadline, as requested.
     public let deadline: MonotonicInstant
     /// The clock as it read right before the call; never earlier than `deadline`.
     public let firedAt: MonotonicInstant
@@ -16,7 +16,7 @@ public struct TimerFire: Sendable {
         self.missedTicks = missedTicks
     }
 
-    /// How late: `firedAt` minus `deadline`, never negative. For a timer that was armed after its deadline that is more than the
-    /// engine was late: `engine.lateness` counts such a fire from its arming.
+    /// How late: `firedAt` minus `deadline`, never negative. For a timer that was armed after its deadline that is more
+    /// than the engine was late: `engine.lateness` counts such a fire from its arming.
     public var lateness: Duration { deadline.duration(to: firedAt) }
 }

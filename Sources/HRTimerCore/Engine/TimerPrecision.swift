@@ -1,4 +1,4 @@
-/// How exact a timer is to be, and at what price. An engine or a loop has one for all its timers; a timer may ask for
+/// How exact a timer is to be, and at what price. An engine or a loop has one for all its timers; a timer may request
 /// more.
 public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// Tolerance is real: timers whose windows, from the deadline to the deadline plus tolerance, overlap share one wake-up,

@@ -3,8 +3,8 @@ package import CHRTimer
 /// How an engine's thread waits for its next deadline. All of them wait for an absolute instant, on each of the three clocks
 /// but for the futex, and can be woken.
 public enum WayToWait: Sendable, Hashable, CaseIterable {
-    /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default.
-    /// It knows no boot-time clock: there an engine that asks for it throws ENOTSUP.
+    /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default. It knows no
+    /// boot-time clock: there an engine configured with it throws ENOTSUP.
     case futex
     /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
     /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
@@ -61,7 +61,7 @@ package final class Waiter: @unchecked Sendable {
         return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
     }
 
-    /// Has a wait that goes on woken when the clock comes to `deadline_ns`. False if this way to wait cannot.
+    /// Has a wait that goes on woken when the clock comes to `deadline_ns`. False if this kind of wait cannot.
     package func wake(at deadline_ns: Int64) -> Bool {
         hrt_wait_wake_at(wait, deadline_ns)
     }

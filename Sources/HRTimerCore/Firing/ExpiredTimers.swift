@@ -1,15 +1,15 @@
-/// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that are due, those
-/// of groups that are not served, and such as a precise wait took before their deadline.
+/// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that
+/// are due, those of groups that are not served, and such as a precise wait took before their deadline.
 ///
-/// One list for each group. A nested run of a loop takes nothing away from the run around it, and starved timers cost nothing until
-/// their mode runs. A timer whose deadline or group changes leaves its place: O(log n), amortised.
+/// One list for each group. A nested run of a loop takes nothing away from the run around it, and starved timers cost
+/// nothing until their mode runs. A timer whose deadline or group changes leaves its place: O(log n), amortised.
 package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     // Sendable: it alone owns the memory of its lists, and being noncopyable is in one place at a time.
 
     package struct Entry: Sendable {
         /// Its deadline; a later instant if it was armed for the past, see `FiringCore.setDeadline`.
         package let place_ns: Int64
-        /// The number of its arming: the order among equal deadlines.
+        /// The sequence number of its arming: the order among equal deadlines.
         package let sequence: UInt64
         package var token: TimerToken
 
@@ -150,7 +150,8 @@ package struct PassLimit: Sendable {
     }
 }
 
-/// The expired timers of one group, sorted, in `entries[first..<end]`. Those that left are stale, never the first and never the last.
+/// The expired timers of one group, sorted, in `entries[first..<end]`. Those that left are stale, never the first and
+/// never the last.
 ///
 /// Its owner frees it.
 private struct List {
@@ -231,7 +232,7 @@ private struct List {
         return low
     }
 
-    /// Only what a nested run took, armed anew meanwhile by bursts, is passed over.
+    /// Passes over only the entries that a nested run took and bursts re-armed meanwhile.
     @inline(__always)
     func first(within limit: PassLimit) -> Int? {
         var position = first

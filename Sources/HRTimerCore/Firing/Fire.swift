@@ -1,10 +1,10 @@
 import CHRTimer
 import Glibc
 
-/// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled with the
-/// core's lock held. What it holds at the end is let go after the lock.
+/// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled
+/// with the core's lock held. What it holds at the end is let go after the lock.
 package struct Fire: ~Copyable {
-    /// Its place in the order of what is due; later than the deadline if the timer was armed for the past.
+    /// Its place in the order of due timers; later than the deadline if the timer was armed for the past.
     package internal(set) var place_ns = Int64.max
     var sequence: UInt64 = 0
     package internal(set) var token = TimerToken.stale
@@ -38,8 +38,8 @@ package struct Fire: ~Copyable {
     /// The core does not wait for the deadline: the thread that the call was submitted to does, and records the lateness.
     package internal(set) var isEarly = false
 
-    /// How late it is if it is called at `called_ns`. One that was armed for the past is not late before it was armed, by another thread maybe, after this
-    /// one looked at the clock.
+    /// How late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe
+    /// by another thread after this one looked at the clock.
     func lateness_ns(_ called_ns: Int64) -> Int64 {
         if lateFrom_ns > deadline_ns { return max(0, called_ns.subtractingSaturating(lateFrom_ns)) }
         return called_ns.subtractingSaturating(deadline_ns)
@@ -94,7 +94,7 @@ package struct Fire: ~Copyable {
         if end.removesTimer { end.released = Released() }
         end.removesTimer = false
         _ = consume target
-        // What the handler captured is free by the time that whoever waits for its end goes on.
+        // What the handler captured is free before the threads that wait for its end go on.
         waiters.take()?.open()
     }
 }

@@ -5,7 +5,8 @@ import Synchronization
 ///     state      means                                   left for   by
 ///     idle       nothing is prepared                     prepared   the thread, with the core's lock
 ///     prepared   the thread spins up to the deadline     committed  the thread, at the deadline; without the lock
-///                                                        withdrawn  who changes the timer, or arms an earlier one; with the lock
+///                                                        withdrawn  who changes the timer, or arms an earlier one;
+///                                                                   with the lock
 ///     committed  the handler runs, or is about to        idle       the thread, with the lock
 ///     withdrawn  the handler is not called for this      idle       the thread, with the lock
 ///
@@ -24,14 +25,17 @@ package final class FireCommit: Sendable {
 
     /// The deadline has come: true if the handler is called now. False if the call was withdrawn.
     package func commit() -> Bool {
-        // Acquires what whoever withdrew it wrote; relaxed on success would do, as nothing was written for the handler.
-        state.compareExchange(expected: Self.prepared, desired: Self.committed, ordering: .acquiringAndReleasing).exchanged
+        // Acquires what the withdrawing thread wrote; on success relaxed would do, as nothing was written for the
+        // handler.
+        state.compareExchange(expected: Self.prepared, desired: Self.committed, ordering: .acquiringAndReleasing)
+            .exchanged
     }
 
-    /// With the lock: the handler is not to be called now. True if it will not be, and the thread must be woken to see that; false
-    /// if it is committed or withdrawn already, or nothing is prepared.
+    /// With the lock: the handler is not to be called now. True if it will not be, and the thread must be woken to see
+    /// that; false if it is committed or withdrawn already, or nothing is prepared.
     package func withdraw() -> Bool {
-        state.compareExchange(expected: Self.prepared, desired: Self.withdrawn, ordering: .acquiringAndReleasing).exchanged
+        state.compareExchange(expected: Self.prepared, desired: Self.withdrawn, ordering: .acquiringAndReleasing)
+            .exchanged
     }
 
     /// With the lock: whether the handler runs, or is about to.

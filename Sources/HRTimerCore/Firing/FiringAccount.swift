@@ -14,7 +14,7 @@ package struct FiringAccount: Sendable {
         beginPass()
     }
 
-    /// Counts the deadlines of one wake-up anew.
+    /// Begins to count the deadlines of another wake-up.
     package mutating func beginPass() {
         hasLooked = false
         lastDeadline_ns = nil

@@ -6,7 +6,7 @@ extension FiringCore {
     package enum Next {
         /// To be fired now, or when its deadline comes. It is no more among the expired ones.
         case expired(ExpiredTimers.Entry)
-        /// The queue moves a bounded number of timers a call, and has not come to those that are due: ask again.
+        /// The queue moves a bounded number of timers a call, and has not come to those that are due: call again.
         case more
         case none
     }
@@ -61,7 +61,7 @@ extension FiringCore {
     }
 
     private mutating func insert(from begin: Int, to end: Int) {
-        // The records of all are asked for before the first is read, so that their misses of the cache come together.
+        // The records of all are prefetched before the first is read, so that their cache misses overlap.
         for index in begin..<end { records.fetch(batch[index].token.slot) }
         var list = expired.listPlace(of: records[batch[begin].token.slot].group)
         for index in begin..<end {
@@ -129,7 +129,8 @@ extension FiringCore {
         return next_ns <= now_ns && next_ns < .max
     }
 
-    /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise wait took.
+    /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise
+    /// wait took.
     package var firstExpired_ns: Int64 { expired.first(served)?.place_ns ?? .max }
 
     /// What a pass fires that begins now.

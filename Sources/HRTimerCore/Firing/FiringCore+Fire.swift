@@ -14,8 +14,8 @@ extension FiringCore {
     /// The thread came back from a wait.
     package mutating func wakeUp() { account.wakeUp() }
 
-    /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe ahead of now, but for none after
-    /// `limit_ns`.
+    /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe before they come, but for
+    /// none after `limit_ns`.
     package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
         if isShutDown { return .ended }
         looked_ns = now_ns
@@ -65,8 +65,8 @@ extension FiringCore {
     private func fetchNext() {
         let next = expired.likelyNext
         guard next.generation != 0 else { return }
-        // An owner's address is the first word of the target; of another target it is that of its code, and fetching that is
-        // harmless. To look into the owner, or to count a reference, is what this spares.
+        // An owner's address is the first word of the target; of another target it is that of its code, and fetching
+        // that is harmless. So nobody looks into the owner or counts a reference.
         let target = UnsafeRawPointer(records.place(next.slot)).load(as: UnsafeRawPointer?.self)
         if let target { hrt_prefetch(target, 256) }
     }
@@ -77,7 +77,7 @@ extension FiringCore {
         within limit: PassLimit,
         _ fire: inout Fire
     ) -> Bool {
-        // A tick that is late already might be left out: its turn comes in the ordinary way.
+        // A tick that is late already might be left out: the ordinary path decides about it.
         guard firstExpired_ns == deadline_ns else { return false }
         return prepareNext(.min, within: limit, &fire)
     }
@@ -141,7 +141,11 @@ extension FiringCore {
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         let before = records[slot].unreported
-        fire.ticks = GridPosition(deadline_ns: fire.deadline_ns, roundedUp_as: records[slot].roundedUp_as, unreported: before)
+        fire.ticks = GridPosition(
+            deadline_ns: fire.deadline_ns,
+            roundedUp_as: records[slot].roundedUp_as,
+            unreported: before
+        )
         let reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns)
         if let reported {
             fire.missedTicks = reported
@@ -175,8 +179,8 @@ extension FiringCore {
 
 // After a call.
 extension FiringCore {
-    /// The call was made and its handler has returned at `now_ns`, or it was withdrawn. True if `letGo()` of the fire has something to
-    /// do, after the lock.
+    /// The call was made and its handler has returned at `now_ns`, or it was withdrawn. True if `letGo()` of the fire
+    /// has something to do, after the lock.
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
         fire.waiters = waiters.release()
         running = fire.outer
@@ -207,17 +211,18 @@ extension FiringCore {
         return fire.isUnfinished
     }
 
-    /// The call was withdrawn: the timer expires again, in its former place, unless somebody armed or disarmed it meanwhile. True: it
-    /// goes on.
+    /// The call was withdrawn: the timer expires again, in its former place, unless somebody armed or disarmed it
+    /// meanwhile. True: it goes on.
     private mutating func restore(_ fire: borrowing Fire) -> Bool {
-        // Ticks that it was to report are in the record still, unless the timer was armed anew.
+        // Ticks that it was to report are in the record still, unless the timer was re-armed.
         if isUntouchedSinceCall(fire.token) {
             putBack(ExpiredTimers.Entry(place_ns: fire.place_ns, sequence: fire.sequence, token: fire.token))
         }
         return true
     }
 
-    /// Sets the next deadline of a timer that was called, unless its handler or somebody else did. False if it was the last call.
+    /// Sets the next deadline of a timer that was called, unless its handler or somebody else did. False if it was the
+    /// last call.
     @inline(__always)
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot
@@ -248,7 +253,7 @@ extension FiringCore {
     }
 }
 
-// Whoever changes a timer withdraws its callback first.
+// A thread that changes a timer withdraws its callback first.
 extension FiringCore {
     /// True if the timer's callback waited for its deadline: it is not called, and the thread must be woken to see that.
     @inlinable @inline(__always)
@@ -265,8 +270,8 @@ extension FiringCore {
     @usableFromInline @inline(never)
     func withdrawPrepared() -> Bool { commit.withdraw() }
 
-    /// Whether the timer's callback was withdrawn, by whomever, and its owner is to bring back what was before it, which is in
-    /// `before`. True once.
+    /// Whether the timer's callback was withdrawn, by any thread, and its owner must restore the state before it, which
+    /// is in `before`. True once.
     package mutating func takeWithdrawn(_ token: TimerToken) -> Bool {
         guard prepared == token, !isRestored, commit.isWithdrawn else { return false }
         isRestored = true

@@ -14,7 +14,7 @@ extension FiringCore {
         return token
     }
 
-    /// Arms the timer of an owner, or takes its deadline back at `.max`. True if the thread must be woken.
+    /// Arms the timer of an owner, or disarms it for a deadline of `.max`. True if the thread must be woken.
     ///
     /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
     /// end of the core.
@@ -34,7 +34,7 @@ extension FiringCore {
         return false
     }
 
-    /// All of it; apart, for what is rare saves registers that the common case need not.
+    /// All of it; apart, since the rare cases save registers that the common case need not.
     @inline(never)
     private mutating func armOwnedRarely(
         _ token: TimerToken,
@@ -53,8 +53,8 @@ extension FiringCore {
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. Whoever does not any more says so
-    /// by `clearOptions(for:)`.
+    /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. An owner that no longer wants
+    /// one calls `clearOptions(for:)`.
     @inline(never)
     package mutating func armOwned(
         _ token: TimerToken,

@@ -42,7 +42,7 @@ extension FiringCore {
         return nextPark
     }
 
-    /// The thread is about to park until then: from now on `mustWake` tells who has to wake it.
+    /// The thread is about to park until then: from now on `mustWake` says who has to wake it.
     package mutating func park(until park: Park) {
         takeCommitted()
         parkUncommitted(until: park)
@@ -63,7 +63,8 @@ extension FiringCore {
     /// Whether a callback is prepared, whose deadline the thread spins up to.
     package var isSpinning: Bool { prepared != .stale && !commit.isCommitted }
 
-    /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is asked for only if it may be past.
+    /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is evaluated only if the
+    /// deadline may be past.
     @inline(__always)
     package mutating func mustWake(
         for token: TimerToken,
@@ -97,8 +98,8 @@ extension FiringCore {
         return mustWake(at: wake_ns)
     }
 
-    /// The same for an instant at which the thread must be awake. If so it counts as awake from now on, so that further deadlines send
-    /// no second wake, and a callback that is prepared is withdrawn.
+    /// The same for an instant at which the thread must be awake. If so it counts as awake from now on, so that further
+    /// deadlines send no second wake, and a callback that is prepared is withdrawn.
     package mutating func mustWake(at wake_ns: Int64) -> Bool {
         guard wake_ns < parkedUntil_ns else { return false }
         stayAwake()

@@ -96,8 +96,8 @@ extension FiringCore {
         var cancelled = Cancelled()
         guard !isShutDown, isLive(token) else { return cancelled }
         cancelled.mustWake = withdraw(token)
-        // Something earlier may have withdrawn it: that is not begun, either. A repeating timer has another deadline, which is the one
-        // that is cancelled.
+        // Something earlier may have withdrawn it: that is not begun, either. A repeating timer has another deadline,
+        // which is the one that is cancelled.
         cancelled.wasPending = !hasBegun(token) || records[token.slot].recurrence.repeats || isArmed(token)
         _ = remove(token, &cancelled.target)
         return cancelled

@@ -2,13 +2,13 @@ public import CHRTimer
 import Glibc
 import Synchronization
 
-/// Everything about *when* and *what next*: the timers of one engine, loop or pool of sleeps, when its thread is to be awake, whom
-/// to wake for a new deadline, what is due in which order, and what follows a call.
+/// Everything about *when* and *what next*: the timers of one engine, loop or pool of sleeps, when its thread is to be
+/// awake, whom to wake for a new deadline, what is due in which order, and what follows a call.
 ///
-/// Sans-I/O: it is told the time, knows no thread but by name, and calls nobody. A driver owns the thread, the way to park and the
-/// lock, under which all of this is. Its steps are:
+/// Sans-I/O: it is given the time, knows no thread but by name, and calls nobody. A driver owns the thread, parks it,
+/// and owns the lock that guards all of this. Its steps are:
 ///
-///     poll     a `Fire` with its callback prepared; or until when to park; or to ask again, so that others have the lock meanwhile
+///     poll     a `Fire` with its callback prepared; or until when to park; or to poll again, so that others get the lock
 ///     spin     without the lock, where the deadline of a fire lies ahead
 ///     commit   one exchange, without the lock: whether the handler is called now, or somebody withdrew it
 ///     deliver  without the lock
@@ -16,18 +16,18 @@ import Synchronization
 ///
 /// No lock is taken while this one is held; no handler is called, and nothing that a user's handler captured is let go.
 ///
-/// Usable from inline code, so that a loop, which is in another module, asks it without copying it first.
+/// Usable from inline code, so that a loop, which is in another module, reads it without copying it first.
 @usableFromInline package struct FiringCore: ~Copyable {
-    /// How exact its timers are, unless one asks for more.
+    /// How exact its timers are, unless one requests more.
     package var precision: TimerPrecision
-    /// Until when the thread parks. `.min` while it is awake: whoever arms need not wake it then.
+    /// Until when the thread parks. `.min` while it is awake: a thread that arms need not wake it then.
     package internal(set) var parkedUntil_ns = Int64.min
     var parksPrecisely = false
     @usableFromInline let id: UInt32
     @usableFromInline var queue: OpaquePointer
     @usableFromInline var records = SlotArray<TimerRecord> { TimerRecord() }
-    /// Some timer wants something beside its deadline. Before that nobody need look into records to arm: among a million timers each
-    /// is a miss of the cache and of the TLB (`bench ops --operation re-arm`).
+    /// Some timer wants something beside its deadline. Before that nobody need look into records to arm: among a
+    /// million timers each is a miss of the cache and of the TLB (`bench ops --operation re-arm`).
     @usableFromInline var hasOptions = false
     /// The same for the place of an expired timer.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }
@@ -46,9 +46,9 @@ import Synchronization
     package let commit = FireCommit()
     /// Whose callback is prepared, or was committed since; stale if none.
     @usableFromInline var prepared = TimerToken.stale
-    /// What the owner of that timer had counted before, for whoever withdraws it.
+    /// What the owner of that timer had counted before, for the thread that withdraws the callback.
     package var before = BeforeCall()
-    /// The timer that was withdrawn has been brought back to that by whoever changed it.
+    /// The thread that changed that timer has restored it to `before`.
     package var isRestored = false
     /// The timer whose callback is prepared or runs, and the thread that does it.
     var running: (token: TimerToken, thread: pthread_t)?
@@ -68,8 +68,8 @@ import Synchronization
     /// too.
     static let preciseNeighbourhood_ns: Int64 = 100_000
 
-    /// `now_ns` is the present time: a queue that was never told it takes all deadlines for far ones, and would file each timer
-    /// three times before it is due.
+    /// `now_ns` is the present time: a queue that was never given it takes all deadlines for far ones, and would file
+    /// each timer three times before it is due.
     package init(precision: TimerPrecision, isVirtual: Bool = false, now_ns: Int64 = .min) {
         self.precision = precision
         self.isVirtual = isVirtual
@@ -103,7 +103,7 @@ import Synchronization
 
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
-    /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be asked there.
+    /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be read there.
     package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
@@ -161,8 +161,8 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_live(queue, token.c)
     }
 
-    /// The group of the timer, nil if the token is stale. Gives the target in place of nil, to be let go after the lock: what it captured may call back
-    /// when it is freed.
+    /// The group of the timer, nil if the token is stale. Gives the target in place of nil, to be let go after the
+    /// lock: what it captured may call back when it is freed.
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
@@ -178,7 +178,8 @@ extension FiringCore {
         return remove(token, &target) != nil
     }
 
-    /// Forgets all timers and gives them, to be let go after the lock: every token is stale from now on. None may be added any more.
+    /// Forgets all timers and gives them, to be let go after the lock: every token is stale from now on. None may be
+    /// added any more.
     package mutating func end() -> [TimerTarget] {
         hasEnded = true
         _ = commit.withdraw()

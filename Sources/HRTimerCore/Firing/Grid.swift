@@ -1,8 +1,9 @@
 /// Nominal instants at equal intervals, each with a number: the deadlines of a repeating timer, the ticks of a sequence, the
 /// refreshes of a display.
 ///
-/// Instants are kept in attoseconds, as `Duration` is, and each is rounded up to a nanosecond by itself: nothing comes early, and
-/// nothing drifts. An interval need be no whole number of nanoseconds: a 48th of a second is exact at each tick of a day.
+/// Instants are kept in attoseconds, as `Duration` is, and each is rounded up to a nanosecond by itself: nothing comes
+/// early, and nothing drifts. An interval need be no whole number of nanoseconds: a 48th of a second is exact at each
+/// tick of a day.
 package struct Grid: Sendable, Hashable {
     /// One instant of it; the others are counted from there.
     package let anchor: ExactInstant
@@ -40,8 +41,8 @@ package struct Grid: Sendable, Hashable {
     }
 }
 
-/// A length of time to an attosecond, as `Duration` has it, but as whole nanoseconds and a rest, so that adding it to an instant
-/// takes no division.
+/// A length of time to an attosecond, as `Duration` has it, but as whole nanoseconds and a rest, so that adding it to
+/// an instant takes no division.
 ///
 /// Usable from inline code: it is made at each scheduling, from another module.
 @usableFromInline package struct ExactInterval: Sendable, Hashable {
@@ -93,7 +94,8 @@ package struct ExactInstant: Sendable, Hashable {
         self.roundedUp_as = roundedUp_as
     }
 
-    /// By one interval; saturates at the end of time. In 64 bits and without a division: each fire of a repeating timer does it.
+    /// By one interval; saturates at the end of time. In 64 bits and without a division: each fire of a repeating timer
+    /// does it.
     @inline(__always)
     package mutating func advance(by interval: ExactInterval) {
         rounded_ns = rounded_ns.addingSaturating(interval.whole_ns)
@@ -122,8 +124,8 @@ package struct ExactInstant: Sendable, Hashable {
         roundedUp_as = UInt32(roundedUp * unit - exact)
     }
 
-    /// How many intervals later the latest instant at or before `instant_ns` is, as rounded up; negative where this one is after
-    /// it.
+    /// How many intervals later the latest instant at or before `instant_ns` is, as rounded up; negative where this one
+    /// is after it.
     package func count(of interval: ExactInterval, to instant_ns: Int64) -> Int128 {
         // 128 bits: the difference of two instants may not fit 64.
         let whole_ns = Int128(instant_ns) - Int128(rounded_ns)

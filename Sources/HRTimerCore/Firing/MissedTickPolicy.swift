@@ -27,14 +27,14 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// One call for any number of missed deadlines, with their count; the next call is on the grid. A handler that overran
     /// its own interval is called again at once. The rule of GCD, and the default of `TimerEngine` and `TimerSource`.
     case merge
-    /// The same, but a handler that overran its own interval is next called at the first point of the grid after its return,
-    /// with the count of what passed. The rule of `NSTimer`, and the default of `LoopTimer`.
+    /// The same, but a handler that overran its own interval is next called at the first point of the grid after its
+    /// return, with the count of those that passed. The rule of `NSTimer`, and the default of `LoopTimer`.
     case mergeToGrid
     /// One call for each deadline, the missed ones one after another without waiting. The rule of `AsyncTimerSequence`.
     ///
-    /// One that cannot keep up leaves the others their turn: a timer whose deadline comes waits for the handler that runs then,
-    /// and for one call of each burst that is behind, however far. In a loop it waits for the pass that goes on, and for one
-    /// call of each in its own.
+    /// A timer that cannot keep up does not starve the others: one whose deadline comes waits for the handler that runs
+    /// then, and for one call of each burst that is behind, however far. In a loop it waits for the pass that goes on,
+    /// and for one call of each in its own.
     case burst
     /// A call that would be late by an interval or more is left out; its count is added to the next call's.
     case skip

@@ -1,7 +1,7 @@
 /// How often a timer fires: once, or at an interval with a policy for missed ticks.
 ///
-/// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine, loop, source
-/// and tick sequence alike. Pure: it is given the time, and O(1) however many ticks were missed.
+/// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine,
+/// loop, source and tick sequence alike. Pure: it is given the time, and O(1) however many ticks were missed.
 ///
 /// Usable from inline code: it is made at each scheduling, from another module.
 @usableFromInline package struct Recurrence: Sendable, Equatable {
@@ -97,8 +97,8 @@ package struct GridPosition: Sendable, Equatable {
 extension Recurrence {
     /// Decides about the deadline of `position`, which has come: `deadline_ns <= now_ns`, the instant of the call.
     ///
-    /// Gives how many ticks the call is to report beside its own, or nil if the policy leaves this one out. Afterwards `position`
-    /// has the deadline that follows, as it holds unless `end` says otherwise.
+    /// Gives how many ticks the call is to report beside its own, or nil if the policy leaves this one out. Afterwards
+    /// `position` has the deadline that follows, as it holds unless `end` says otherwise.
     package func begin(_ position: inout GridPosition, now_ns: Int64) -> Int? {
         let reported = position.unreported
         position.unreported = 0

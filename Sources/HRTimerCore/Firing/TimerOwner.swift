@@ -1,21 +1,21 @@
-/// Who keeps the state of its timer under the core's lock: a source, a loop's timer, a sleep. Its calls are prepared and finished
-/// in the core's own critical sections.
+/// Who keeps the state of its timer under the core's lock: a source, a loop's timer, a sleep. Its calls are prepared
+/// and finished in the core's own critical sections.
 ///
 /// Each `prepare` that is true is followed by one `finish`.
 package protocol TimerOwner: AnyObject, Sendable {
-    /// The deadline that the timer was moved to without telling the core, later than the one that has come; nil if it was not. With
-    /// the core's lock held.
+    /// The deadline that the timer was moved to without telling the core, later than the one that has come; nil if it
+    /// was not. With the core's lock held.
     func laterDeadline() -> Int64?
 
     /// Prepares the call as of `now_ns`, the deadline or later. False if there is nothing to call. With the core's lock held.
     func prepare(_ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ call: inout PreparedCall) -> Bool
 
-    /// After the call; or without one, if it was withdrawn: then everything becomes as it was before `prepare`, but for what others
-    /// changed since. With the core's lock held.
+    /// After the call; or without one, if it was withdrawn: then everything becomes as it was before `prepare`, but for
+    /// what others changed since. With the core's lock held.
     func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd)
 
-    /// The core has ended with the timer pending, and calls nothing any more. Once, without a lock, on the thread that ended it;
-    /// after `finish` if a call was going on.
+    /// The core has ended with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
+    /// ended it; after `finish` if a call was going on.
     func coreHasEnded()
 }
 
@@ -35,9 +35,10 @@ package struct PreparedCall: ~Copyable {
     package var callee: Callee?
     /// Ticks beside the one of the call.
     package var missedTicks = 0
-    /// May be called as soon as a precise wait has woken for it: it sees to it that nothing comes of that before the deadline.
+    /// May be called as soon as a precise wait has woken for it: the callee makes sure that nothing comes of that
+    /// before the deadline.
     package var isEarly = false
-    /// What the driver is to tell of the call before it is made.
+    /// The object that the driver informs of the call before it makes it.
     package var companion: AnyObject?
 
     package init() {}

@@ -6,11 +6,12 @@ import CHRTimer
 @usableFromInline struct TimerRecord: Sendable {
     /// Nil in a slot that is free, and while a fire has it.
     var target: TimerTarget?
-    /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to spare a cache line.
+    /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to save a cache
+    /// line.
     @usableFromInline var phase = Phase.vacant
     /// Stays after its last fire, for its owner arms it again.
     var isOwned = false
-    /// Asks to be precise where the core's other timers are not.
+    /// Is to be precise where the core's other timers are not.
     @usableFromInline var isPrecise = false
     /// What may be fired when: for a loop the number of a set of modes.
     var group: FiringGroup = 0
@@ -22,7 +23,7 @@ import CHRTimer
     /// While it is expired: its place in the order of `ExpiredTimers`.
     var place_ns = Int64.max
     var sequence: UInt64 = 0
-    /// As the caller asked; what the recurrence allows of it counts.
+    /// As requested; the part that the recurrence allows counts.
     @usableFromInline var tolerance_ns: Int64 = 0
     /// Ticks that no call has reported yet.
     var unreported = 0
@@ -66,7 +67,8 @@ package typealias FiringGroup = Int32
 /// What a timer calls.
 package enum TimerTarget: Sendable {
     case handler(@Sendable (TimerFire) -> Void)
-    /// Called as soon as a precise wait has woken, maybe before the deadline: it sees to it that nothing comes of that before.
+    /// Called as soon as a precise wait has woken, maybe before the deadline: the callee makes sure that nothing comes
+    /// of that before.
     case early(@Sendable (TimerFire) -> Void)
     case owner(any TimerOwner)
 }
@@ -77,7 +79,8 @@ package struct TimerRequest {
     package var deadline_ns = Int64.max
     package var repetition = Recurrence.once
     package var tolerance_ns: Int64 = 0
-    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers. Not on virtual time.
+    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers. Not on
+    /// virtual time.
     package var crowdTolerance_ns: Int64 = 0
     /// Nil for the core's own.
     package var precision: TimerPrecision?

@@ -7,7 +7,7 @@ package struct AppliedSettings: ~Copyable {
     private var memoryLock: MemoryLock.Hold?
     private var wakeLatency: WakeLatency?
 
-    /// Applies to the calling thread, which must be one of ours. Only what was asked for is tried, and answered.
+    /// Applies to the calling thread, which must be one of ours. Only what was requested is tried, and has a result.
     package init(_ settings: RealTimeSettings, threadName: String) {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }

@@ -1,13 +1,13 @@
-/// What an engine asks of the kernel for its own thread, and for the process while it lives.
+/// What an engine requests of the kernel for its own thread, and for the process while it lives.
 ///
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.realTime.schedulingClass = .fifo(priority: 10)
 ///     let engine = try TimerEngine(configuration)
-///     engine.settingResults                        // what came of it
+///     engine.settingResults                        // granted or refused
 ///
-/// The defaults are right for an ordinary process and are granted to every one: nothing but a timer slack of 1 ns. What the
-/// kernel refuses is told in `TimerEngine.settingResults`, and the engine runs without it. No thread but the engine's own is changed,
-/// and none that it starts inherits its class. All ends with the engine.
+/// The defaults are right for an ordinary process and are granted to every one: nothing but a timer slack of 1 ns. What
+/// the kernel refuses is reported in `TimerEngine.settingResults`, and the engine runs without it. No thread but the
+/// engine's own is changed, and none that it starts inherits its class. All ends with the engine.
 public struct RealTimeSettings: Sendable, Hashable {
     /// When the kernel lets the thread run, sched(7).
     public enum SchedulingClass: Sendable, Hashable {
@@ -43,16 +43,16 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// ENOMEM or EPERM, or, granted, later allocations beyond the limit fail.
     public var locksMemory = false
 
-    /// How long the processors may take at most to leave an idle state, for the whole system: an open `/dev/cpu_dma_latency`,
-    /// in whole µs rounded down. Zero keeps them out of every idle state, which costs power and heat. The least of all that
-    /// anybody asks for holds. Nil asks for nothing.
+    /// How long the processors may take at most to leave an idle state, for the whole system: an open
+    /// `/dev/cpu_dma_latency`, in whole µs rounded down. Zero keeps them out of every idle state, which costs power and
+    /// heat. The least that anybody requests holds. Nil requests nothing.
     public var wakeLatency: Duration?
 
     /// Those for an ordinary process.
     public init() {}
 }
 
-/// What became of one of an engine's settings.
+/// The result of one of an engine's settings.
 public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
     /// Which one.
     public enum Setting: String, Sendable, Hashable, CaseIterable {
@@ -70,7 +70,7 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case wakeLatency
     }
 
-    /// The kernel's answer.
+    /// The kernel's result.
     public enum Outcome: Sendable, Hashable {
         /// It holds.
         case granted

@@ -26,7 +26,7 @@ package enum CurrentTime {
         count.load(ordering: .relaxed) == 0 ? nil : ofThread ?? ofTask
     }
 
-    /// The one whose threads take turns, if the calling thread is one of them.
+    /// The one whose threads pass the baton, if the calling thread is one of them.
     @inline(__always)
     static var passingBaton: (any VirtualTime)? {
         guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.passesBaton else { return nil }

@@ -1,5 +1,5 @@
 /// Conversions between `Duration` and whole nanoseconds: saturating, and rounding up, so that a deadline computed from
-/// a duration is never earlier than the duration asked for.
+/// a duration is never earlier than the duration requested.
 extension Duration {
     /// The least whole number of nanoseconds that is not shorter than this duration; saturates at the bounds of `Int64`
     /// (292 years).
@@ -32,8 +32,8 @@ extension Duration {
         return (nanoseconds, UInt32(isRoundedUp ? rest + Int128(attosecondsPerNanosecond) : rest))
     }
 
-    /// The duration of a number of seconds as exactly as the number tells it, or nil for NaN; infinities and values beyond 292
-    /// years saturate.
+    /// The duration of a number of seconds as exactly as the number gives it, or nil for NaN; infinities and values
+    /// beyond 292 years saturate.
     ///
     /// As a number of nanoseconds with a fraction: 0.1, which is a little more than a tenth, is 100 ms, and `1.0 / 48` the
     /// interval of 48 Hz.

@@ -16,7 +16,7 @@ extension Duration: TimeSpan {
 }
 
 extension Double: TimeSpan {
-    /// So many seconds, as exactly as the number tells them; nil for NaN.
+    /// So many seconds, as exactly as the number gives them; nil for NaN.
     public var asDuration: Duration? { Duration(exactSeconds: self) }
 }
 

@@ -1,4 +1,4 @@
-/// Clocks that move only when they are told to. Any thread.
+/// Clocks that move only when a program moves them. Any thread.
 package protocol VirtualTime: AnyObject, Sendable {
     /// What the monotonic clock reads.
     var now_ns: Int64 { get }
@@ -12,26 +12,27 @@ package protocol VirtualTime: AnyObject, Sendable {
     /// For a thread that has nothing to do before `deadline_ns`, or until `waiter` is woken.
     func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
-    /// Whether threads take turns: then none may block that another one could wait for, but by `wait(until:_:)`.
+    /// Whether threads pass the baton: then a thread that another one could wait for may block by `wait(until:_:)`
+    /// alone.
     var passesBaton: Bool { get }
 
     /// Whether the calling thread belongs to this time alone.
     var ownsThread: Bool { get }
 
-    /// For work of this time that is about to go on elsewhere, on a queue or another thread: the clock stands still until the
-    /// turn has ended. Nil where nobody waits for turns.
+    /// For work of this time that is about to go on elsewhere, on a queue or another thread: the clock stands still
+    /// until the baton is given back. Nil where nobody waits for batons.
     func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)?
 
     /// Has the clock stand still until the hold has ended, whatever else goes on. Nil where nobody waits for it.
     func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)?
 
-    /// Calls `body` on the calling thread, which takes its turn if it is another one than this time knows.
+    /// Calls `body` on the calling thread, which takes the baton if this time does not know the thread yet.
     func enter<Result, Failure: Error>(
         _ name: @autoclosure () -> String,
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result
 
-    /// This time's own of what the process has one of; nil if it is to have the process's.
+    /// This time's own instance of an object that the process has one of; nil if it uses the process's.
     func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)?
 
     /// The task that runs on the calling thread is about to sleep: for messages.
@@ -105,7 +106,8 @@ package enum VirtualWait: Sendable {
 
 /// Work of a virtual time on another thread.
 package protocol VirtualBaton: AnyObject, Sendable {
-    /// Waits until it is the turn's turn, calls `body`, and ends it. A turn that is let go has ended.
+    /// Waits until it has the right to run, calls `body`, and gives the baton back. A baton that is let go is given
+    /// back.
     func run(_ body: () -> Void)
 }
 
@@ -116,7 +118,7 @@ package protocol VirtualHold: AnyObject, Sendable {
 }
 
 extension Optional<any VirtualBaton> {
-    /// Without turns, as on a clock that is moved by hand, at once.
+    /// Without batons, as on a clock that is moved by hand, at once.
     package func run(in virtual: any VirtualTime, _ body: () -> Void) {
         if let self { self.run(body) } else { CurrentTime.with(virtual, body) }
     }

@@ -24,15 +24,21 @@ extension DisplayPlay {
         }
         let reported = link.state.withLock { $0.reported }
         let isDroppedOnly = reported.number == should.number
-        guard isDroppedOnly else { return differ("\(name) was called for \(reported.number ?? -1), not \(should.number)") }
+        guard isDroppedOnly else {
+            return differ("\(name) was called for \(reported.number ?? -1), not \(should.number)")
+        }
         if reported.timestamp_ns != instant_ns(should.number) {
             differ("\(name) tells another instant of \(should.number)")
         }
-        if reported.target_ns != instant_ns(should.target) { differ("\(name) tells another target at \(should.number)") }
+        if reported.target_ns != instant_ns(should.target) {
+            differ("\(name) tells another target at \(should.number)")
+        }
         if now_ns < instant_ns(should.number) { differ("\(name) is early") }
         if let before, let before_ns = past_ns[before] {
             let passed_ns = instant_ns(should.number) - before_ns
-            if reported.delta_ns != passed_ns { differ("\(name): delta is \(reported.delta_ns), and \(passed_ns) passed") }
+            if reported.delta_ns != passed_ns {
+                differ("\(name): delta is \(reported.delta_ns), and \(passed_ns) passed")
+            }
         }
         excuse(name, link, should)
         calls += 1
@@ -44,7 +50,9 @@ extension DisplayPlay {
     /// When a call comes depends on what was heard of the display; what it tells does not.
     func callsOfLearnt(_ name: Int, _ link: DisplayLink, _ now_ns: Int64) {
         let reported = link.state.withLock { $0.reported }
-        guard let number = reported.number, let told_ns = reported.timestamp_ns, let state = model.links[name] else { return }
+        guard let number = reported.number, let told_ns = reported.timestamp_ns, let state = model.links[name] else {
+            return
+        }
         if told_ns != instant_ns(number) { differ("\(name) tells another instant of \(number)") }
         if now_ns < told_ns { differ("\(name) is early") }
         if let before = state.called {

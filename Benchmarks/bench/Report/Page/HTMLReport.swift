@@ -178,27 +178,27 @@ struct HTMLReport {
     }
 
     private static let style = """
-        *{box-sizing:border-box}body{window:0;background:var(--back);color:var(--text);
+        *{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--text);
         font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-        main{max-width:1080px;window:0 auto;padding:24px 20px 64px}h1{window:0 0 4px;font-size:30px}
-        h2{window:40px 0 8px;font-size:22px}h3{window:32px 0 8px;font-size:17px}p{window:8px 0}
+        main{max-width:1080px;margin:0 auto;padding:24px 20px 64px}h1{margin:0 0 4px;font-size:30px}
+        h2{margin:40px 0 8px;font-size:22px}h3{margin:32px 0 8px;font-size:17px}p{margin:8px 0}
         .faint{color:var(--faint)}.warning{padding:10px 14px;border-left:4px solid var(--c0);background:var(--grid)}
-        figure{window:16px 0}figure svg{display:block;width:100%;height:auto}figcaption{font-size:14px;color:var(--faint)}
+        figure{margin:16px 0}figure svg{display:block;width:100%;height:auto}figcaption{font-size:14px;color:var(--faint)}
         figcaption b{color:var(--text)}.narrow{display:none}.narrow svg,.wide svg{font-size:13px}
-        .legend{display:none;flex-wrap:wrap;gap:2px 14px;window:6px 0;color:var(--text)}
-        i{display:inline-block;width:11px;height:11px;border-radius:3px;window-right:6px}
-        .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(190px,1fr));gap:12px;window:12px 0}
+        .legend{display:none;flex-wrap:wrap;gap:2px 14px;margin:6px 0;color:var(--text)}
+        i{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:6px}
+        .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(190px,1fr));gap:12px;margin:12px 0}
         .card{border:1px solid var(--grid);border-radius:8px;padding:10px 12px;display:flex;flex-direction:column;
         font-size:13px}
         .card b{font-size:14px}.figure{font-size:24px;font-weight:600}.card code{font-size:12px;overflow-wrap:anywhere}
-        .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px 24px}.grid figure{window:8px 0}.grid figcaption{font-size:12.5px}
+        .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(280px,1fr));gap:8px 24px}.grid figure{margin:8px 0}.grid figcaption{font-size:12.5px}
         .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}
         th,td{padding:4px 9px;text-align:right;white-space:nowrap;border-bottom:1px solid var(--grid)}
         tbody th,thead th:first-child{text-align:left;font-weight:500;position:sticky;left:0;background:var(--back)}
         .text th,.text td{white-space:normal;vertical-align:top;text-align:left}.text{width:100%}.left{text-align:left}
         thead button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;cursor:pointer}
         .alarm,.bad{color:var(--c0);font-weight:600}.warn{color:var(--c3);font-weight:600}.ok{color:var(--c2)}
-        tr.on th,tr:hover th,tr:hover td{background:var(--grid)}details{window:14px 0}summary{cursor:pointer}
+        tr.on th,tr:hover th,tr:hover td{background:var(--grid)}details{margin:14px 0}summary{cursor:pointer}
         pre{overflow-x:auto;padding:10px 14px;background:var(--grid);border-radius:6px;font-size:13px}a{color:var(--c1)}
         @media(max-width:720px){main{padding:16px 14px 48px}.wide{display:none}.narrow{display:block}.legend{display:flex}
         h1{font-size:24px}.cards{grid-template-columns:repeat(auto-fill,minmax(145px,1fr))}.figure{font-size:20px}

@@ -33,7 +33,7 @@ enum SVG {
             .replacing("\"", with: "&quot;")
     }
 
-    /// Ten colours that are told apart by colour-blind eyes too, darker on white and lighter on black.
+    /// Ten colours that colour-blind eyes distinguish too, darker on white and lighter on black.
     static let style = """
         :root{--back:#ffffff;--text:#1c1e21;--faint:#666c74;--grid:#e3e5e8;--other:#c3c7cd;--bar:#3f6fb5;\
         --c0:#c8102e;--c1:#0a66c2;--c2:#00806a;--c3:#c2571a;--c4:#7a3fa0;--c5:#8a6d00;--c6:#0092b3;--c7:#b0206e;--c8:#4c6b1f;\

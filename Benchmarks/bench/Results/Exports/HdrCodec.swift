@@ -41,7 +41,7 @@ enum HdrCodec {
             bigEndian(UInt32(0x1c84_9313)), bigEndian(UInt32(numbers.count)),
             bigEndian(UInt32(0)),  // normalizing index offset
             bigEndian(UInt32(3)),  // significant digits
-            bigEndian(UInt64(1)),  // least value told from 0
+            bigEndian(UInt64(1)),  // least value that differs from 0
             bigEndian(UInt64(highestTrackable_ns)),
             bigEndian(Double(1).bitPattern),  // ratio of integers to doubles
         ]

@@ -27,7 +27,7 @@ enum HdrText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// `.hlog`, version 1.3: an interval histogram for each subject, told apart by their tags. Tags have no commas or spaces.
+    /// `.hlog`, version 1.3: an interval histogram for each subject, distinguished by their tags. Tags have no commas or spaces.
     static func log(_ file: ResultFile, startedAt start: Date = Date()) -> String {
         let start_s = start.timeIntervalSince1970.formatted(decimals: 3)
         var lines = [
