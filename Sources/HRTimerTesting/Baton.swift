@@ -57,7 +57,7 @@ final class Baton: @unchecked Sendable {
 }
 
 /// Given to code that is to run with a baton. Freed without a call of `run`, it ends the baton.
-final class TurnTicket: VirtualBaton {
+final class BatonTicket: VirtualBaton {
     private let baton: Baton
 
     init(_ baton: Baton) {

@@ -83,10 +83,10 @@ extension CaughtTasks {
     /// wait for its end (`unmanagedJobs`).
     private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [DeterministicScheduler]) -> Bool {
         let job = unsafeBitCast(address, to: UnownedJob.self)
-        for scheduler in doubting { scheduler.beginDoubt() }
+        for scheduler in doubting { scheduler.beginUnmanagedJob() }
         DispatchQueue.global().async {
             job.runSynchronously(on: .generic)
-            for scheduler in doubting { scheduler.endDoubt() }
+            for scheduler in doubting { scheduler.endUnmanagedJob() }
         }
         return true
     }

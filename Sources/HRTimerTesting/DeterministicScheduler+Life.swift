@@ -12,9 +12,9 @@ extension DeterministicScheduler {
                 // It may have failed for another reason.
                 fail(.deadlock, time)
                 state.withLock(\.cancelBody)?()
-                _ = pump(time, Pumping(isLastDeed: true))
+                _ = pump(time, Pumping(isLastStep: true))
             } else {
-                _ = pump(time, Pumping(isLastDeed: true))
+                _ = pump(time, Pumping(isLastStep: true))
                 if !toleratesLeftovers, !leftovers(time).isEmpty { failForLeftovers(time) }
             }
             endOwned(time)
@@ -49,26 +49,26 @@ extension DeterministicScheduler {
 
     /// Runs what is ready on a second thread, one job after the other, as long as the scheduler's thread is in the same job.
     /// That job may wait for one of these, to be cancelled by it or to get a lock that it holds. The clock stands.
-    func relieve(_ deeds: Int, _ time: ManualTime) {
-        let baton = addTurn("beside a slow task", time)
+    func relieve(_ steps: Int, _ time: ManualTime) {
+        let baton = addBaton("beside a slow task", time)
         let isStarted = state.change { state -> Bool in
-            guard state.deeds == deeds, !state.isEnding else { return false }
+            guard state.steps == steps, !state.isEnding else { return false }
             baton.phase = .running
             state.current = baton
             return true
         }
         // Without room for a thread nobody relieves it, and the patience ends.
-        let thread = isStarted ? try? startThread { [self] in runBeside(deeds, baton) } : nil
+        let thread = isStarted ? try? startThread { [self] in runBeside(steps, baton) } : nil
         if let thread { pthread_detach(thread) } else { end(baton) }
     }
 
-    private func runBeside(_ deeds: Int, _ baton: Baton) {
+    private func runBeside(_ steps: Int, _ baton: Baton) {
         state.withLock { $0.threads[pthread_self(), default: []].append(baton) }
         CurrentTime.with(baton.time) {
             while true {
                 var job: ReadyJob?
                 state.wait { state in
-                    if state.deeds != deeds || state.isEnding { return true }
+                    if state.steps != steps || state.isEnding { return true }
                     job = state.ready.next()
                     if let job { state.sleeps[job.task] = nil }
                     return job != nil
@@ -88,7 +88,7 @@ extension DeterministicScheduler {
         }
         for engine in owned.values { (engine as? AnyTimerEngine)?.endInTest() }
         owned = [:]
-        _ = pump(time, Pumping(isLastDeed: true))
+        _ = pump(time, Pumping(isLastStep: true))
     }
 
     private func failForLeftovers(_ time: ManualTime) {

@@ -6,7 +6,7 @@ struct Pumping {
     var waiter: (any VirtualWaiter)?
     var deadline_ns = Int64.max
     /// The clock stands still: only what is ready and due runs.
-    var isLastDeed = false
+    var isLastStep = false
     var isDone: (borrowing DeterministicScheduler.State) -> Bool = { _ in false }
 }
 
@@ -81,29 +81,29 @@ extension DeterministicScheduler {
         doing(.task(job.task), job.id) { job.run(by: self) }
     }
 
-    private func doing(_ deed: TestTime.Event.What, _ id: UInt64 = 0, _ body: () -> Void) {
-        let outer = begin(deed, id)
+    private func doing(_ step: TestTime.Event.What, _ id: UInt64 = 0, _ body: () -> Void) {
+        let outer = begin(step, id)
         state.withLock { $0.depth += 1 }
         body()
         state.withLock { $0.depth -= 1 }
         resume(outer)
     }
 
-    private typealias Deed = (what: TestTime.Event.What?, id: UInt64)
+    private typealias Activity = (what: TestTime.Event.What?, id: UInt64)
 
     /// Returns what the thread was doing before, for `resume`.
-    private func begin(_ what: TestTime.Event.What?, _ id: UInt64) -> Deed {
+    private func begin(_ what: TestTime.Event.What?, _ id: UInt64) -> Activity {
         state.withLock { state in
-            state.deeds += 1
-            defer { (state.deed, state.runningID) = (what, id) }
-            return (state.deed, state.runningID)
+            state.steps += 1
+            defer { (state.step, state.runningID) = (what, id) }
+            return (state.step, state.runningID)
         }
     }
 
-    private func resume(_ deed: Deed) {
+    private func resume(_ step: Activity) {
         state.withLock { state in
-            state.deeds += 1
-            (state.deed, state.runningID) = (deed.what, deed.id)
+            state.steps += 1
+            (state.step, state.runningID) = (step.what, step.id)
         }
     }
 
@@ -149,7 +149,7 @@ extension DeterministicScheduler {
             fail(.standstill, time)
             return .nothing
         }
-        if pumping.isLastDeed { return .moved }
+        if pumping.isLastStep { return .moved }
         return move(time, pumping, changes, &watch)
     }
 

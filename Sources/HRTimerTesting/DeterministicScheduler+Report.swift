@@ -7,10 +7,10 @@ extension DeterministicScheduler {
         let state = state.withLock { state in
             (
                 requests: state.requests, sleeps: state.sleeps, batons: state.batons, holds: state.holds,
-                deed: state.isOnItsThread ? nil : state.deed
+                step: state.isOnItsThread ? nil : state.step
             )
         }
-        var lines = state.deed.map { ["\($0.description) has not come back"] } ?? []
+        var lines = state.step.map { ["\($0.description) has not come back"] } ?? []
         lines += state.requests.map { "the test waits in \($0.description)" }
         lines += Self.describe(state.sleeps)
         lines += time.participants.filter { $0.liveTimers > 0 }.map(Self.describe)

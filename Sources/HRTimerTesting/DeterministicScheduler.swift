@@ -27,13 +27,13 @@ final class DeterministicScheduler: Sendable {
         /// How many jobs of `continuing` have come in a row.
         var continued = 0
         /// What the scheduler's thread runs: a job, or an engine; nil while it decides what comes next.
-        var deed: TestTime.Event.What?
+        var step: TestTime.Event.What?
         /// The runtime's number of the task whose job that is; 0 if it is none's.
         var runningID: UInt64 = 0
         /// How many jobs and engines the scheduler's thread is in: they may be nested.
         var depth = 0
-        /// Counts the changes of `deed`.
-        var deeds = 0
+        /// Counts the changes of `step`.
+        var steps = 0
         var sleeps: [Int: Sleep] = [:]
         /// What this time has of its own where the process has one, as shared engines.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
@@ -57,7 +57,7 @@ final class DeterministicScheduler: Sendable {
         var isOnItsThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
         var runningTask: Int? {
-            if case .task(let number) = deed { return number }
+            if case .task(let number) = step { return number }
             return nil
         }
 
@@ -154,14 +154,14 @@ extension DeterministicScheduler: TaskExecutor {
         return TimeHold(self, number)
     }
 
-    func beginDoubt() {
+    func beginUnmanagedJob() {
         state.change { state in
             state.unmanagedJobs += 1
             state.changes += 1
         }
     }
 
-    func endDoubt() {
+    func endUnmanagedJob() {
         state.change { state in
             state.unmanagedJobs -= 1
             state.changes += 1
@@ -218,7 +218,7 @@ extension DeterministicScheduler: TaskExecutor {
 
 // Batons.
 extension DeterministicScheduler {
-    func addTurn(_ name: String, _ time: ManualTime) -> Baton {
+    func addBaton(_ name: String, _ time: ManualTime) -> Baton {
         state.change { state in
             state.changes += 1
             state.lastNumber += 1
@@ -230,20 +230,20 @@ extension DeterministicScheduler {
 
     /// On the baton's thread: waits until it may run.
     func begin(_ baton: Baton) {
-        var deeds = state.withLock(\.deeds)
+        var steps = state.withLock(\.steps)
         let isGranted: (inout State) -> Bool = { state in
             if state.isOver { baton.phase = .running }
             return !baton.isWaiting
         }
         while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
-            let before = deeds
-            deeds = state.change { state in
+            let before = steps
+            steps = state.change { state in
                 // A job that waits for this baton's work, by `DispatchQueue.sync` perhaps, would wait for ever.
-                if state.deeds == before, state.depth > 0, baton.isWaiting {
+                if state.steps == before, state.depth > 0, baton.isWaiting {
                     baton.phase = .running
                     baton.isSlow = true
                 }
-                return state.deeds
+                return state.steps
             }
         }
         state.withLock { $0.threads[pthread_self(), default: []].append(baton) }

@@ -225,7 +225,7 @@ extension ManualTime {
     package var ownsThread: Bool { scheduler?.isOnItsThread ?? false }
 
     package func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)? {
-        scheduler.map { TurnTicket($0.addTurn(name(), self)) }
+        scheduler.map { BatonTicket($0.addBaton(name(), self)) }
     }
 
     package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? {
@@ -253,7 +253,7 @@ extension ManualTime {
     ) throws(Failure) -> Result {
         // A thread that is in this time has the baton already.
         guard let scheduler, CurrentTime.ofThread !== self else { return try CurrentTime.with(self, body) }
-        let baton = scheduler.addTurn(name(), self)
+        let baton = scheduler.addBaton(name(), self)
         return try baton.running(body)
     }
 }

@@ -18,7 +18,7 @@ public import HRTimer
 public final class TestTime: Sendable {
     let scheduler: DeterministicScheduler
     let manual: ManualTime
-    private let straysBefore = CurrentTime.unmanagedReadings
+    private let unmanagedBefore = CurrentTime.unmanagedReadings
 
     /// The number that decides about the order of tasks that are ready; nil if that is the order in which they became so.
     public let seed: UInt64?
@@ -62,7 +62,7 @@ public final class TestTime: Sendable {
 
     /// How often `now` of an instant was read, since the test began, on a thread that is in no virtual time: those readings
     /// were the kernel's. Of the whole process: other tests count too.
-    public var unmanagedReadings: Int { CurrentTime.unmanagedReadings - straysBefore }
+    public var unmanagedReadings: Int { CurrentTime.unmanagedReadings - unmanagedBefore }
 }
 
 // Moving.

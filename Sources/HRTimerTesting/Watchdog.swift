@@ -15,21 +15,21 @@ final class Watchdog: Sendable {
     /// `slow_ns`, `giveUp` when it takes longer than `patience_ns`. Throws EAGAIN if there is no room for a thread.
     init(
         _ scheduler: DeterministicScheduler,
-        relieve: @escaping @Sendable (_ deeds: Int) -> Void,
+        relieve: @escaping @Sendable (_ steps: Int) -> Void,
         giveUp: @escaping @Sendable () -> Void
     ) throws(TimerError) {
         engine = try Self.sharedEngine()
         let stage = Locked(Stage())
         let interval = Duration.nanoseconds(max(1_000_000, min(scheduler.patience_ns / 4, scheduler.slow_ns)))
         token = engine.schedule(after: interval, every: interval) { _ in
-            let (deeds, isInDeed) = scheduler.state.withLock { ($0.deeds, $0.deed != nil) }
+            let (steps, isInStep) = scheduler.state.withLock { ($0.steps, $0.step != nil) }
             let now_ns = TimeBase.kernel.now_ns
             let next = stage.withLock { stage -> Stage.Next? in
-                if !isInDeed || deeds != stage.deeds { stage = Stage(deeds: deeds, seen_ns: now_ns) }
+                if !isInStep || steps != stage.steps { stage = Stage(steps: steps, seen_ns: now_ns) }
                 return stage.advance(at: now_ns, scheduler)
             }
             switch next {
-            case .relieve: relieve(deeds)
+            case .relieve: relieve(steps)
             case .giveUp: giveUp()
             case nil: break
             }
@@ -40,7 +40,7 @@ final class Watchdog: Sendable {
     private struct Stage {
         enum Next { case relieve, giveUp }
 
-        var deeds = -1
+        var steps = -1
         /// When that job was seen first; it began before.
         var seen_ns: Int64 = 0
         var last: Next?

@@ -129,7 +129,7 @@ private final class TestRun<Success: Sendable>: Sendable {
             do throws(TimerError) {
                 let watchdog = try Watchdog(
                     time.scheduler,
-                    relieve: { [time] deeds in time.scheduler.relieve(deeds, time.manual) },
+                    relieve: { [time] steps in time.scheduler.relieve(steps, time.manual) },
                     giveUp: { [self] in
                         time.scheduler.giveUp(time.manual)
                         resumeCaller()

@@ -1,6 +1,6 @@
 // What of the C core depends on the machine, without Swift and without libevent, so that it can be
-// built for another one and run under its emulator: the lateness histogram, the spin window, the ways to
-// wait. Ends the process at the first thing that is not so.
+// built for another one and run under its emulator: the lateness histogram, the spin window, the
+// ways to wait. Ends the process at the first thing that is not so.
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>

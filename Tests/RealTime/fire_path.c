@@ -59,7 +59,8 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
         hrt_queue_arm_slot(path->queue, token.slot,
                            now_ns + (int64_t)(next_random(path) % 10000000000));
     }
-    hrt_spin_window_record_spin(&path->window, hrt_spin_window_ns(&path->window, sleep_ns, now_ns) / 2);
+    int64_t window_ns = hrt_spin_window_ns(&path->window, sleep_ns, now_ns);
+    hrt_spin_window_record_spin(&path->window, window_ns / 2);
 }
 
 static void take_apart(struct path *path) HRT_NONBLOCKING;
@@ -77,7 +78,7 @@ int main(void) {
     for (int index = 0; index < TIMERS; index++) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);
-        // Those of other per-class wheels stay there until they first fire; their per-class wheels stay for good.
+        // Those of other classes stay there until they first fire; their wheels stay for good.
         uint32_t slot = path.tokens[index].slot;
         if (index % 3 == 1)
             hrt_queue_arm_slot_tolerant(path.queue, slot, deadline_ns, 10000000);

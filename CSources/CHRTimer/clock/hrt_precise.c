@@ -14,7 +14,8 @@ hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_win
     }
     hrt_early_wake early;
     if (__builtin_sub_overflow(deadline_ns, now_ns, &early.sleep_ns)) early.sleep_ns = HRT_NEVER;
-    early.wake_ns = deadline_ns - hrt_spin_window_ns(window, early.sleep_ns, steady_ns(clock, now_ns));
+    early.wake_ns =
+        deadline_ns - hrt_spin_window_ns(window, early.sleep_ns, steady_ns(clock, now_ns));
     early.has_begun = early.wake_ns <= now_ns;
     return early;
 }
@@ -24,7 +25,7 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
     hrt_spin_window_record_wake(window, early.sleep_ns, hrt_clock_now_ns(clock) - early.wake_ns);
 }
 
-int64_t hrt_spin_margin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
+int64_t hrt_spin_reserve(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                         int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
     int64_t now_ns = hrt_clock_now_ns(clock), just_spun_ns = 0;
     now_ns = hrt_spin(woken, clock, deadline_ns, now_ns, longest_ns, &just_spun_ns);

@@ -26,7 +26,7 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
 
 // hrt_spin from now on; the time that it took is recorded, and added to *spun_ns. Gives the last
 // reading.
-int64_t hrt_spin_margin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
+int64_t hrt_spin_reserve(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                         int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns);
 
 #endif

@@ -144,7 +144,8 @@ static int64_t margin_within(const hrt_spin_window *window, unsigned class, doub
     return begin_ns;
 }
 
-int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING {
+int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
+                           int64_t now_ns) HRT_NONBLOCKING {
     add_up_allowance(window, now_ns);
     if (window->allowance_ns <= 0) return 0;
     unsigned class = class_of(sleep_ns);

@@ -5,8 +5,8 @@
 
 #include "hrt_clock.h"
 
-// An alarm for threads that wait together: the thread that it wakes, the leader, goes about its
-// work, and another one waits for what comes next. It is set on two clocks, HRT_CLOCK_MONOTONIC and
+// An alarm for a leader and followers: the thread that it wakes goes about its work, and another
+// one waits for what comes next. It is set on two clocks, HRT_CLOCK_MONOTONIC and
 // HRT_CLOCK_BOOT, for one instant each, and each time that one of these comes it wakes one of the
 // threads: the one that came last, whose stack is the warmest. If it expires while nobody waits,
 // the next thread returns at once.
@@ -16,7 +16,7 @@
 typedef struct hrt_shared_alarm hrt_shared_alarm;
 
 // 0, -ENOMEM, -EMFILE, -ENFILE, or what a filter of system calls refuses with (seccomp(2)).
-int hrt_shared_alarm_create(hrt_shared_alarm **out_bell);
+int hrt_shared_alarm_create(hrt_shared_alarm **out_alarm);
 
 // No thread may wait.
 void hrt_shared_alarm_destroy(hrt_shared_alarm *alarm);

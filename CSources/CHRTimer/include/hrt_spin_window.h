@@ -58,7 +58,8 @@ void hrt_spin_window_set_budget(hrt_spin_window *window, double budget);
 
 // The spin window for a sleep of about sleep_ns that begins now: 0 or more. Never more than the
 // allowance.
-int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_ns) HRT_NONBLOCKING;
+int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
+                           int64_t now_ns) HRT_NONBLOCKING;
 
 // A sleep of sleep_ns ended latency_ns after the instant it was to end at.
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,

@@ -307,7 +307,7 @@ int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, 
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     *out_now_ns =
-        hrt_spin_margin(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
+        hrt_spin_reserve(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
     return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 

@@ -19,7 +19,7 @@ int hrt_queue_create(hrt_queue **out_queue) {
 
 void hrt_queue_destroy(hrt_queue *queue) {
     hrt_slab_free(queue);
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
         if (class == NULL) continue;
         hrt_class_release(class);
@@ -115,7 +115,7 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t bound = queue->class.certainty == HRT_STALE ? hrt_class_bound(queue, &queue->class)
                                                         : queue->class.bound;
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL)
             bound = earlier(bound, hrt_class_bound(queue, queue->classes[number]));
     }
@@ -125,7 +125,7 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
     uint64_t key = hrt_key(instant_ns);
     uint64_t bound = queue->class.bound;
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL) bound = earlier(bound, queue->classes[number]->bound);
     }
     return bound < key && hrt_queue_next_ns(queue) < instant_ns;
@@ -139,7 +139,7 @@ int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t wake = HRT_KEY_NEVER;
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL)
             wake = earlier(wake, hrt_class_wake(queue, queue->classes[number]));
     }
@@ -149,9 +149,9 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;
     bool is_normalized = true;
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
-        if (class != NULL && !hrt_class_settle(queue, class, &moves_left)) is_normalized = false;
+        if (class != NULL && !hrt_class_normalize(queue, class, &moves_left)) is_normalized = false;
     }
     return !is_normalized;
 }
@@ -160,8 +160,9 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
     bool passes = hrt_class_passes(&queue->class, now_key);
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
-        if (queue->classes[number] != NULL) passes &= hrt_class_passes(queue->classes[number], now_key);
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSES; number++) {
+        if (queue->classes[number] != NULL)
+            passes &= hrt_class_passes(queue->classes[number], now_key);
     }
     return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
@@ -176,7 +177,7 @@ size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING {
 
 size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
     size_t bytes = hrt_pages_resident(queue, sizeof *queue) + hrt_slab_bytes(queue);
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         const struct hrt_class *class = queue->classes[number];
         if (class == NULL) continue;
         bytes += hrt_class_bytes(class);

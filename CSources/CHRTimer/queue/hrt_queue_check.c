@@ -20,11 +20,11 @@ static void require(bool holds, const char *sentence, uint32_t index) {
     abort();
 }
 
-static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *class, unsigned level,
-                         uint32_t number, struct census *census) {
+static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *class,
+                         unsigned level, uint32_t number, struct census *census) {
     uint32_t place = level * HRT_BUCKETS + number;
     const struct hrt_bucket *bucket = &class->buckets[place];
-    bool is_marked = (class->levels[level].marks[number / 64] >> (number % 64) & 1) != 0;
+    bool is_occupied = (class->levels[level].occupied[number / 64] >> (number % 64) & 1) != 0;
     uint64_t present = class->tick >> (level * HRT_LEVEL_BITS);
     uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1)))
                      << (level * HRT_LEVEL_BITS);
@@ -34,10 +34,11 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
         for (uint32_t index = bucket->chains[chain].first; index != 0;
              index = hrt_node_at(queue, index)->next) {
             const struct hrt_node *node = hrt_node_at(queue, index);
-            require(is_marked, "a bucket that holds a node is marked", index);
+            require(is_occupied, "a bucket that holds a node is marked", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
-            require(node->place == (class->base | place), "a node knows its bucket and lane", index);
+            require(node->place == (class->base | place), "a node knows its bucket and class",
+                    index);
             require(!hrt_node_is_armed(node) || class->earliest[place] <= node->key,
                     "no armed key in a bucket is before its earliest", index);
             require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(class, place, node->key),
@@ -122,7 +123,7 @@ static void check_lane(const struct hrt_queue *queue, const struct hrt_class *cl
                        struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
         for (uint32_t word = 0; word < HRT_MARK_WORDS; word++) {
-            require((class->levels[level].marks[word] != 0) ==
+            require((class->levels[level].occupied[word] != 0) ==
                         (class->levels[level].marked_words >> word & 1),
                     "the summary of marks agrees with them", word);
         }
@@ -147,13 +148,13 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
                        struct earliest *earliest) {
     const struct hrt_node *node = hrt_node_at(queue, index);
     const struct hrt_class *class = hrt_class_of(queue, node);
-    require(class != NULL, "a node's lane exists", index);
+    require(class != NULL, "a node's class exists", index);
     census->live++;
     census->places += hrt_node_is_filed(node);
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
     require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
-    struct earliest *of_lane = &earliest[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
+    struct earliest *of_lane = &earliest[hrt_node_class(node) >> HRT_PLACE_LANE_SHIFT];
     if (node->key < of_lane->key) of_lane->key = node->key;
     if (class->windows == NULL) return;
     uint64_t end = class->windows->end_of.keys[index];
@@ -205,9 +206,9 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
 
 void hrt_queue_check(hrt_queue *queue) {
     struct census census = {0};
-    struct earliest earliest[HRT_CLASSS];
+    struct earliest earliest[HRT_CLASSES];
     check_blocks(queue);
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
         earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
         if (class == NULL) continue;
@@ -219,7 +220,7 @@ void hrt_queue_check(hrt_queue *queue) {
             check_node(queue, block * HRT_BLOCK_NODES + i, &census, earliest);
         }
     }
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL) check_bounds(queue->classes[number], earliest[number]);
     }
     require(census.filed == census.places, "every node that says it is filed is found, once", 0);

@@ -68,7 +68,7 @@ static inline void raise(uint64_t *bound, uint64_t key) {
 //
 // In the per-class wheel of timers with tolerance every timer that begins before the earliest end
 // goes near: it will be given out at that wake-up, if not before.
-bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
+bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
     if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
@@ -87,7 +87,7 @@ bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
         if (*moves_left < 0) return false;
         if (first.key >= limit || (class->windows == NULL && first.is_exact)) {
             class->bound = near < first.key ? near : first.key;
-            if (class->windows != NULL) hrt_windows_settled(class->windows, limit);
+            if (class->windows != NULL) hrt_windows_normalized(class->windows, limit);
             class->certainty = HRT_EXACT;
             return true;
         }
@@ -114,7 +114,7 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
     class->certainty = is_exact ? HRT_EXACT : HRT_LOWER;
     if (!is_exact && class->bound == old) {
         int moves_left = MOVES_PER_QUESTION;
-        hrt_class_settle(queue, class, &moves_left);
+        hrt_class_normalize(queue, class, &moves_left);
     }
     return class->bound;
 }
@@ -124,7 +124,7 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
 uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->windows == NULL) return hrt_class_bound(queue, class);
     int moves_left = MOVES_PER_QUESTION;
-    if (!hrt_class_settle(queue, class, &moves_left))
+    if (!hrt_class_normalize(queue, class, &moves_left))
         raise(&class->windows->wake, hrt_class_bound(queue, class));
     return class->windows->wake;
 }
@@ -155,8 +155,8 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
 
 // Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the
 // moves were used up before it was known.
-bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key, int *moves_left,
-                  uint32_t *out_first) HRT_NONBLOCKING {
+bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
+                   int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;
     if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
     for (;;) {

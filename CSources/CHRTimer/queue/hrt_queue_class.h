@@ -1,6 +1,6 @@
 // A per-class wheel: wheel, near tier and windows together, given the time.
-#ifndef HRT_QUEUE_LANE_H
-#define HRT_QUEUE_LANE_H
+#ifndef HRT_QUEUE_CLASS_H
+#define HRT_QUEUE_CLASS_H
 
 #include "hrt_queue_wheel.h"
 
@@ -20,10 +20,10 @@ void hrt_class_trim(struct hrt_class *class);
 size_t hrt_class_bytes(const struct hrt_class *class);
 uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
-bool hrt_class_settle(struct hrt_queue *queue, struct hrt_class *class,
+bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING;
-bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key, int *moves_left,
-                  uint32_t *out_first) HRT_NONBLOCKING;
+bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
+                   int *moves_left, uint32_t *out_first) HRT_NONBLOCKING;
 void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
 
 // A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed

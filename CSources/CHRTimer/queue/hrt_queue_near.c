@@ -95,7 +95,8 @@ void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
     heap_rise(queue, class, class->heap_count++, index);
 }
 
-void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) HRT_NONBLOCKING {
+void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
+                   uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
     if (class->windows != NULL) hrt_windows_put(class->windows, index);
     uint32_t previous = class->run_last;
@@ -129,7 +130,8 @@ uint32_t hrt_near_first(const struct hrt_queue *queue,
     return class->run_first;
 }
 
-uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_class *class) HRT_NONBLOCKING {
+uint64_t hrt_near_key(const struct hrt_queue *queue,
+                      const struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t first = hrt_near_first(queue, class);
     return first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
 }

@@ -5,7 +5,8 @@
 
 // The near tier: the run and the heap hold armed nodes only, so that the first of them is the next
 // timer of all that are not in the wheel.
-void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) HRT_NONBLOCKING;
+void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
+                   uint32_t index) HRT_NONBLOCKING;
 void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
                        uint32_t index) HRT_NONBLOCKING;
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
@@ -13,7 +14,8 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
 
 // The first node of the run or the heap, 0 if there is none; and its key, HRT_KEY_NEVER if there is
 // none.
-uint32_t hrt_near_first(const struct hrt_queue *queue, const struct hrt_class *class) HRT_NONBLOCKING;
+uint32_t hrt_near_first(const struct hrt_queue *queue,
+                        const struct hrt_class *class) HRT_NONBLOCKING;
 uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_class *class) HRT_NONBLOCKING;
 
 #endif

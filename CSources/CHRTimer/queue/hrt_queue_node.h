@@ -105,13 +105,13 @@ static inline uint32_t hrt_node_index(const struct hrt_node *node) {
 }
 
 // The bits of the per-class wheel, in their place.
-static inline uint32_t hrt_node_lane(const struct hrt_node *node) {
+static inline uint32_t hrt_node_class(const struct hrt_node *node) {
     return node->place & HRT_PLACE_LANE;
 }
 
 // A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The per-class wheel stays.
 static inline void hrt_node_set_place(struct hrt_node *node, uint32_t place) {
-    node->place = hrt_node_lane(node) | place;
+    node->place = hrt_node_class(node) | place;
 }
 
 static inline bool hrt_node_is_before(const struct hrt_node *a, const struct hrt_node *b) {

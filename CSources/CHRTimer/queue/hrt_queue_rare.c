@@ -7,7 +7,7 @@
 // Makes one node spare. Filing must never allocate: every per-class wheel has room for all nodes.
 static int refill(struct hrt_queue *queue) {
     uint32_t blocks = hrt_slab_blocks_wanted(queue);
-    for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_CLASSES; number++) {
         if (queue->classes[number] == NULL) continue;
         int status = hrt_class_reserve(queue->classes[number], blocks);
         if (status != 0) return status;
@@ -24,9 +24,9 @@ int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token) {
 }
 
 // Takes the node out of the per-class wheel it is filed in, to be filed in another.
-static void change_lane(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
+static void change_class(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                         struct hrt_node *node) {
-    if (hrt_node_lane(node) == class->base) return;
+    if (hrt_node_class(node) == class->base) return;
     hrt_wheel_unfile(queue, hrt_class_of(queue, node), index);
     node->place = class->base | HRT_NOWHERE;
 }
@@ -38,7 +38,7 @@ static void leave(struct hrt_queue *queue, uint32_t index) {
 
 static void arm_in(struct hrt_queue *queue, struct hrt_class *class, uint32_t index, uint64_t key) {
     struct hrt_node *node = hrt_node_at(queue, index);
-    change_lane(queue, class, index, node);
+    change_class(queue, class, index, node);
     hrt_node_set_armed(queue, node, key);
     uint32_t place = node->place - class->base;
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
@@ -148,7 +148,7 @@ static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_
                           bool *out_known) {
     uint32_t first = 0;
     *out_known = hrt_class_due(queue, &queue->class, now_key, moves_left, &first);
-    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSS; number++) {
+    for (unsigned number = HRT_ORDINARY + 1; number < HRT_CLASSES; number++) {
         struct hrt_class *class = queue->classes[number];
         if (class == NULL || hrt_class_passes(class, now_key)) continue;
         uint32_t due;
@@ -172,7 +172,7 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
         out_due[taken++] = hrt_node_due(index, node);
         hrt_node_disarm(queue, index, node);
     }
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL)
             hrt_class_told(queue->classes[number], now_key, index == 0 && is_known);
     }

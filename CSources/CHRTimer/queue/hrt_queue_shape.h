@@ -25,7 +25,7 @@ enum hrt_class_number {
     HRT_ORDINARY,
     HRT_PRECISE,
     HRT_TOLERANT,
-    HRT_CLASSS,
+    HRT_CLASSES,
 };
 
 #define HRT_NO_BLOCK UINT32_MAX
@@ -46,7 +46,7 @@ struct hrt_bucket {
 static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
 
 struct hrt_level {
-    uint64_t marks[HRT_MARK_WORDS];  // a bit per occupied bucket; a bucket whose bit is set may
+    uint64_t occupied[HRT_MARK_WORDS];  // a bit per occupied bucket; a bucket whose bit is set may
                                      // be empty
     uint32_t marked_words;           // bit per word of marks that is not 0
 };
@@ -126,7 +126,7 @@ struct hrt_queue {
     uint32_t trim_block;          // the block that is being emptied of filings, and how far
     uint32_t trim_index;
     struct hrt_class
-        *classes[HRT_CLASSS];     // the first is `class`; the others are NULL until they are needed
+        *classes[HRT_CLASSES];     // the first is `class`; the others are NULL until needed
     uint32_t room_block;       // the lowest block that has memory and a free node, or HRT_NO_BLOCK
     uint32_t blocks_reserved;  // how many blocks there are addresses for
     struct hrt_block blocks[HRT_BLOCKS];
@@ -144,7 +144,7 @@ static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32
 
 // The per-class wheel that the node is filed in, or was armed in last.
 static inline struct hrt_class *hrt_class_of(struct hrt_queue *queue, const struct hrt_node *node) {
-    return queue->classes[hrt_node_lane(node) >> HRT_PLACE_LANE_SHIFT];
+    return queue->classes[hrt_node_class(node) >> HRT_PLACE_LANE_SHIFT];
 }
 
 // How many nodes one call may file again: the pause a crowded bucket causes. Fuzzing lowers it, so

@@ -67,7 +67,7 @@ static bool empty_first_block(struct hrt_queue *queue) {
 }
 
 bool hrt_queue_trim(hrt_queue *queue) {
-    for (unsigned number = 0; number < HRT_CLASSS; number++) {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL) hrt_wheel_file_listed(queue, queue->classes[number]);
     }
     hrt_slab_spill(queue, queue->spare_count);
@@ -80,7 +80,7 @@ bool hrt_queue_trim(hrt_queue *queue) {
     if (queue->trim_block != 0) queue->trim_index = 0;
     queue->trim_block = 0;
     if (empty_first_block(queue)) return true;
-    for (unsigned class = 0; class < HRT_CLASSS; class++) {
+    for (unsigned class = 0; class < HRT_CLASSES; class++) {
         if (queue->classes[class] != NULL) hrt_class_trim(queue->classes[class]);
     }
     queue->peak = queue->taken;

@@ -27,18 +27,18 @@ static bool is_empty(const struct hrt_bucket *bucket) {
     return any == 0;
 }
 
-static bool is_marked(const struct hrt_level *level, uint32_t bucket) {
-    return (level->marks[bucket / 64] >> (bucket % 64) & 1) != 0;
+static bool is_occupied(const struct hrt_level *level, uint32_t bucket) {
+    return (level->occupied[bucket / 64] >> (bucket % 64) & 1) != 0;
 }
 
 static void mark(struct hrt_level *level, uint32_t bucket) {
-    level->marks[bucket / 64] |= UINT64_C(1) << (bucket % 64);
+    level->occupied[bucket / 64] |= UINT64_C(1) << (bucket % 64);
     level->marked_words |= 1U << (bucket / 64);
 }
 
 static void unmark(struct hrt_level *level, uint32_t bucket) {
-    uint64_t marks = level->marks[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
-    if (marks == 0) level->marked_words &= ~(1U << (bucket / 64));
+    uint64_t occupied = level->occupied[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    if (occupied == 0) level->marked_words &= ~(1U << (bucket / 64));
 }
 
 // The bucket of the finest level that reaches the key, which must lie beyond the present tick.
@@ -70,7 +70,7 @@ static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class
     struct hrt_level *level = &class->levels[place / HRT_BUCKETS];
     struct hrt_chain *chain = chain_of(&class->buckets[place], index);
     uint32_t last = 0;
-    if (!is_marked(level, place % HRT_BUCKETS)) {
+    if (!is_occupied(level, place % HRT_BUCKETS)) {
         assert(is_empty(&class->buckets[place]));
         mark(level, place % HRT_BUCKETS);
         set_earliest(class, place, index, node->key);
@@ -149,8 +149,10 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
         __builtin_prefetch(hrt_node_at(queue, node->next), 1);
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
         // A bucket whose bit is not set is not looked at: see link_at.
-        if (is_marked(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS))
-            __builtin_prefetch(hrt_node_at(queue, chain_of(&class->buckets[place], index)->last), 1);
+        if (is_occupied(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS)) {
+            struct hrt_chain *chain = chain_of(&class->buckets[place], index);
+            __builtin_prefetch(hrt_node_at(queue, chain->last), 1);
+        }
         places[count] = place;
         class->to_file[count++] = index - 1;
     }
@@ -166,15 +168,15 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
 // Distance from bucket `from` to the first occupied one, going round; -1 if there is none.
 static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
     uint32_t word = from / 64;
-    uint64_t marks = level->marks[word] >> (from % 64);
-    if (marks != 0) return __builtin_ctzll(marks);
+    uint64_t occupied = level->occupied[word] >> (from % 64);
+    if (occupied != 0) return __builtin_ctzll(occupied);
     // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its bits before
     // `from`.
     uint32_t both = level->marked_words | level->marked_words << HRT_MARK_WORDS;
     uint32_t words = both >> (word + 1) & ((1U << HRT_MARK_WORDS) - 1);
     if (words == 0) return -1;
     uint32_t found = (word + 1 + (uint32_t)__builtin_ctz(words)) % HRT_MARK_WORDS;
-    uint32_t bucket = found * 64 + (uint32_t)__builtin_ctzll(level->marks[found]);
+    uint32_t bucket = found * 64 + (uint32_t)__builtin_ctzll(level->occupied[found]);
     return (int)((bucket - from) % HRT_BUCKETS);
 }
 
@@ -234,7 +236,7 @@ struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
     if (first.place != HRT_NOWHERE) {
         const struct hrt_node *owner = hrt_node_at(queue, class->owners[first.place]);
         first.is_exact = class->owners[first.place] <= queue->slots && hrt_node_is_armed(owner) &&
-                         owner->key == first.key && hrt_node_lane(owner) == class->base;
+                         owner->key == first.key && hrt_node_class(owner) == class->base;
     }
     return first;
 }
@@ -387,7 +389,7 @@ void hrt_wheel_trim(struct hrt_class *class) {
         struct hrt_level *level = &class->levels[number];
         uint32_t first = number * HRT_BUCKETS;
         for (uint32_t bucket = 0; bucket < HRT_BUCKETS; bucket++) {
-            if (is_marked(level, bucket) && is_empty(&class->buckets[first + bucket]))
+            if (is_occupied(level, bucket) && is_empty(&class->buckets[first + bucket]))
                 unmark(level, bucket);
         }
         if (level->marked_words != 0) continue;

@@ -27,14 +27,16 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
 
 // Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it
 // from where it is filed, if it is. Does the one after the other.
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) HRT_NONBLOCKING;
+void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
+                    uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
 // Whether the look promised by a filing in the bucket comes no later than the key.
-static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket, uint64_t key) {
+static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket,
+                                      uint64_t key) {
     uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;
     uint64_t level_tick = class->tick >> level_shift;
     uint64_t ahead = (bucket - level_tick) & (HRT_BUCKETS - 1);

@@ -92,7 +92,7 @@ static bool is_open(const struct hrt_queue *queue, const struct hrt_class *class
                     struct hrt_window_end end) {
     const struct hrt_node *node = hrt_node_at(queue, end.index);
     return end.index <= queue->slots && hrt_node_is_armed(node) &&
-           hrt_node_lane(node) == class->base && class->windows->end_of.keys[end.index] == end.end;
+           hrt_node_class(node) == class->base && class->windows->end_of.keys[end.index] == end.end;
 }
 
 static void keep_near_only(struct hrt_queue *queue, struct hrt_class *class) {
@@ -125,7 +125,8 @@ void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING {
     struct hrt_windows *windows = class->windows;
-    if (windows->count > 2 * class->near_count + USELESS && class->near_count <= HRT_MOVES_PER_CALL) {
+    if (windows->count > 2 * class->near_count + USELESS &&
+        class->near_count <= HRT_MOVES_PER_CALL) {
         *moves_left -= (int)class->near_count;
         keep_near_only(queue, class);
     }

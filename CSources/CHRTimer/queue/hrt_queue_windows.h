@@ -8,7 +8,8 @@ struct hrt_windows *hrt_windows_create(void);
 void hrt_windows_destroy(struct hrt_windows *windows);
 int hrt_windows_reserve(struct hrt_windows *windows, uint32_t blocks);
 size_t hrt_windows_bytes(const struct hrt_windows *windows);
-void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first, uint32_t end);
+void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first,
+                      uint32_t end);
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING;
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING;
@@ -23,7 +24,7 @@ static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index,
 }
 
 // `wake` is known exactly: the end that stands first, or none.
-static inline void hrt_windows_settled(struct hrt_windows *windows, uint64_t wake) {
+static inline void hrt_windows_normalized(struct hrt_windows *windows, uint64_t wake) {
     windows->wake = wake;
     windows->wake_index = windows->count == 0 ? 0 : windows->heap.ends[0].index;
 }

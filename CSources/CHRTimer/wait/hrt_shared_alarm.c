@@ -31,13 +31,13 @@ static int open_descriptors(hrt_shared_alarm *alarm) {
     return status == 0 ? hrt_probe(alarm->epoll_fd, alarm->boot_fd) : status;
 }
 
-int hrt_shared_alarm_create(hrt_shared_alarm **out_bell) {
+int hrt_shared_alarm_create(hrt_shared_alarm **out_alarm) {
     hrt_shared_alarm *alarm = malloc(sizeof *alarm);
     if (!alarm) return -ENOMEM;
     *alarm = (hrt_shared_alarm){.epoll_fd = -1, .monotonic_fd = -1, .boot_fd = -1};
     int status = open_descriptors(alarm);
     if (status == 0) {
-        *out_bell = alarm;
+        *out_alarm = alarm;
     } else {
         hrt_shared_alarm_destroy(alarm);
     }

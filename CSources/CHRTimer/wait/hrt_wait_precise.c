@@ -17,7 +17,7 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     for (;;) {
-        *out_now_ns = hrt_spin_margin(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
+        *out_now_ns = hrt_spin_reserve(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
                                       window, out_spun_ns);
         // Read once more after the deadline: a caller that is not woken may go on without checking
         // why.

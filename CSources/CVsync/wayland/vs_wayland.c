@@ -37,7 +37,7 @@ static void commit(vs_wayland *wayland) {
 }
 
 static int wayland_request(vs_source *source, uint64_t refreshes) {
-    // The next one always: to a surface that is drawn each is reported.
+    // The next one always: a surface that is drawn gets each reported.
     (void)refreshes;
     vs_wayland *wayland = (vs_wayland *)source;
     if (!wayland->connection) return -EPIPE;

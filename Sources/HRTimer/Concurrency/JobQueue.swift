@@ -100,13 +100,13 @@ extension JobQueue {
 
     /// Asks the host to run the jobs. One that has ended drops the work item.
     private func call() {
-        let errand = Errand(self)
-        guard state.withLock({ $0.hasHost }) else { return errand.runElsewhere() }
-        host.runSoon { errand.run() }
+        let workItem = WorkItem(self)
+        guard state.withLock({ $0.hasHost }) else { return workItem.runElsewhere() }
+        host.runSoon { workItem.run() }
     }
 
     /// One call of the host. It has an effect whether the host makes the call or drops it.
-    private final class Errand: Sendable {
+    private final class WorkItem: Sendable {
         private let queue: JobQueue
         private let isDone = Locked(false)
 
@@ -132,7 +132,7 @@ extension JobQueue {
             // The host has let go of it without a call: it has ended.
             guard isDone.withLock({ !$0 }) else { return }
             queue.state.withLock { $0.hasHost = false }
-            Errand(queue).runElsewhere()
+            WorkItem(queue).runElsewhere()
         }
     }
 }

@@ -36,7 +36,7 @@ struct LinkState: Sendable {
     /// Made by the first call.
     private(set) var lateness: LatencyHistogram?
     /// Of the call that runs, to be recorded when it has returned.
-    private var owedLateness_ns: Int64?
+    private var unrecordedLateness_ns: Int64?
     /// How long the handler takes: falls slowly, rises at once.
     private var learned_ns = 0.0
 
@@ -119,7 +119,7 @@ struct LinkState: Sendable {
             now_ns,
             due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : lastReported.timestamp_ns }
         )
-        if ahead != nil { owedLateness_ns = lastReported.lateness_ns }
+        if ahead != nil { unrecordedLateness_ns = lastReported.lateness_ns }
         return true
     }
 
@@ -148,7 +148,7 @@ struct LinkState: Sendable {
         guard let reported = call.takeBegun() else { return }
         lastReported = reported
         due = call.following
-        owedLateness_ns = lastReported.lateness_ns
+        unrecordedLateness_ns = lastReported.lateness_ns
     }
 
     /// Of the present or latest call.
@@ -188,7 +188,7 @@ struct LinkState: Sendable {
     mutating func endCall(_ now_ns: Int64) {
         if let called_ns = lastReported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Now and not before the call, which would come later by as long as it takes.
-        if let owed_ns = owedLateness_ns.take() {
+        if let owed_ns = unrecordedLateness_ns.take() {
             if lateness == nil { lateness = LatencyHistogram() }
             lateness?.record(owed_ns as Int64)
         }

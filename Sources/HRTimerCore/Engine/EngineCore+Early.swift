@@ -13,8 +13,8 @@ extension EngineCore {
         return leads?.withLock { hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
     }
 
-    package func recordLead(_ hop_ns: Int64, ofSleep length_ns: Int64) {
-        leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, hop_ns) }
+    package func recordLead(_ lead_ns: Int64, ofSleep length_ns: Int64) {
+        leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, lead_ns) }
     }
 
     /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a

@@ -99,7 +99,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     /// The least value that the part `fraction` of all values is not above, 0.5 being the median; nil if there is none.
     ///
     /// Takes 0 ... 1; a value outside counts as the nearer bound. Of one above 1, as 99 meant for per cents, debug
-    /// builds warn once (`UsageWarning`). NaN gives nil. O(buckets).
+    /// builds warn (`UsageWarning`). NaN gives nil. O(buckets).
     public func quantile(_ fraction: Double) -> Duration? {
         if fraction.isNaN { return nil }
         if fraction > 1 { UsageWarning.report(.quantileAboveOne(fraction)) }

@@ -48,7 +48,7 @@ package final class SpinWindow: @unchecked Sendable {
         )
     }
 
-    /// How late the last wake was; given once.
+    /// How late the last wake was; nil if that was taken already.
     func takeLatency() -> Int64? {
         defer { c.pointee.last_latency_ns = -1 }
         return c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil

@@ -8,7 +8,7 @@ import Synchronization
 /// Sans-I/O: it is given the time, knows no thread but by name, and calls nobody. A driver owns the thread, parks it,
 /// and owns the lock that guards all of this. Its steps are:
 ///
-///     poll     a `Fire` with its callback prepared; or until when to park; or to poll again, so that others get the lock
+///     poll     a `Fire` with its callback prepared; or until when to park; or to poll again, so others get the lock
 ///     spin     without the lock, where the deadline of a fire lies ahead
 ///     commit   one exchange, without the lock: whether the handler is called now, or somebody withdrew it
 ///     deliver  without the lock

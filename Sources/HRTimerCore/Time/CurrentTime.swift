@@ -8,7 +8,7 @@ import Synchronization
 package enum CurrentTime {
     /// How many there are that code may be in: while there is none, a reading of the clock looks no further.
     private static let count = Atomic<Int>(0)
-    private static let strays = Atomic<Int>(0)
+    private static let unmanaged = Atomic<Int>(0)
 
     /// Inherited by tasks, but for detached ones.
     @TaskLocal package static var ofTask: (any VirtualTime)?
@@ -18,7 +18,7 @@ package enum CurrentTime {
     package static func close() { count.wrappingSubtract(1, ordering: .relaxed) }
 
     /// How often the kernel's clock was read by `now` of an instant while there was a virtual time, and the thread was in none.
-    package static var unmanagedReadings: Int { strays.load(ordering: .relaxed) }
+    package static var unmanagedReadings: Int { unmanaged.load(ordering: .relaxed) }
 
     /// The one that the calling code is in; nil for the kernel's.
     @inline(__always)
@@ -42,7 +42,7 @@ package enum CurrentTime {
     @inline(never)
     private static func look(at clock: TimerClock) -> Int64 {
         let virtual = ofThread ?? ofTask
-        if virtual == nil { strays.wrappingAdd(1, ordering: .relaxed) }
+        if virtual == nil { unmanaged.wrappingAdd(1, ordering: .relaxed) }
         return TimeBase(virtual: virtual, clock: clock).now_ns
     }
 

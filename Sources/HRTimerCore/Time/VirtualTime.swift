@@ -12,8 +12,7 @@ package protocol VirtualTime: AnyObject, Sendable {
     /// For a thread that has nothing to do before `deadline_ns`, or until `waiter` is woken.
     func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
-    /// Whether threads pass the baton: then a thread that another one could wait for may block by `wait(until:_:)`
-    /// alone.
+    /// Whether threads pass the baton: then a thread that another one could wait for blocks only by `wait(until:_:)`.
     var passesBaton: Bool { get }
 
     /// Whether the calling thread belongs to this time alone.
