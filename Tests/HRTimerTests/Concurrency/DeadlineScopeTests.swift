@@ -296,7 +296,7 @@ struct DeadlineScopeTests {
                     await withDeadline(in: .seconds(2), clock: otherClock) {
                         await withTaskCancellationHandler {
                             inOther.continuation.finish()
-                            await untilCancelled()
+                            _ = await untilCancelled()
                         } onCancel: {
                             other.add()
                         }
