@@ -35,6 +35,13 @@ struct SoakTests {
 
     @Test("of a moment has every face fire, none early and none lost")
     func soaks() async throws {
+        // A one-shot is cancelled if its 10 ms of sleep are over before its deadline: on a busy machine not in every moment.
+        var cancelled = 0
+        for _ in 0..<50 where cancelled == 0 { cancelled += try await soak().cancelled }
+        #expect(cancelled > 0)
+    }
+
+    private func soak() async throws -> SoakChurn.Counts {
         let plan = plan(timers: 100, rate: 2000, duration_ns: 200_000_000)
         let (faces, churn, text, json) = try await offThePool {
             let session = SoakSession(plan)
@@ -48,11 +55,12 @@ struct SoakTests {
             #expect(face.early == 0, "\(face.id)")
             #expect(face.lost == 0, "\(face.id)")
         }
-        #expect(churn.armed > 0 && churn.cancelled > 0 && churn.moved > 0)
+        #expect(churn.armed > 0 && churn.moved > 0)
         #expect(churn.lost == 0)
         #expect(churn.early + churn.movedEarly == 0)
         #expect(text.contains("verdict"))
         #expect(json.contains("\"failures\""))
+        return churn
     }
 
     @Test("counts a deadline that nothing came for as lost")

@@ -49,7 +49,7 @@ typedef struct {
     cbench_tally *_Nonnull tally;
     int64_t next_ns;
     int64_t interval_ns;  // 0 for a timer that fires once
-    int64_t skipped_ns;   // the last deadline that was taken for missed; 0 for none
+    int64_t skipped_ns;   // a deadline that passed, for which a fire may yet come; 0 for none
     uint64_t skipped_in;  // the tally's clears then
 } cbench_member;
 
