@@ -7,6 +7,8 @@ import Testing
 @Suite struct EngineModelTests {
     private static let operations = environment("HRTIMER_MODEL_OPERATIONS").flatMap { Int($0) } ?? 5000
     private static let stepsOfChapter = 300
+    /// Nobody keeps up in some chapters, whose steps have ever more calls: minutes of a model that searches from end to end.
+    private static let operationsOfChapter = 20_000
 
     @Test(
         "The same timers are called in the same order at the same instants, with the same counts, as in a sorted list"
@@ -26,7 +28,7 @@ import Testing
 
     @Test(
         "Chapters that differed once agree",
-        arguments: [13_066_821_414_949_013_227, 16_175_143_489_966_792_241] as [UInt64]
+        arguments: [13_066_821_414_949_013_227, 16_175_143_489_966_792_241, 18_085_252_972_133_662_847] as [UInt64]
     )
     func agreesAgain(_ seed: UInt64) throws {
         let difference = try play(EngineScript(seed: seed)).difference
@@ -40,7 +42,7 @@ import Testing
         let model = EngineModel(script, start_ns: real.now_ns)
         var random = SeededRandom(seed: script.seed)
         var operations = 0
-        for step in 0..<Self.stepsOfChapter {
+        for step in 0..<Self.stepsOfChapter where operations < Self.operationsOfChapter {
             let deed = script.deed(&random)
             for world in [real, model] as [any EngineWorld] {
                 world.allowance = HandlerAllowance(script)

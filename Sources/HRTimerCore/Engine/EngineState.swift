@@ -85,7 +85,7 @@ extension EngineState {
         timers[token.slot].isInUse = true
         timers[token.slot].deadline_ns = request.deadline_ns
         if request.tolerance_ns > 0 { keepIfLong(request.tolerance_ns, token) }
-        if isPast { schedule.arm(token, place_ns: looked_ns) }
+        if isPast { schedule.arm(token, request.deadline_ns, place_ns: looked_ns) }
         return token
     }
 
@@ -97,7 +97,7 @@ extension EngineState {
         timers[token.slot].deadline_ns = deadline_ns
         timers[token.slot].roundedUp_as = roundedUp_as
         if isTurning, deadline_ns <= looked_ns {
-            schedule.arm(token, place_ns: looked_ns)
+            schedule.arm(token, deadline_ns, place_ns: looked_ns)
         } else {
             schedule.arm(token, deadline_ns)
         }

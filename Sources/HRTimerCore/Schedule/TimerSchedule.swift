@@ -193,10 +193,13 @@ extension TimerSchedule {
     }
 
     /// The same for a deadline that has passed: among others the timer stands as if it were for `place_ns`, which is not
-    /// earlier. It is due: how long it might wait for others does not matter.
+    /// earlier. The end of its window stays: the turn in which it is due may be over before that instant, on virtual time.
     @inline(never)
-    package mutating func arm(_ token: TimerToken, place_ns: Int64) {
-        if slots[token.slot].isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
+    package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
+        let slot = slots[token.slot]
+        if slot.isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
+        let rest_ns = deadline_ns.addingSaturating(slot.tolerance_ns).subtractingSaturating(place_ns)
+        if rest_ns > 0 { return hrt_queue_arm_slot_tolerant(queue, token.slot, place_ns, rest_ns) }
         hrt_queue_arm_slot(queue, token.slot, place_ns)
     }
 
