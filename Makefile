@@ -19,7 +19,7 @@ vkms:
 
 .PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    agree compare-finds-slower exports async-let-fault protocols async-algorithms model-display
+    agree compare-finds-slower deadline-rounds exports async-let-fault protocols async-algorithms model-display
 
 build:
 	$(SWIFT) build
@@ -99,6 +99,10 @@ FEWER = HRTIMER_MODEL_OPERATIONS=5000 HRTIMER_FIRES=5000
 sanitize-thread:
 	$(FEWER) TSAN_OPTIONS="halt_on_error=1 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp" \
 	    $(SWIFT) test --disable-xctest --sanitize=thread $(STRICT) --scratch-path .build-tsan $(TESTS)
+
+# 10^5 random operations with deadlines, in task groups and outside, under both sanitizers; by hand: some minutes each.
+deadline-rounds:
+	$(MAKE) sanitize-thread sanitize-address FEWER="HRTIMER_MODEL_OPERATIONS=100000" TESTS="--filter DeadlineScopeTests $(TESTS)"
 
 # Leaks are counted by the tests themselves: LeakSanitizer cannot see through the side tables of weak references, and
 # Foundation leaks every Timer of the tests that run beside it.
