@@ -114,8 +114,8 @@ int64_t cbench_member_fire(cbench_member *member) {
     int64_t missed = lateness_ns > 0 ? lateness_ns / member->interval_ns : 0;
     if (missed > 0) count(&member->tally->missed, (uint64_t)missed);
     next_ns += (1 + missed) * member->interval_ns;
-    // A fire that may have been for a skipped deadline, and came after the next: that one's own fire
-    // may still come.
+    // A fire that may have been for a skipped deadline, and came after the next:
+    // the own fire of the next may still come.
     bool is_owed = missed > 0 || member->skipped_ns != 0;
     member->skipped_ns = is_owed ? next_ns - member->interval_ns : 0;
     member->skipped_in = __atomic_load_n(&member->tally->clears, __ATOMIC_RELAXED);

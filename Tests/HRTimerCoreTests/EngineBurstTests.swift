@@ -152,4 +152,19 @@ import Testing
         time.advance(to: at(2000))
         #expect(fires.all == [900, 1200])
     }
+
+    @Test("It keeps that also where time has come further, in slow handlers, than the engine calls in one wake-up")
+    func windowBeyondTurn() throws {
+        let engine = try TimerEngine(.init(precision: .coalesced, time: time.base))
+        let fires = Recorder<Int64>()
+        engine.schedule(at: at(1000)) { [time] _ in time.advance(to: at(1600)) }
+        engine.schedule(at: at(1000)) { _ in
+            engine.schedule(at: at(1500), tolerance: .nanoseconds(300)) { fires.append($0.firedAt.nanoseconds) }
+        }
+        time.advance(to: at(1000))
+        #expect(fires.all == [])
+        #expect(time.nextDeadline == at(1800))
+        time.advance(to: at(2000))
+        #expect(fires.all == [1800])
+    }
 }

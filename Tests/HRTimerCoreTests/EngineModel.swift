@@ -8,8 +8,7 @@ import HRTimerCore
 /// * A wake is the earliest end of a window on a coalesced engine, of timers that ask for no more; elsewhere a deadline.
 /// * An engine that is awake calls whatever was due when it woke, or is armed for then by its handlers, in the order of
 ///   (deadline, arming). What is armed for an instant that the engine has passed, a tick of a burst too, stands in that order
-///   as if it were for the instant at which the engine looked at the clock last. It is due: it waits for nobody, so that it has no
-///   window.
+///   as if it were for the instant at which the engine looked at the clock last. The end of its window stays.
 /// * Lateness and missed ticks are judged by the clock as it reads before each call.
 /// * Who moves the clock fires what falls due by the instant it is moved to; if handlers move it further, then also by the
 ///   instant that they have reached by the end of that, and nothing more.
@@ -23,8 +22,6 @@ final class EngineModel: EngineWorld {
         var arming = 0
         /// Where it stands among others.
         var place_ns: Int64 = 0
-        /// Armed for an instant that the engine had passed.
-        var isForThePast = false
         var isRunning = false
         var wasMovedByHandler = false
         var unreported = 0
@@ -87,9 +84,7 @@ final class EngineModel: EngineWorld {
         armings += 1
         timers[timer].arming = armings
         timers[timer].deadline_ns = deadline_ns
-        let looked_ns = engines[timers[timer].plan.engine].looked_ns
-        timers[timer].isForThePast = deadline_ns <= looked_ns
-        timers[timer].place_ns = max(deadline_ns, looked_ns)
+        timers[timer].place_ns = max(deadline_ns, engines[timers[timer].plan.engine].looked_ns)
     }
 
     func advance(to instant_ns: Int64) {
@@ -119,7 +114,7 @@ final class EngineModel: EngineWorld {
     private func wake_ns(of timer: Timer) -> Int64? {
         guard let deadline_ns = timer.deadline_ns, deadline_ns < .max else { return nil }
         let precision = max(timer.plan.precision ?? .coalesced, engines[timer.plan.engine].precision)
-        guard precision == .coalesced, !timer.isForThePast else { return timer.place_ns }
+        guard precision == .coalesced else { return timer.place_ns }
         return max(
             timer.place_ns,
             deadline_ns + min(timer.plan.tolerance_ns, timer.plan.interval_ns.map { $0 / 2 } ?? .max)

@@ -17,7 +17,7 @@ extension FiringCore {
         records[slot].group = request.group
         records[slot].deadline_ns = request.deadline_ns
         if isPast {
-            arm(token, place_ns: looked_ns)
+            arm(token, request.deadline_ns, place_ns: looked_ns)
         } else if !options.isPlain, request.deadline_ns < .max {
             armWithOptions(slot, request.deadline_ns)
         }
@@ -32,7 +32,7 @@ extension FiringCore {
         records[token.slot].deadline_ns = deadline_ns
         records[token.slot].roundedUp_as = roundedUp_as
         if isFiring, deadline_ns <= looked_ns {
-            arm(token, place_ns: looked_ns)
+            arm(token, deadline_ns, place_ns: looked_ns)
         } else {
             arm(token, deadline_ns)
         }

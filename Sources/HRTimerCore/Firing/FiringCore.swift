@@ -253,12 +253,16 @@ extension FiringCore {
     }
 
     /// The same for a deadline that has passed: among others the timer stands as if it were for `place_ns`, which is not
-    /// earlier. It is due: how long it might wait for others does not matter.
+    /// earlier. The end of its window stays: the turn in which it is due may be over before that instant, on virtual time.
     @inline(never)
-    mutating func arm(_ token: TimerToken, place_ns: Int64) {
+    mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
         leaveExpired(token.slot)
-        if records[token.slot].isPrecise { return hrt_queue_arm_slot_precise(queue, token.slot, place_ns) }
-        hrt_queue_arm_slot(queue, token.slot, place_ns)
+        let slot = token.slot
+        if isPlain(slot) { return hrt_queue_arm_slot(queue, slot, place_ns) }
+        if records[slot].isPrecise { return hrt_queue_arm_slot_precise(queue, slot, place_ns) }
+        let tolerance_ns = records[slot].recurrence.tolerance_ns(asked: records[slot].tolerance_ns)
+        let rest_ns = deadline_ns.addingSaturating(tolerance_ns).subtractingSaturating(place_ns)
+        hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
 
     @inline(never)
