@@ -30,6 +30,9 @@ struct RefreshTimeline: Sendable {
 
     func instant_ns(_ number: Int64) -> Int64 { grid(of: number).instant_ns(number) }
 
+    /// The same to an attosecond.
+    func instant(_ number: Int64) -> ExactInstant { grid(of: number).grid.instant(number) }
+
     private func grid(of number: Int64) -> FrameGrid {
         if number >= latest.from { return latest.grid }
         let segment = older.last { number >= $0.from } ?? older.first
@@ -59,7 +62,7 @@ struct RefreshTimeline: Sendable {
     /// Takes the period of `model` at once, and moves towards its phase by at most a twentieth of a period each refresh.
     mutating func follow(_ model: FrameGrid, now_ns: Int64) {
         let next = number(at: now_ns).addingSaturating(1)
-        var aimed = grid(of: next).grid.instant(next)
+        var aimed = instant(next)
         aimed.advance(by: model.grid.interval)
         let nearest = model.grid.instant(model.nearest(to: aimed.rounded_ns))
         let error_ns = Double(nearest.rounded_ns - aimed.rounded_ns)
@@ -80,7 +83,7 @@ struct RefreshTimeline: Sendable {
     /// The same for the period of `grid`; its phase is ignored.
     mutating func setPeriod(of grid: FrameGrid, now_ns: Int64) {
         let number = number(at: now_ns)
-        replace(from: number + 1, grid.anchored(at: self.grid(of: number).grid.instant(number), number))
+        replace(from: number + 1, grid.anchored(at: instant(number), number))
     }
 
     private mutating func replace(from: Int64, _ grid: FrameGrid) {

@@ -1,3 +1,5 @@
+import HRTimerCore
+
 @testable import HRTimer
 
 /// What the links of one display should do, found the dumb way: refresh by refresh.
@@ -143,6 +145,8 @@ final class ExactRefreshes {
     private var first: Int64 = 0
     private var first_as: Int128
     private var period_as: Int128
+    /// Of the latest refresh, where that was taken as told.
+    private var told_as: Int128?
 
     init(_ rate: FrameRate, from start_ns: Int64) {
         past_ns = [start_ns]
@@ -166,14 +170,20 @@ final class ExactRefreshes {
     }
 
     /// As they are told: those of rates that came and went at one instant.
-    func pass(_ now_ns: Int64, told_ns: (Int64) -> Int64) {
-        while told_ns(Int64(past_ns.count)) <= now_ns { past_ns.append(told_ns(Int64(past_ns.count))) }
+    func pass(_ now_ns: Int64, told: (Int64) -> ExactInstant) {
+        while true {
+            let instant = told(Int64(past_ns.count))
+            if instant.rounded_ns > now_ns { return }
+            past_ns.append(instant.rounded_ns)
+            told_as = Int128(instant.rounded_ns) * 1_000_000_000 - Int128(instant.roundedUp_as)
+        }
     }
 
     /// From the latest refresh on, which must have been passed.
     func setRate(_ rate: FrameRate) {
         let latest = Int64(past_ns.count) - 1
-        (first, first_as) = (latest, instant_as(latest))
+        (first, first_as) = (latest, told_as ?? instant_as(latest))
+        told_as = nil
         period_as = Self.period_as(rate)
     }
 }

@@ -1,3 +1,4 @@
+import HRTimerCore
 import HRTimerTesting
 import TestSupport
 
@@ -95,8 +96,10 @@ final class DisplayPlay: @unchecked Sendable {
         exact?.instant_ns(number) ?? told_ns(number)
     }
 
-    private func told_ns(_ number: Int64) -> Int64 {
-        source.core.withLock { $0.timeline?.instant_ns(number) } ?? .max
+    private func told_ns(_ number: Int64) -> Int64 { told(number).rounded_ns }
+
+    private func told(_ number: Int64) -> ExactInstant {
+        source.core.withLock { $0.timeline?.instant(number) } ?? ExactInstant(.max)
     }
 
     /// What has changed since: the refreshes up to now, and the links' aims.
@@ -112,7 +115,7 @@ final class DisplayPlay: @unchecked Sendable {
         if changes != changesApplied {
             // Links leave a loop that ends one by one, and a variable display has a rate for each time: of a fast one some refreshes
             // may be past at once.
-            if changes - changesApplied > 1 { exact?.pass(now_ns, told_ns: told_ns) }
+            if changes - changesApplied > 1 { exact?.pass(now_ns, told: told) }
             exact?.setRate(source.frameRate)
         }
         let (latest, isNow) = (model.latest, now_ns == updated_ns)
