@@ -46,7 +46,7 @@ final class TimerQueue {
         return calls
     }
 
-    /// All of `settle`; how many calls it took.
+    /// All of `normalize`; how many calls it took.
     @discardableResult
     func normalize() -> Int {
         var calls = 1
