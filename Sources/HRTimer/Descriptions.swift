@@ -46,7 +46,7 @@ extension TimerLoop: CustomStringConvertible {
             parts.append("\(count) \(count == 1 ? "timer" : "timers")")
             var earliest_ns = Int64.max
             state.core.forEachTimer { deadline_ns, _, target in
-                earliest_ns = min(earliest_ns, target.shownDeadline_ns(deadline_ns, time))
+                earliest_ns = min(earliest_ns, TimerLoop.shownDeadline_ns(target, deadline_ns, time))
             }
             if count > 0 { parts.append(whenNext(earliest_ns, time)) }
             let sources = state.descriptors.entries.count

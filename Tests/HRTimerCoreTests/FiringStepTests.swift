@@ -122,24 +122,13 @@ import Testing
     private final class Owner: TimerOwner {
         let told = Recorder<Int64>()
 
-        func prepare(
-            _ now_ns: Int64,
-            _ timer: TimerToken,
-            _ core: inout FiringCore,
-            _ call: inout PreparedCall
-        ) -> Bool {
+        func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
             told.append(now_ns)
-            call.callee = .callback(Callback {})
+            fire.callback = Callback {}
             return true
         }
 
-        func finish(
-            wasCalled: Bool,
-            _ now_ns: Int64,
-            _ timer: TimerToken,
-            _ core: inout FiringCore,
-            _ end: inout FireEnd
-        ) {}
+        func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
 
         func coreHasEnded() {}
     }

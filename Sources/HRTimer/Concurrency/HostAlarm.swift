@@ -26,9 +26,9 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
 
     /// To be armed once. `hostHasEnded` and `deadlineHasCome` may be called before this returns.
     final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
-        guard case .engine(let core) = host, !request.isEarly else {
+        guard case .engine(let core) = host else {
             let lifeline = Lifeline(self)
-            return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns, isEarly: request.isEarly) {
+            return host.arm(request.deadline_ns, tolerance_ns: request.tolerance_ns) {
                 lifeline.alarm.deadlineHasCome()
             }
         }
@@ -36,6 +36,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         ofEngine.deadline_ns = request.deadline_ns
         ofEngine.tolerance_ns = request.tolerance_ns
         ofEngine.crowdTolerance_ns = request.crowdTolerance_ns
+        ofEngine.isEarly = request.isEarly
         let token = core.schedule(.owner(self), ofEngine)
         if token == .stale { hostHasEnded() }
         return .engine(token)
@@ -55,23 +56,12 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
 
     // What the engine's core calls, the first two with its lock held.
 
-    final func prepare(
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ core: inout FiringCore,
-        _ call: inout PreparedCall
-    ) -> Bool {
-        call.callee = .callback(Callback { [self] in deadlineHasCome() })
+    final func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
+        fire.callback = Callback { [self] in deadlineHasCome() }
         return true
     }
 
-    final func finish(
-        wasCalled: Bool,
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ core: inout FiringCore,
-        _ end: inout FireEnd
-    ) {}
+    final func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
 
     final func coreHasEnded() { hostHasEnded() }
 }

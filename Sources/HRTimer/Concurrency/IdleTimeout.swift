@@ -195,15 +195,14 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         return deadline_ns
     }
 
-    func prepare(_ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ call: inout PreparedCall) -> Bool {
+    func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Paused, or run out before: nothing to look for.
         guard deadline_ns != nil else { return false }
-        call.callee = .callback(Callback { [self] in look() })
+        fire.callback = Callback { [self] in look() }
         return true
     }
 
-    func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd) {
-    }
+    func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
 
     func coreHasEnded() {
         word.store(Self.cancelled, ordering: .releasing)

@@ -27,12 +27,10 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Calls `handler` once at the deadline, or if `isEarly` as soon as a precise engine is awake for it. A host that has ended
-    /// lets go of it at once.
+    /// Calls `handler` once at the deadline. A host that has ended lets go of it at once.
     package func arm(
         _ deadline_ns: Int64,
         tolerance_ns: Int64,
-        isEarly: Bool = false,
         _ handler: @escaping @Sendable () -> Void
     ) -> Alarm {
         switch self {
@@ -40,7 +38,6 @@ package enum TimerHost: Sendable {
             var request = TimerRequest()
             request.deadline_ns = deadline_ns
             request.tolerance_ns = tolerance_ns
-            if isEarly { return .engine(core.schedule(.early { _ in handler() }, request)) }
             return .engine(core.schedule(.handler { _ in handler() }, request))
         case .loop(let loop):
             let deadline = MonotonicInstant(nanoseconds: deadline_ns)

@@ -88,12 +88,7 @@ extension SourceCore: TimerOwner {
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
-    package func prepare(
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ engine: inout FiringCore,
-        _ call: inout PreparedCall
-    ) -> Bool {
+    package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Closed once more: it may have been moved since the engine looked.
         close()
         state.extras?.pointee.expected_ns = .max
@@ -109,12 +104,11 @@ extension SourceCore: TimerOwner {
             state.isInFlight = true
             state.engineSubmits = true
             state.extras?.pointee.lead?.submit(for: state.ticks.deadline_ns)
-            call.callee = .callback(submit)
-            call.missedTicks = 0
-            call.isEarly = state.hasLead
+            fire.callback = submit
+            fire.isEarly = state.hasLead
             return true
         }
-        engine.before.ticks = state.ticks
+        if fire.isAhead { engine.before.ticks = state.ticks }
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Rescheduled for a later deadline.
@@ -122,40 +116,33 @@ extension SourceCore: TimerOwner {
             return false
         }
         state.engineSubmits = false
-        call.callee = .callback(event)
-        call.missedTicks = Int(clamping: state.data - 1)
-        call.isEarly = false
+        fire.callback = event
+        fire.missedTicks = Int(clamping: state.data - 1)
         return true
     }
 
-    package func finish(
-        wasCalled: Bool,
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ engine: inout FiringCore,
-        _ end: inout FireEnd
-    ) {
+    package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close()
         if !state.engineSubmits {
-            end.block = finishCall(wasCalled: wasCalled, &engine)
+            finishCall(wasCalled: wasCalled, &engine, &fire.block)
             return
         }
         // What was submitted ends on its queue.
         if wasCalled { return expect(&engine) }
         state.isInFlight = state.isCancelled
         rearmUnlessPutBack(&engine)
-        if state.isCancelled { end.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
+        if state.isCancelled { fire.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
     }
 
     /// On the engine's thread, with its lock held.
-    private func finishCall(wasCalled: Bool, _ engine: inout FiringCore) -> Callback? {
+    private func finishCall(wasCalled: Bool, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
         if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
         if wasCalled { endTicks() }
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
-        if latch == nil, !state.isCancelled { return nil }
+        if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
-        return Callback { [self] in
+        block = Callback { [self] in
             latch?.open()
             if isCancelled { finishCancelling() }
         }

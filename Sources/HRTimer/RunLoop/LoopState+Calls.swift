@@ -37,14 +37,10 @@ extension LoopState {
     @inline(__always)
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isAhead, wasCalled { core.account.countWakeup(isSpurious: false) }
-        guard core.isLive(fire.token) else {
-            _ = core.finish(&fire, now_ns, wasCalled: wasCalled)
-            return .elsewhere
-        }
-        let set = core.group(of: fire.token)
-        _ = core.finish(&fire, now_ns, wasCalled: wasCalled)
-        guard fire.hasRemovedTimer else { return .armed }
-        modes.removeMember(set)
+        let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled)
+        if !fire.isTimerLive { return .elsewhere }
+        guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
+        modes.removeMember(core.group(of: fire.token))
         return .ended
     }
 
@@ -65,6 +61,8 @@ extension LoopState {
     /// Where a timer is when its call has ended.
     enum AfterCall {
         case armed
+        /// The same, and something is left to be freed.
+        case unfinished
         /// It does not repeat, and is out of the loop.
         case ended
         /// Its handler took it out of the loop, and perhaps put it into another.
@@ -73,8 +71,8 @@ extension LoopState {
 }
 
 extension Fire {
-    /// A loop's timer; a loop has no others.
-    var timer: LoopTimer? { owner.map { unsafeDowncast($0 as AnyObject, to: LoopTimer.self) } }
+    /// A loop's timer that has left it; a loop has no others.
+    mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
 
     /// Of a link's timer.
     var callCompanion: CallCompanion? { companion.map { unsafeDowncast($0, to: CallCompanion.self) } }

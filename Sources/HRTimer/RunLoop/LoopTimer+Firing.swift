@@ -27,43 +27,29 @@ extension LoopTimer {
 
 // What the loop's core calls with its lock held, which guards the state of a timer that is in the loop.
 extension LoopTimer: TimerOwner {
-    package func prepare(
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ core: inout FiringCore,
-        _ call: inout PreparedCall
-    ) -> Bool {
-        core.before.missedTicks = state.missedTicks
-        core.before.lastFired_ns = state.lastFired_ns
-        core.before.ticks = state.ticks
-        guard let handler = state.beginCall(now_ns: now_ns) else {
-            arm(timer, &core)
+    package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
+        if fire.isAhead { core.before = state.beforeCall }
+        guard state.beginCall(now_ns: now_ns, &fire.function) else {
+            arm(fire.token, &core)
             return false
         }
-        call.callee = .function(handler)
-        call.missedTicks = state.missedTicks
+        fire.missedTicks = state.missedTicks
         if let companion = state.companion {
             companion.called_ns = now_ns
-            call.companion = companion
+            fire.companion = companion
         }
         return true
     }
 
-    package func finish(
-        wasCalled: Bool,
-        _ now_ns: Int64,
-        _ timer: TimerToken,
-        _ core: inout FiringCore,
-        _ end: inout FireEnd
-    ) {
-        guard core.isLive(timer) else { return }
+    package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
+        guard fire.isTimerLive else { return }
         if !wasCalled {
             if !core.isRestored { state.restore(core.before) }
         } else if state.endCall(now_ns: now_ns) {
-            arm(timer, &core)
+            arm(fire.token, &core)
         } else {
-            end.removesTimer = true
-            state.takeReferences(&end.released)
+            fire.removesTimer = true
+            state.takeReferences(&fire.released)
         }
     }
 
@@ -94,7 +80,6 @@ extension TimerLoop {
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
     @inline(__always)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
-        let core = core
         fire.deliver(now_ns)
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.
@@ -102,12 +87,18 @@ extension TimerLoop {
         let after = loop.pointee.finish(&fire, now_ns: after_ns, wasCalled: true)
         let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
         core.state.unlock()
-        switch after {
-        case .armed: break
-        case .ended: fire.timer?.leave(core, fire.token)
-        case .elsewhere: fire.timer?.endCallElsewhere(now_ns: after_ns)
-        }
-        if fire.isUnfinished { fire.letGo() }
+        if after != .armed { leave(after, &fire, after_ns) }
         return hasNext ? after_ns : nil
+    }
+
+    /// What is to be done without the lock when a call has ended.
+    @inline(never)
+    private func leave(_ after: LoopState.AfterCall, _ fire: inout Fire, _ now_ns: Int64) {
+        switch after {
+        case .armed, .unfinished: break
+        case .ended: fire.takeTimer()?.leave(core, fire.token)
+        case .elsewhere: fire.takeTimer()?.endCallElsewhere(now_ns: now_ns)
+        }
+        fire.letGo()
     }
 }

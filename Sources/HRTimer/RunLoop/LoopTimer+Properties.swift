@@ -95,6 +95,7 @@ extension LoopTimer {
             lock.release()
         }
         followed?.cancel()
-        withExtendedLifetime((released, target)) {}
+        withExtendedLifetime(released) {}
+        _ = consume target
     }
 }

@@ -151,9 +151,10 @@ extension LoopTimer.State {
 
 // What a repeating timer does about its deadlines.
 extension LoopTimer.State {
-    /// Begins the call for the deadline, which has come. Nil if the policy leaves this tick out: the deadline is the next one
-    /// then.
-    mutating func beginCall(now_ns: Int64) -> OwnerFunction? {
+    /// Begins the call for the deadline, which has come, of `handler`, nil before. False if the policy leaves this tick
+    /// out: the deadline is the next one then.
+    @inline(__always)
+    mutating func beginCall(now_ns: Int64, _ handler: inout OwnerFunction?) -> Bool {
         var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
@@ -169,14 +170,19 @@ extension LoopTimer.State {
         )
         guard let told = repetition.begin(&ticks, now_ns: gridNow_ns) else {
             wait(for: ticks)
-            return nil
+            return false
         }
         isFiring = true
         isMoved = false
         lastFired_ns = deadline_ns
         missedTicks = told
         self.ticks = ticks
-        return handler
+        handler = self.handler
+        return true
+    }
+
+    var beforeCall: BeforeCall {
+        BeforeCall(ticks: ticks, missedTicks: missedTicks, lastFired_ns: lastFired_ns)
     }
 
     /// As if the call had not begun.

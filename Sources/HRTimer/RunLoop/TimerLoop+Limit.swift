@@ -12,26 +12,25 @@ extension TimerLoop {
             let modes = state.modes
             state.core.forEachTimer { deadline_ns, set, target in
                 if modes.contains(set, index) {
-                    earliest_ns = min(earliest_ns, target.shownDeadline_ns(deadline_ns, time))
+                    earliest_ns = min(earliest_ns, Self.shownDeadline_ns(target, deadline_ns, time))
                 }
             }
             return MonotonicInstant(nanoseconds: earliest_ns)
         }
     }
-}
 
-extension TimerTarget? {
     /// When a loop's timer is due, also where that follows another clock, as far as it is known now.
-    func shownDeadline_ns(_ deadline_ns: Int64, _ time: TimeBase) -> Int64 {
-        guard let timer = self?.timer, timer.followed != nil else { return deadline_ns }
-        return min(deadline_ns, timer.state.shownDeadline_ns(time))
-    }
-}
-
-extension TimerTarget {
-    /// A loop has no other targets.
-    var timer: LoopTimer? {
-        guard case .owner(let owner) = self else { return nil }
-        return unsafeDowncast(owner as AnyObject, to: LoopTimer.self)
+    static func shownDeadline_ns(
+        _ target: borrowing TimerTarget?,
+        _ deadline_ns: Int64,
+        _ time: TimeBase
+    ) -> Int64 {
+        switch target {
+        case .owner(let owner):
+            // A loop has no other owners.
+            let timer = unsafeDowncast(owner, to: LoopTimer.self)
+            return timer.followed == nil ? deadline_ns : min(deadline_ns, timer.state.shownDeadline_ns(time))
+        default: return deadline_ns
+        }
     }
 }

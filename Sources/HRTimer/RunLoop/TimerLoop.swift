@@ -114,7 +114,7 @@ public final class TimerLoop: Sendable {
                 watch: state.runWatch.take()
             )
         }
-        for target in held.timers { target.timer?.coreHasEnded() }
+        for timer in held.timers.owners { timer.coreHasEnded() }
         held.sources.forEach { $0.invalidate() }
         held.triggers.forEach { $0.invalidate() }
         held.observers.forEach { $0.invalidate() }

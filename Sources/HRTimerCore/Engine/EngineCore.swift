@@ -214,7 +214,7 @@ extension EngineCore {
         isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
         let dropped = state.pointee.pendingTimers
-        let targets = state.pointee.end()
+        let ended = state.pointee.end()
         self.state.unlock()
         waiter.wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
@@ -227,9 +227,7 @@ extension EngineCore {
         } else {
             hasEnded?.wait()
         }
-        for target in targets {
-            if case .owner(let owner) = target { owner.coreHasEnded() }
-        }
+        for owner in ended.owners { owner.coreHasEnded() }
         return dropped
     }
 }
@@ -261,8 +259,9 @@ extension EngineCore {
             return thread.hasEnded
         }
         hasSettingResults.open()
+        var fire = Fire()
         var slept = Slept()
-        while let wake = turn(slept) { slept = sleep(until: wake) }
+        while let wake = turn(slept, &fire) { slept = sleep(until: wake) }
         settings.giveBack()
         hasEnded?.open()
     }
@@ -291,10 +290,9 @@ extension EngineCore {
     ///
     /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
     /// also the begin of the next.
-    private func turn(_ slept: Slept, limit_ns: Int64 = .max) -> Park? {
+    private func turn(_ slept: Slept, _ fire: inout Fire, limit_ns: Int64 = .max) -> Park? {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
-        var fire = Fire()
         var state = self.state.lock()
         state.pointee.wakeUp()
         while true {
@@ -373,6 +371,7 @@ extension EngineCore: VirtualTimeParticipant {
 
     package func runDue() {
         // Not what falls due while handlers run: the thread that moves the clock decides about that.
-        _ = turn(Slept(), limit_ns: time.now_ns)
+        var fire = Fire()
+        _ = turn(Slept(), &fire, limit_ns: time.now_ns)
     }
 }

@@ -3,40 +3,48 @@ import Glibc
 
 /// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled
 /// with the core's lock held. What it holds at the end is let go after the lock.
+///
+/// Other modules look at stored properties alone: for a computed one all of it is copied first.
 package struct Fire: ~Copyable {
     /// Its place in the order of due timers; later than the deadline if the timer was armed for the past.
     package internal(set) var place_ns = Int64.max
     var sequence: UInt64 = 0
     package internal(set) var token = TimerToken.stale
+    /// Prepared before its deadline, which the thread spins up to.
+    package var isAhead = false
+    /// The core does not wait for the deadline: the thread that the call was submitted to does, and records the lateness.
+    package var isEarly = false
+    /// The timer was there still when the call had ended.
+    package internal(set) var isTimerLive = false
+    /// Set by the owner: its timer is removed, and fires no more.
+    package var removesTimer = false
+    var hasCoreEnded = false
     /// What it is called for.
     package internal(set) var deadline_ns = Int64.max
-    /// Out of the timer's record while it is called, so that nobody counts references for it.
-    var target: TimerTarget?
-    /// What an owner has to call.
-    var call = PreparedCall()
-    /// Ticks beside the one of the call, and how far the timer has come with it.
-    package internal(set) var missedTicks = 0
-    var ticks = GridPosition(deadline_ns: .max)
     /// From when on it counts as late: its deadline, unless it was armed later.
     var lateFrom_ns = Int64.min
     /// What the clock read when it was prepared.
     package internal(set) var begun_ns = Int64.min
     /// What the clock read right before the call.
     package private(set) var called_ns = Int64.min
+    /// Out of the timer's record while it is called, so that nobody counts references for it.
+    var target: TimerTarget?
+    /// What an owner has to call, one of the two: a function called with the owner, or a block. Nil once it is called.
+    package var function: OwnerFunction?
+    package var callback: Callback?
+    /// Ticks beside the one of the call, and how far the timer has come with it.
+    package var missedTicks = 0
+    var ticks = GridPosition(deadline_ns: .max)
     /// The timer whose handler runs this one's thread, in a nested run of a loop.
     var outer: (token: TimerToken, thread: pthread_t)?
-    /// What is left to do after the lock.
-    var end = FireEnd()
+    /// The object that the driver informs of the call before it makes it. Set by the owner.
+    package var companion: AnyObject?
+    /// What an owner leaves to be done, and to be freed, when the lock is let go.
+    package var block: Callback?
+    package var released = Released()
     var waiters: Latch?
-    var hasCoreEnded = false
 
     package init() {}
-
-    /// Prepared before its deadline, which the thread spins up to.
-    package var isAhead: Bool { place_ns > begun_ns }
-
-    /// The core does not wait for the deadline: the thread that the call was submitted to does, and records the lateness.
-    package internal(set) var isEarly = false
 
     /// How late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe
     /// by another thread after this one looked at the clock.
@@ -50,10 +58,12 @@ package struct Fire: ~Copyable {
         TimerFire(token: token, deadline_ns: deadline_ns, firedAt_ns: called_ns, missedTicks: missedTicks)
     }
 
-    /// The owner, if it has one.
+    /// Whose timer it is; nil for a handler's.
     package var owner: (any TimerOwner)? {
-        if case .owner(let owner) = target { return owner }
-        return nil
+        switch target {
+        case .owner(let owner): owner
+        default: nil
+        }
     }
 
     /// Calls the handler, the clock having read `now_ns`. Without the lock.
@@ -62,43 +72,54 @@ package struct Fire: ~Copyable {
         // Moved, to a place that nobody else changes, so that no reference is counted.
         let target = self.target.take()
         switch target {
-        case .handler(let handler), .early(let handler): handler(described(now_ns))
-        case .owner(let owner):
-            // Let go at once: its owner may have another handler by now.
-            switch call.callee.take() {
-            case .function(let function): function.call(owner)
-            case .callback(let callback): callback.run()
-            case nil: break
-            }
+        case .handler(let handler): handler(described(now_ns))
+        case .owner(let owner): call(owner)
         case nil: break
         }
         self.target = consume target
     }
 
-    /// What the prepared call has beside its callee.
-    package var companion: AnyObject? { call.companion }
+    /// What is called is let go at once: its owner may have another handler by now.
+    @inline(__always)
+    private mutating func call(_ owner: AnyObject) {
+        if let function = function.take() {
+            function.call(owner)
+        } else {
+            callback.take()?.run()
+        }
+    }
 
-    /// Its timer was removed when the call had ended.
-    package var hasRemovedTimer: Bool { end.removesTimer }
+    /// The owner of a timer that the core has no more.
+    package mutating func takeOwner() -> (any TimerOwner)? {
+        switch target.take() {
+        case .owner(let owner): owner
+        default: nil
+        }
+    }
 
-    package var isUnfinished: Bool { target != nil || call.callee != nil || waiters != nil || end.isToBeDone }
+    var isUnfinished: Bool {
+        target != nil || removesTimer || block != nil || waiters != nil || function != nil || callback != nil
+    }
 
     /// What is left to do after the lock.
     @inline(never)
     package mutating func letGo() {
-        if end.block != nil { end.block.take()?.run() }
+        if block != nil { block.take()?.run() }
         let target = self.target.take()
-        if hasCoreEnded, case .owner(let owner) = target { owner.coreHasEnded() }
-        call.callee = nil
-        call.companion = nil
-        if end.removesTimer { end.released = Released() }
-        end.removesTimer = false
+        if hasCoreEnded {
+            switch target {
+            case .owner(let owner): owner.coreHasEnded()
+            default: break
+            }
+        }
+        function = nil
+        callback = nil
+        if removesTimer {
+            removesTimer = false
+            released = Released()
+        }
         _ = consume target
         // What the handler captured is free before the threads that wait for its end go on.
         waiters.take()?.open()
     }
-}
-
-extension FireEnd {
-    var isToBeDone: Bool { block != nil || removesTimer }
 }

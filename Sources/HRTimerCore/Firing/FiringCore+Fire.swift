@@ -89,19 +89,16 @@ extension FiringCore {
         fire.sequence = entry.sequence
         fire.token = entry.token
         fire.deadline_ns = records[slot].deadline_ns
+        fire.isEarly = records[slot].isEarly
         fire.begun_ns = now_ns
+        fire.isAhead = entry.place_ns > now_ns
         let call_ns = max(now_ns, entry.place_ns)
         records[slot].phase = .firing
         // Moved, to a place that nobody else changes, so that no reference is counted.
         let target = records[slot].target.take()
         let isToBeMade: Bool
         switch target {
-        case .handler:
-            fire.isEarly = false
-            isToBeMade = prepareHandler(call_ns, &fire)
-        case .early:
-            fire.isEarly = true
-            isToBeMade = prepareHandler(call_ns, &fire)
+        case .handler: isToBeMade = prepareHandler(call_ns, &fire)
         case .owner(let owner):
             // By `armOwned`, which writes no record.
             if records[slot].isOwned { fire.deadline_ns = entry.place_ns }
@@ -166,12 +163,12 @@ extension FiringCore {
             setDeadline(fire.token, later_ns)
             return false
         }
-        guard owner.prepare(call_ns, fire.token, &self, &fire.call) else {
+        fire.missedTicks = 0
+        fire.companion = nil
+        guard owner.prepare(call_ns, &self, &fire) else {
             if isLive(fire.token), records[slot].phase == .firing { records[slot].phase = .idle }
             return false
         }
-        fire.isEarly = fire.call.isEarly
-        fire.missedTicks = fire.call.missedTicks
         account.countMissed(fire.missedTicks)
         return true
     }
@@ -197,12 +194,15 @@ extension FiringCore {
         }
         // Moved, as in `prepare`.
         let target = fire.target.take()
-        if case .owner(let owner) = target {
+        fire.isTimerLive = isLive(fire.token)
+        switch target {
+        case .owner(let owner):
             if !wasCalled { account.countMissed(-fire.missedTicks) }
-            owner.finish(wasCalled: wasCalled, now_ns, fire.token, &self, &fire.end)
+            owner.finish(wasCalled: wasCalled, now_ns, &self, &fire)
+        default: break
         }
         fire.hasCoreEnded = isShutDown
-        if isLive(fire.token), wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
+        if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
             records[fire.token.slot].target = consume target
         } else {
             // To be freed after the lock.
@@ -226,7 +226,7 @@ extension FiringCore {
     @inline(__always)
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot
-        if fire.end.removesTimer {
+        if fire.removesTimer {
             removeFired(fire.token)
             return false
         }

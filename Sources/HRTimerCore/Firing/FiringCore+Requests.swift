@@ -14,6 +14,7 @@ extension FiringCore {
         records[slot].roundedUp_as = 0
         records[slot].unreported = 0
         records[slot].isOwned = request.isOwned
+        records[slot].isEarly = request.isEarly
         records[slot].group = request.group
         records[slot].deadline_ns = request.deadline_ns
         if isPast {
@@ -84,7 +85,7 @@ extension FiringCore {
         return records[token.slot].deadline_ns
     }
 
-    struct Cancelled {
+    struct Cancelled: ~Copyable {
         /// The timer was not called for its present deadline, and will not be.
         var wasPending = false
         var mustWake = false
@@ -106,8 +107,8 @@ extension FiringCore {
     /// The running handler is its timer's last one, which is cancelled and dropped no more.
     private var isInLastCall: Bool {
         guard let running, isUntouchedSinceCall(running.token) else { return false }
-        let record = records[running.token.slot]
-        return !record.isOwned && !record.recurrence.repeats && hasBegun(running.token)
+        let slot = running.token.slot
+        return !records[slot].isOwned && !records[slot].recurrence.repeats && hasBegun(running.token)
     }
 
     var liveTimers: Int { isShutDown ? 0 : count - (isInLastCall ? 1 : 0) }

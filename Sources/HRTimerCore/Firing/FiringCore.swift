@@ -117,13 +117,31 @@ private enum CoreNumber {
     static func next() -> UInt32 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
+/// What the timers called that were there when a core ended: to be let go without the lock.
+package struct EndedTimers: Sendable {
+    package private(set) var owners: [any TimerOwner] = []
+    private var handlers: [@Sendable (TimerFire) -> Void] = []
+
+    mutating func append(_ target: consuming TimerTarget?) {
+        switch consume target {
+        case .owner(let owner): owners.append(owner)
+        case .handler(let handler): handlers.append(handler)
+        case nil: break
+        }
+    }
+}
+
 /// What an owner had counted before its call was prepared.
 package struct BeforeCall: Sendable {
-    package var ticks = GridPosition(deadline_ns: .max)
-    package var missedTicks = 0
+    package var ticks: GridPosition
+    package var missedTicks: Int
     package var lastFired_ns: Int64?
 
-    package init() {}
+    package init(ticks: GridPosition = GridPosition(deadline_ns: .max), missedTicks: Int = 0, lastFired_ns: Int64? = nil) {
+        self.ticks = ticks
+        self.missedTicks = missedTicks
+        self.lastFired_ns = lastFired_ns
+    }
 }
 
 // Timers that come and go.
@@ -152,6 +170,7 @@ extension FiringCore {
         // Field by field: a record moved as a whole takes as long as the arming.
         records[token.slot].phase = .idle
         records[token.slot].isPrecise = options.isPrecise
+        records[token.slot].isEarly = false
         records[token.slot].tolerance_ns = options.tolerance_ns
         return TimerToken(token, owner: id)
     }
@@ -180,16 +199,16 @@ extension FiringCore {
 
     /// Forgets all timers and gives them, to be let go after the lock: every token is stale from now on. None may be
     /// added any more.
-    package mutating func end() -> [TimerTarget] {
+    package mutating func end() -> EndedTimers {
         hasEnded = true
         _ = commit.withdraw()
         hrt_queue_destroy(queue)
         queue = Self.makeQueue()
         expired.removeAll()
-        var targets: [TimerTarget] = []
-        records.forEach { if let target = $0.target.take() { targets.append(target) } }
+        var ended = EndedTimers()
+        records.forEach { ended.append($0.target.take()) }
         records = SlotArray { TimerRecord() }
-        return targets
+        return ended
     }
 
     package func isArmed(_ token: TimerToken) -> Bool {
@@ -197,7 +216,7 @@ extension FiringCore {
     }
 
     /// Every timer: its deadline, group and target, which is nil while a fire has it.
-    package mutating func forEachTimer(_ body: (Int64, FiringGroup, TimerTarget?) -> Void) {
+    package mutating func forEachTimer(_ body: (Int64, FiringGroup, borrowing TimerTarget?) -> Void) {
         records.forEach { if $0.phase != .vacant { body($0.deadline_ns, $0.group, $0.target) } }
     }
 
@@ -207,6 +226,7 @@ extension FiringCore {
         if isServed { served.insert(Int(group)) } else { served.remove(Int(group)) }
     }
 
+    @inlinable
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
     /// Moves a live timer to another group.

@@ -7,12 +7,13 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// was not. With the core's lock held.
     func laterDeadline() -> Int64?
 
-    /// Prepares the call as of `now_ns`, the deadline or later. False if there is nothing to call. With the core's lock held.
-    func prepare(_ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ call: inout PreparedCall) -> Bool
+    /// Prepares the call as of `now_ns`, the deadline or later: what to call goes into the fire. False if there is nothing
+    /// to call. With the core's lock held.
+    func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool
 
     /// After the call; or without one, if it was withdrawn: then everything becomes as it was before `prepare`, but for
     /// what others changed since. With the core's lock held.
-    func finish(wasCalled: Bool, _ now_ns: Int64, _ timer: TimerToken, _ core: inout FiringCore, _ end: inout FireEnd)
+    func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire)
 
     /// The core has ended with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
     /// ended it; after `finish` if a call was going on.
@@ -23,43 +24,12 @@ extension TimerOwner {
     package func laterDeadline() -> Int64? { nil }
 }
 
-/// What an owner has to call.
-package struct PreparedCall: ~Copyable {
-    package enum Callee: Sendable {
-        case callback(Callback)
-        /// Called with the owner.
-        case function(OwnerFunction)
-    }
-
-    /// Nil once it is called.
-    package var callee: Callee?
-    /// Ticks beside the one of the call.
-    package var missedTicks = 0
-    /// May be called as soon as a precise wait has woken for it: the callee makes sure that nothing comes of that
-    /// before the deadline.
-    package var isEarly = false
-    /// The object that the driver informs of the call before it makes it.
-    package var companion: AnyObject?
-
-    package init() {}
-}
-
 /// A function of the owner, whose type the core does not know.
 @usableFromInline package struct OwnerFunction: Sendable {
     @usableFromInline package let call: @Sendable (AnyObject) -> Void
 
     @inlinable
     package init(_ call: __owned @escaping @Sendable (AnyObject) -> Void) { self.call = call }
-}
-
-/// What an owner leaves to be done when the lock is let go, and whether its timer goes.
-package struct FireEnd: ~Copyable {
-    package var block: Callback?
-    /// The timer is removed: it fires no more.
-    package var removesTimer = false
-    package var released = Released()
-
-    package init() {}
 }
 
 /// What a user's code may be freed with: to be let go without the lock.

@@ -3,7 +3,7 @@ import CHRTimer
 /// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, as all of the core.
 ///
 /// What a fire of an owner's timer touches comes first, to be in one cache line.
-@usableFromInline struct TimerRecord: Sendable {
+@usableFromInline struct TimerRecord: ~Copyable, Sendable {
     /// Nil in a slot that is free, and while a fire has it.
     var target: TimerTarget?
     /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to save a cache
@@ -11,10 +11,8 @@ import CHRTimer
     @usableFromInline var phase = Phase.vacant
     /// Stays after its last fire, for its owner arms it again.
     var isOwned = false
-    /// Is to be precise where the core's other timers are not.
-    @usableFromInline var isPrecise = false
     /// What may be fired when: for a loop the number of a set of modes.
-    var group: FiringGroup = 0
+    @usableFromInline var group: FiringGroup = 0
     /// What it is armed or called for; its place in the queue may be later, see `FiringCore.setDeadline`. Nothing for timers of
     /// owners, who know.
     var deadline_ns = Int64.max
@@ -30,6 +28,10 @@ import CHRTimer
     @usableFromInline var recurrence = Recurrence.once
     /// See `ExactInstant.roundedUp_as`.
     var roundedUp_as: UInt32 = 0
+    /// Is to be precise where the core's other timers are not.
+    @usableFromInline var isPrecise = false
+    /// See `TimerRequest.isEarly`.
+    var isEarly = false
 
     /// Where a timer is, and what leads it from there to where:
     ///
@@ -47,7 +49,7 @@ import CHRTimer
 }
 
 /// Timers that are fired together or not at all, by a number of their owner's.
-package typealias FiringGroup = Int32
+@usableFromInline package typealias FiringGroup = Int32
 
 /// What a timer wants beside its deadline.
 @usableFromInline package struct TimerOptions: Sendable {
@@ -64,12 +66,9 @@ package typealias FiringGroup = Int32
     var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
-/// What a timer calls.
-package enum TimerTarget: Sendable {
+/// What a timer calls. Noncopyable, so that it is moved and no reference counted on the way of a fire.
+package enum TimerTarget: ~Copyable, Sendable {
     case handler(@Sendable (TimerFire) -> Void)
-    /// Called as soon as a precise wait has woken, maybe before the deadline: the callee makes sure that nothing comes
-    /// of that before.
-    case early(@Sendable (TimerFire) -> Void)
     case owner(any TimerOwner)
 }
 
@@ -86,6 +85,9 @@ package struct TimerRequest {
     package var precision: TimerPrecision?
     /// Stays until it is cancelled, however often it fires.
     package var isOwned = false
+    /// Called as soon as a precise wait has woken, maybe before the deadline: the callee makes sure that nothing comes
+    /// of that before.
+    package var isEarly = false
     package var group: FiringGroup = 0
 
     package init() {}

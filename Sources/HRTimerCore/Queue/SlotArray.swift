@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Every slot has an element; a vacant one where there is no timer. Not thread-safe: its owner has the lock. Usable from
 /// inline code so that the other modules have it specialised.
-@usableFromInline package struct SlotArray<Element>: ~Copyable {
+@usableFromInline package struct SlotArray<Element: ~Copyable>: ~Copyable {
     @inlinable static var chunkSize: Int { 1024 }
 
     /// Nil for a chunk that was given back, or is not there yet.
@@ -92,4 +92,4 @@ import Glibc
 }
 
 // Sendable: it alone owns its chunks, and being noncopyable is in one place at a time.
-extension SlotArray: @unchecked Sendable where Element: Sendable {}
+extension SlotArray: @unchecked Sendable where Element: ~Copyable & Sendable {}

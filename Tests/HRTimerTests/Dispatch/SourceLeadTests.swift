@@ -32,15 +32,14 @@ import Testing
         source.schedule(deadline: .now.advanced(by: .seconds(3600)))
         source.activate()
         let deadline_ns = source.nextDeadline!.nanoseconds
-        let timer = source.core.state.timer ?? .stale
         let isEarly = engine.core.state.withLock { core in
-            var call = PreparedCall()
-            return source.core.prepare(deadline_ns - 1, timer, &core, &call) ? call.isEarly : nil
+            var fire = Fire()
+            return source.core.prepare(deadline_ns - 1, &core, &fire) ? fire.isEarly : nil
         }
         #expect(isEarly == onQueue)
         engine.core.state.withLock { core in
-            var end = FireEnd()
-            source.core.finish(wasCalled: false, deadline_ns - 1, timer, &core, &end)
+            var fire = Fire()
+            source.core.finish(wasCalled: false, deadline_ns - 1, &core, &fire)
         }
         source.cancel()
         engine.shutdown()

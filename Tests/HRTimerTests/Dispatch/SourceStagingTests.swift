@@ -40,21 +40,18 @@ import Testing
     /// As the engine does, under its lock.
     private func begin(_ source: TimerSource, at instant: MonotonicInstant) -> (@Sendable () -> Void)? {
         engine.core.state.withLock { core in
-            var call = PreparedCall()
-            let timer = source.core.state.timer ?? .stale
-            guard source.core.prepare(instant.nanoseconds, timer, &core, &call),
-                case .callback(let callback) = call.callee
-            else { return nil }
-            return callback.run
+            var fire = Fire()
+            fire.isAhead = true
+            guard source.core.prepare(instant.nanoseconds, &core, &fire) else { return nil }
+            return fire.callback?.run
         }
     }
 
     private func end(_ source: TimerSource, wasCalled: Bool) {
         let end = engine.core.state.withLock { core -> Callback? in
-            var end = FireEnd()
-            let timer = source.core.state.timer ?? .stale
-            source.core.finish(wasCalled: wasCalled, time.now.nanoseconds, timer, &core, &end)
-            return end.block.take()
+            var fire = Fire()
+            source.core.finish(wasCalled: wasCalled, time.now.nanoseconds, &core, &fire)
+            return fire.block.take()
         }
         end?.run()
     }

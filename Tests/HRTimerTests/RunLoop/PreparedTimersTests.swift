@@ -136,7 +136,8 @@ import Testing
         loop.prepare(at: Self.deadline_ns)
         var released: TimerTarget?
         loop.state.removeTimer(removed, &released)
-        #expect(released != nil)
+        let isReleased = released != nil
+        #expect(isReleased)
         loop.arm(later, Self.deadline_ns + 50)
         loop.arm(earlier, Self.deadline_ns - 50)
         loop.arm(same, Self.deadline_ns + 70)
@@ -386,4 +387,9 @@ import Testing
         #expect(first.fireInstant == deadline.advanced(by: .seconds(2)))
         #expect(!second.isValid)
     }
+}
+
+extension Fire {
+    /// A loop has no other owners.
+    fileprivate var timer: LoopTimer? { owner as? LoopTimer }
 }
