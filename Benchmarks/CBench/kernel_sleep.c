@@ -35,23 +35,3 @@ int cbench_futex_abs(cbench_block *block) {
     } while (cbench_block_fire(block, woke_ns));
     return 0;
 }
-
-// What many programs do by hand: sleep until a fixed spin window before the deadline, and spin the
-// rest. The spin window covers the default timer slack of 50 us and little else: a wake-up that is
-// later still makes the fire late.
-int cbench_hybrid(cbench_block *block) {
-    enum { MARGIN_NS = 60000 };
-    int64_t woke_ns;
-    do {
-        struct timespec wake = hrt_timespec_from_ns(block->next_deadline_ns - MARGIN_NS);
-        int error;
-        do {
-            error = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
-        } while (error == EINTR);
-        if (error != 0) return -error;
-        do {
-            woke_ns = cbench_now_ns();
-        } while (woke_ns < block->next_deadline_ns);
-    } while (cbench_block_fire(block, woke_ns));
-    return 0;
-}

@@ -122,7 +122,14 @@ int cbench_epoll_pwait2(cbench_block *_Nonnull block);
 int cbench_spin_clock(cbench_block *_Nonnull block);
 int cbench_spin_tsc(cbench_block *_Nonnull block);
 int cbench_umwait(cbench_block *_Nonnull block);
-int cbench_hybrid(cbench_block *_Nonnull block);
+// Sleeps until `margin_ns` before each deadline, above 0, and spins the rest.
+int cbench_hybrid(cbench_block *_Nonnull block, int64_t margin_ns);
+int cbench_sdl_delay_precise(cbench_block *_Nonnull block);
+int cbench_spin_sleep(cbench_block *_Nonnull block);
+// A sleep and a stamp for each deadline, and nothing else.
+int cbench_bare_loop(cbench_block *_Nonnull block);
+// Another thread, with timer slack 1 ns, sleeps until each deadline and wakes the calling one.
+int cbench_hop(cbench_block *_Nonnull block);
 int cbench_libevent_default(cbench_block *_Nonnull block);
 int cbench_libevent_precise(cbench_block *_Nonnull block);
 int cbench_libevent_timerfd(cbench_block *_Nonnull block);

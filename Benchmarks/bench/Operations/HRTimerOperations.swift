@@ -23,6 +23,21 @@ extension PublicOperations {
         }
     }
 
+    /// By token: what the engine keeps of the timer is found through that alone.
+    @Sendable
+    static func reArmEngine(_ timers: Int) -> OperationRival {
+        rival("hrtimer.engine") { deadlines in
+            try withEngine { engine in
+                var tokens: [TimerToken] = []
+                try armPending(timers) { _ in tokens.append(scheduled(deadlines.any(), on: engine)) }
+                return measure(engine) { index in
+                    let deadline = MonotonicInstant(nanoseconds: deadlines.later(index))
+                    engine.reschedule(tokens[deadlines.timer(below: timers)], at: deadline)
+                }
+            }
+        }
+    }
+
     @Sendable
     static func reArmLoopTimer(_ timers: Int) -> OperationRival {
         rival("hrtimer.loop-timer") { deadlines in

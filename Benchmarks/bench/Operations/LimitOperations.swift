@@ -22,6 +22,35 @@ extension PublicOperations {
         }
     }
 
+    /// A lock, and one access each to a token, to a node of the queue, which says whether the token is stale, and to a
+    /// record, all of random timers and as large as ours.
+    @Sendable
+    static func reArmLimit(_ timers: Int) -> OperationRival {
+        rival("limit.token-node-record") { deadlines in
+            let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
+            lock.initialize(to: hrt_lock())
+            let tokens = LimitMemory(hrt_token(slot: 0, generation: 1), timers)
+            let nodes = LimitMemory((0, 1, 0, 0), timers)
+            let records = LimitMemory((0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), timers)
+            defer {
+                lock.deallocate()
+                tokens.free()
+                nodes.free()
+                records.free()
+            }
+            for timer in 0..<timers { tokens.first[timer].slot = UInt32(timer) }
+            return OperationLoop().measure { index in
+                let deadline_ns = Int(deadlines.later(index))
+                let token = tokens.first[deadlines.timer(below: timers)]
+                locked(lock) {
+                    guard nodes.first[Int(token.slot)].1 == token.generation else { return }
+                    nodes.first[Int(token.slot)].0 = deadline_ns
+                    records.first[Int(token.slot)].3 = deadline_ns
+                }
+            }
+        }
+    }
+
     // Not inlined: what does not leave a function the compiler allocates on its stack.
     @inline(never)
     private static func makeHandle() -> LimitHandle { LimitHandle() }
@@ -38,6 +67,18 @@ extension PublicOperations {
         defer { hrt_lock_release(lock) }
         return body()
     }
+}
+
+/// As many of the same element, written once so that the memory is there.
+private struct LimitMemory<Element> {
+    let first: UnsafeMutablePointer<Element>
+
+    init(_ element: Element, _ count: Int) {
+        first = .allocate(capacity: count)
+        first.initialize(repeating: element, count: count)
+    }
+
+    func free() { first.deallocate() }
 }
 
 private final class LimitHandle {

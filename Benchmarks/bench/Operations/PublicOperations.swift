@@ -15,7 +15,9 @@ enum PublicOperations {
                 baseID: "hrtimer.source",
                 isPinned: false,
                 isExtra: false,
-                rivals: [reArmSource, reArmDispatch, reArmLoopTimer, reArmFoundation, reArmNIO].map { $0(timers) }
+                rivals: [
+                    reArmSource, reArmEngine, reArmDispatch, reArmLoopTimer, reArmFoundation, reArmNIO, reArmLimit,
+                ].map { $0(timers) }
             ),
             OperationComparison(
                 operation: "create-arm-cancel-destroy",

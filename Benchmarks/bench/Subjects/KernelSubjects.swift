@@ -44,9 +44,47 @@ extension Subject {
             try $0.fill(cbench_umwait, orSay: "this processor has no umwait (CPUID waitpkg)")
         },
         Subject("kernel.hybrid", "sleeps until 60 us before the deadline, then reads the clock; default slack") {
-            try $0.fill(cbench_hybrid)
+            try $0.fill { cbench_hybrid($0, 60_000) }
         },
-    ]
+        Subject(
+            "kernel.bare-loop.slack-1",
+            "clock_nanosleep(2), absolute, and a stamp, nothing else; timer slack 1 ns: the least that a fire can cost"
+        ) {
+            try $0.fillWithLeastSlack(cbench_bare_loop)
+        },
+        Subject(
+            "kernel.hop.slack-1",
+            "a thread that sleeps until the deadline and wakes another by futex(2): the least for what goes on elsewhere",
+            isDefault: false
+        ) {
+            try $0.fill(cbench_hop)
+        },
+        Subject(
+            "kernel.sdl-delay-precise",
+            "the algorithm of SDL_DelayPrecise: naps of 1 ms, and a spin by the longest one of the call; slack 1 ns",
+            isDefault: false
+        ) {
+            try $0.fillWithLeastSlack(cbench_sdl_delay_precise)
+        },
+        Subject(
+            "kernel.spin-sleep",
+            "the algorithm of Rust's spin_sleep: sleeps until 125 us before the deadline, then yields; slack 1 ns",
+            isDefault: false
+        ) {
+            try $0.fillWithLeastSlack(cbench_spin_sleep)
+        },
+    ] + fixedMargins
+
+    /// The hybrid at each of the margins that somebody might choose.
+    private static let fixedMargins = [20, 40, 60, 80, 120, 200].map { (margin_us: Int64) in
+        Subject(
+            "kernel.hybrid.slack-1.\(margin_us)us",
+            "sleeps until \(margin_us) us before the deadline, then reads the clock; timer slack 1 ns",
+            isDefault: false
+        ) {
+            try $0.fillWithLeastSlack { cbench_hybrid($0, margin_us * 1000) }
+        }
+    }
 }
 
 extension BlockRecorder {
