@@ -59,7 +59,8 @@ static int start_receiver(int signal) {
     // The new thread inherits the mask. Until the mask is restored the signal may come to this
     // thread, which is harmless: the handler is installed.
     pthread_sigmask(SIG_SETMASK, &others, NULL);
-    int error = pthread_create(&receivers[signal].thread, NULL, run_receiver, &receivers[signal].end);
+    int error =
+        pthread_create(&receivers[signal].thread, NULL, run_receiver, &receivers[signal].end);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     receivers[signal].is_there = error == 0;
     return -error;
