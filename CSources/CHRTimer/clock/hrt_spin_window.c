@@ -27,7 +27,7 @@ static const double GUESS_WEIGHT = 0.25;
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
 
 // The expected spin of one wait is at most this part of the allowance. Where the budget is scarce,
-// the spin thus settles at what the budget adds between two fires: every fire has a smaller spin
+// the spin thus levels off at what the budget adds between two fires: every fire has a smaller spin
 // window, instead of some having none. Where it is not, a fire still spins no more than one of a
 // 1 kHz timer: by default 13 us, a third of a wake-up's own cost.
 static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
