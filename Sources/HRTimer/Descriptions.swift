@@ -1,6 +1,6 @@
 import HRTimerCore
 
-// What somebody who debugs wants to know, in one line each. For people: the words may change.
+// Descriptions for debugging, in one line each. For people: the words may change.
 
 extension LoopTimer: CustomStringConvertible {
     /// Whether it is valid, its interval and tolerance, when it fires next, and in which modes.
@@ -30,7 +30,7 @@ extension LoopTimer: CustomStringConvertible {
 }
 
 extension TimerLoop: CustomStringConvertible {
-    /// Whose it is, the mode that it runs in, what it holds, when the next timer of any mode is due, and its precision.
+    /// Whose it is, the mode that it runs in, what it has, when the next timer of any mode is due, and its precision.
     public var description: String {
         let name = isMain ? "TimerLoop.main" : "TimerLoop"
         if core.isInForkedChild { return "\(name)(of a process that forked)" }
