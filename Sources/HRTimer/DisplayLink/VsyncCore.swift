@@ -57,7 +57,7 @@ struct VsyncCore: Sendable {
     /// Links are held back, or no longer, and were not notified.
     private var hasHeldOrFreed = false
     /// The timeline's changes that the links were notified of.
-    private var toldChanges: UInt = 0
+    private var reportedChanges: UInt = 0
     /// Of a virtual display that can change its rate.
     let rates: ClosedRange<Double>?
 
@@ -114,9 +114,9 @@ struct VsyncCore: Sendable {
     /// are held back. Each holds instants that it worked out before.
     mutating func linksToTell() -> [DisplayLink] {
         let changes = timeline?.changes ?? 0
-        guard hasHeldOrFreed || changes != toldChanges else { return [] }
+        guard hasHeldOrFreed || changes != reportedChanges else { return [] }
         hasHeldOrFreed = false
-        toldChanges = changes
+        reportedChanges = changes
         return members.values.compactMap(\.link)
     }
 
@@ -253,7 +253,7 @@ struct VsyncCore: Sendable {
     mutating func slowIfHidden(_ now_ns: Int64) {
         guard whenHidden != .full, slowed == nil, isHidden(now_ns), let grid = timeline?.grid else { return }
         var rate = FrameRate(1)
-        if case .rate(let wished) = whenHidden { rate = wished }
+        if case .rate(let requested) = whenHidden { rate = requested }
         slowed = grid
         if rate.framesPerSecond < grid.framesPerSecond { timeline?.setRate(rate, now_ns: now_ns) }
         hasHeldOrFreed = true
@@ -330,10 +330,10 @@ struct VsyncCore: Sendable {
     /// the present one, else in any. The caller holds the loops: none of them may end in here.
     mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
-        let wished = [preferred, hosting?.loop].compactMap(\.self).first { request in
+        let requested = [preferred, hosting?.loop].compactMap(\.self).first { request in
             active.contains { $0.loop === request }
         }
-        let loop = wished ?? active.first?.loop
+        let loop = requested ?? active.first?.loop
         guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {
             hostings += 1
             return (hosting.take(), nil)
