@@ -89,7 +89,8 @@ extension DisplayLink: CustomStringConvertible {
     /// Whether it is valid, paused, and in a loop, its requested rate, and where its refreshes come from.
     public var description: String {
         guard isValid else { return "DisplayLink(invalid)" }
-        let rate = preferredFramesPerSecond > 0 ? "\(preferredFramesPerSecond) frames a second requested" : "every refresh"
+        let requested = preferredFramesPerSecond
+        let rate = requested > 0 ? "\(requested) frames a second requested" : "every refresh"
         let state = isPaused ? "paused" : isInLoop ? "calls" : "in no loop"
         return "DisplayLink(\(state), \(rate), refresh of \(duration.inWords))"
     }
