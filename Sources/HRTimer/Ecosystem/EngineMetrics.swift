@@ -19,7 +19,7 @@ public final class EngineMetrics: Sendable {
     public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
         self.engine = engine
         let report = EngineReport(label, engine.core)
-        token = engine.schedule(after: interval, every: interval) { _ in report.tell() }
+        token = engine.schedule(after: interval, every: interval) { _ in report.reportChanges() }
     }
 
     deinit {
@@ -46,7 +46,7 @@ private final class EngineReport: Sendable {
     private let wakeups: Counter
     private let wakesSent: Counter
     private let timers: Meter
-    private let told: Locked<EngineStatistics>
+    private let reported: Locked<EngineStatistics>
 
     init(_ label: String, _ core: EngineCore) {
         self.core = core
@@ -55,14 +55,14 @@ private final class EngineReport: Sendable {
         wakeups = Counter(label: label + ".wakeups")
         wakesSent = Counter(label: label + ".wakes-sent")
         timers = Meter(label: label + ".timers")
-        told = Locked(core.statistics)
+        reported = Locked(core.statistics)
     }
 
-    func tell() {
+    func reportChanges() {
         let now = core.statistics
-        let before = told.withLock { told in
-            defer { told = now }
-            return told
+        let before = reported.withLock { reported in
+            defer { reported = now }
+            return reported
         }
         fires.increment(by: now.fires - before.fires)
         missedTicks.increment(by: now.missedTicks - before.missedTicks)
