@@ -8,7 +8,7 @@
 typedef SWIFT_CALL void (*original_function)(void *job);
 typedef SWIFT_CALL void (*hook_function)(void *job, original_function original);
 
-// Of libswift_Concurrency.
+// From libswift_Concurrency.
 extern hook_function swift_task_enqueueGlobal_hook __attribute__((weak));
 SWIFT_CALL void swift_task_enqueueGlobal(void *job);
 SWIFT_CALL uint64_t swift_task_getJobTaskId(void *job);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What a system call says, as 0 or a negative errno: intro(2). A descriptor counts as 0.
+// The result of a system call as 0 or a negative errno: intro(2). A descriptor counts as 0.
 static inline int hrt_status(long result) { return result < 0 ? -errno : 0; }
 
-// A call that a signal's handler ended is made again, with the same arguments: deadlines in them
-// are absolute. signal(7), "Interruption of system calls".
+// Repeats a call that a signal handler interrupted, with the same arguments: deadlines in them are
+// absolute. signal(7), "Interruption of system calls".
 #define HRT_RETRY(call)                                 \
     ({                                                  \
         long result_;                                   \
@@ -19,8 +19,8 @@ static inline int hrt_status(long result) { return result < 0 ? -errno : 0; }
         result_;                                        \
     })
 
-// For an errno that only a bug of ours can cause: says which operation failed, and aborts. Going on
-// would mean waiting on a descriptor that is somebody else's by now.
+// For an errno that only a bug of this library can cause: prints the operation and aborts. To go on
+// could mean to wait on a descriptor that other code has opened since.
 static inline _Noreturn void hrt_impossible(const char *operation, int error) {
     fprintf(stderr, "CHRTimer: impossible failure of %s: %s\n", operation, strerror(error));
     abort();

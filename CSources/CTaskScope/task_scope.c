@@ -7,7 +7,7 @@
 
 typedef SWIFT_CALL void (*handler)(SWIFT_CONTEXT void *argument);
 
-// Of libswift_Concurrency; all but the first two are what the standard library itself calls.
+// From libswift_Concurrency; the standard library itself calls all but the first two.
 SWIFT_CALL bool swift_task_hasTaskGroupStatusRecord(void);
 SWIFT_CALL void *swift_task_localValueGet(const void *key);
 SWIFT_CALL void *swift_task_getCurrent(void);
@@ -17,7 +17,7 @@ SWIFT_CALL void *swift_task_addCancellationHandler(handler run, void *argument);
 SWIFT_CALL void swift_task_removeCancellationHandler(void *record);
 
 // CancellationNotificationStatusRecord of swift/ABI/TaskStatus.h. Read and written with the task's
-// lock held, by its owner also before anybody else knows it.
+// lock held; by its owner also before other threads can see it.
 typedef struct record {
     size_t flags;
     struct record *next;
@@ -27,21 +27,22 @@ typedef struct record {
 
 _Static_assert(sizeof(record) == sizeof(((cts_scope *)NULL)->end), "the header has no room");
 
-// An AsyncTask begins with 16 bytes of heap object and a job of 48 or more; 14 words of its own are
-// behind that (swift/ABI/Task.h, NumWords_AsyncTask). Nothing is read that no task has.
+// An AsyncTask begins with 16 bytes of heap object and a job of 48 or more, followed by 14 words of
+// its own (swift/ABI/Task.h, NumWords_AsyncTask). Only words that every task has are read.
 enum { FIRST_WORD = 8, LAST_WORD = 20 };
 static const unsigned IS_CANCELLED = 0x100;  // ActiveTaskStatus::IsCancelled
 
-// Which scope the calling thread cancels.
+// The scope that the calling thread cancels now.
 static _Thread_local cts_scope *cancelling;
 
-// The walk is over.
+// Runs at the end of a scope's walk: links the outer records again.
 static SWIFT_CALL void run_end(SWIFT_CONTEXT void *argument) {
     cts_scope *scope = argument;
     ((record *)scope->inner)->next = scope->outer;
 }
 
-// The walk has been at all that is inside.
+// Runs when the walk has passed all records inside the scope. If the scope cancels, ends the walk
+// here.
 static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
     cts_scope *scope = argument;
     if (cancelling != scope) return;
@@ -53,12 +54,12 @@ static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
     inner->next = end;
 }
 
-// The walk goes on: it is not the scope that cancels.
+// Does nothing, and lets the walk continue: the whole task is cancelled, not the scope.
 static SWIFT_CALL void run_outer(SWIFT_CONTEXT void *argument) {
     (void)argument;
 }
 
-// Which words of the task hold that record's address: a bit for each.
+// The words of the task that hold that record's address, as a bit each.
 static uint32_t words_with(const void *task, const void *record) {
     const uintptr_t *words = task;
     uint32_t found = 0;
@@ -69,8 +70,8 @@ static uint32_t words_with(const void *task, const void *record) {
     return found;
 }
 
-// Where the task has its status: the word before the only one that had the outer record when that
-// was the innermost, and has the inner one now. By chance another word may have either.
+// The task's status: the word before the one that pointed to the outer record while that was the
+// innermost, and points to the inner record now. NULL if there is more than one such word.
 static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
     const record *inner = scope->inner;
     const record *outer = scope->outer;
@@ -80,7 +81,7 @@ static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
     if (found == 0 || (found & (found - 1)) != 0) return NULL;
     uintptr_t *innermost = (uintptr_t *)scope->task + __builtin_ctz(found);
     unsigned *status = (unsigned *)(innermost - 1);
-    // Two words that are exchanged as one are aligned as one.
+    // Two words that are exchanged as one are aligned to 16 bytes.
     if ((uintptr_t)status % 16 != 0) return NULL;
     bool is_cancelled = (__atomic_load_n(status, __ATOMIC_ACQUIRE) & IS_CANCELLED) != 0;
     return is_cancelled == swift_task_isCancelled(scope->task) ? status : NULL;
@@ -97,7 +98,7 @@ void cts_enter(cts_scope *scope) {
     uint32_t had_outer = words_with(scope->task, scope->outer);
     scope->inner = swift_task_addCancellationHandler(run_inner, scope);
     if (scope->inner == NULL) {
-        // Cancelled in between, when the first one was in the list.
+        // The task was cancelled after the first record was added.
         swift_task_removeCancellationHandler(scope->outer);
         scope->outer = NULL;
         return;
@@ -118,11 +119,11 @@ bool cts_leave(cts_scope *scope) {
     bool is_taken_back = false;
     if (scope->status != NULL && __atomic_load_n(&scope->did_cancel, __ATOMIC_ACQUIRE)) {
         unsigned before = __atomic_fetch_and(scope->status, ~IS_CANCELLED, __ATOMIC_SEQ_CST);
-        // A thread that cancels from here on succeeds; one that tried before has said so before.
+        // A thread that cancels from here on succeeds. One that tried before is seen below.
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         is_taken_back = (before & IS_CANCELLED) != 0 && !swift_task_isCancelled(scope->task);
     }
-    // Each takes the innermost handler of the task away.
+    // Each call removes the innermost handler of the task.
     if (scope->inner != NULL) swift_task_removeCancellationHandler(scope->inner);
     if (scope->outer != NULL) swift_task_removeCancellationHandler(scope->outer);
     return is_taken_back;

@@ -9,11 +9,11 @@ int64_t vs_now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// poll(2) takes what is left, which is less after each signal.
+// poll(2) takes a relative timeout: the time left, computed again after each signal.
 static int poll_until(struct pollfd *waiting, int64_t until_ms) {
     int64_t left_ms = until_ms - vs_now_ms();
     if (left_ms > 0) return poll(waiting, 1, (int)left_ms);
-    // Time is up: signals that come one upon the other must not keep it here.
+    // The time is over: frequent signals must not extend the wait.
     int found = poll(waiting, 1, 0);
     return found < 0 ? 0 : found;
 }

@@ -4,14 +4,14 @@
 #include "../CHRTimer/hrt_status.h"
 #include "CVsync.h"
 
-// What each kind of source does; the meaning is that of the functions in CVsync.h.
+// The functions of each kind of source; each does what its namesake in CVsync.h does.
 typedef struct {
     int (*request)(vs_source *source, uint64_t refreshes);
     int (*take)(vs_source *source, vs_sample *out_sample);
     void (*close)(vs_source *source);
 } vs_ops;
 
-// The beginning of every source.
+// The first member of every source.
 struct vs_source {
     const vs_ops *ops;
     int fd;
@@ -21,7 +21,7 @@ struct vs_source {
 // CLOCK_MONOTONIC.
 int64_t vs_now_ms(void);
 
-// Waits until the descriptor has something to read. 1 if it has, 0 if not by then.
+// Waits until the descriptor is readable: 1, or until the instant: 0.
 int vs_wait_readable(int fd, int64_t until_ms);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { SIDE = 64, BYTES = SIDE * SIDE * 4, XRGB8888 = 1 };
 
-// Of xdg-shell.xml: the requests up to the last that is used, and the events.
+// From xdg-shell.xml: the requests up to the last one that is used, and the events.
 enum {
     WM_BASE_GET_XDG_SURFACE = 2,
     WM_BASE_PONG = 3,
@@ -159,7 +159,7 @@ static int make_buffer(wayland_window *window) {
         wl->marshal_new(pool, VS_WL_SHM_POOL_CREATE_BUFFER, arguments, wl->buffer);
     wl->marshal(pool, VS_WL_SHM_POOL_DESTROY, NULL);
     wl->destroy(pool);
-    // Until now the library may not have sent it: it keeps a duplicate (wl_closure_marshal).
+    // The library may not have sent it yet, but it keeps a duplicate (wl_closure_marshal).
     close(memory);
     return window->buffer ? 0 : -ENOMEM;
 }
@@ -194,7 +194,7 @@ int wayland_window_show(wayland_window *window) {
     wl->add_listener(window->toplevel, toplevel_handlers, window);
     wl->marshal(window->toplevel, TOPLEVEL_SET_TITLE, (vs_wl_argument[]){{.s = "window"}});
     window->is_configured = 0;
-    // Without a buffer: the compositor says how large it is to be, and only then may it have one.
+    // Without a buffer: the surface may have one only after the compositor has told its size.
     wl->marshal(window->surface, VS_WL_SURFACE_COMMIT, NULL);
     while (!window->is_configured) {
         int status = roundtrip(window);
@@ -257,7 +257,7 @@ int wayland_window_serve(wayland_window *window) {
     return roundtrip(window);
 }
 
-// What waits for an answer.
+// A request that waits for an answer.
 typedef struct {
     const vs_wl *wl;
     void (*on_answer)(void *context);
@@ -278,8 +278,8 @@ int wayland_window_ask(wayland_window *window, void (*on_answer)(void *context),
     question *asked = malloc(sizeof *asked);
     if (!asked) return -ENOMEM;
     *asked = (question){.wl = wl, .on_answer = on_answer, .context = context};
-    // A queue on which nothing comes. As long as this thread is about to read, no other one does:
-    // the answer cannot come before there is somebody to receive it.
+    // A queue without events. While this thread is prepared to read, no other thread reads: so the
+    // answer cannot come before its listener is set.
     vs_wl_queue *queue = wl->create_queue(window->display);
     if (!queue || wl->prepare_read(window->display, queue) != 0) {
         if (queue) wl->destroy_queue(queue);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is used of Xlib and of libXtst, declared here so that no -dev package is needed.
+// The parts of Xlib and libXtst that are used, declared here so that no -dev package is needed.
 typedef struct Display Display;
 typedef unsigned long XID;
 typedef union {
@@ -49,7 +49,7 @@ typedef struct {
     int (*sync)(Display *, int discard);
     int (*pending)(Display *);
     int (*next)(Display *, XEvent *);
-    // Of libXtst: NULL without it.
+    // From libXtst: NULL without it.
     int (*has_test)(Display *, int *event_base, int *error_base, int *major, int *minor);
     int (*press)(Display *, unsigned code, int is_press, unsigned long delay_ms);
 } xlib;
@@ -94,7 +94,7 @@ static int load(const char *library, const symbol *symbols) {
     for (; symbols->name; symbols++) {
         void *address = dlsym(handle, symbols->name);
         if (!address) return 0;
-        // A member is a pointer to a function; POSIX has it of the size of one to data (dlsym(3)).
+        // A member is a pointer to a function; in POSIX it has the size of one to data (dlsym(3)).
         memcpy((char *)&functions + symbols->offset, &address, sizeof address);
     }
     return 1;
@@ -135,7 +135,7 @@ int x11_window_open(const char *name, x11_window **out_window) {
     XEvent event;
     do x->next(window->display, &event);
     while (event.type != MAP_NOTIFY);
-    // Of a window that is not shown the server would complain, and Xlib end the process.
+    // For a window that is not shown the server would report an error, and Xlib end the process.
     x->focus(window->display, window->window, REVERT_TO_PARENT, 0);
     x->sync(window->display, 0);
     *out_window = window;

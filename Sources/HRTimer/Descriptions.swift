@@ -1,6 +1,6 @@
 import HRTimerCore
 
-// What somebody who debugs wants to know, in one line each. For people: the words may change.
+// Descriptions for debugging, in one line each. For people: the words may change.
 
 extension LoopTimer: CustomStringConvertible {
     /// Whether it is valid, its interval and tolerance, when it fires next, and in which modes.
@@ -30,7 +30,7 @@ extension LoopTimer: CustomStringConvertible {
 }
 
 extension TimerLoop: CustomStringConvertible {
-    /// Whose it is, the mode that it runs in, what it holds, when the next timer of any mode is due, and its precision.
+    /// Whose it is, the mode that it runs in, what it has, when the next timer of any mode is due, and its precision.
     public var description: String {
         let name = isMain ? "TimerLoop.main" : "TimerLoop"
         if core.isInForkedChild { return "\(name)(of a process that forked)" }
@@ -89,7 +89,8 @@ extension DisplayLink: CustomStringConvertible {
     /// Whether it is valid, paused, and in a loop, its requested rate, and where its refreshes come from.
     public var description: String {
         guard isValid else { return "DisplayLink(invalid)" }
-        let rate = preferredFramesPerSecond > 0 ? "\(preferredFramesPerSecond) frames a second wished" : "every refresh"
+        let requested = preferredFramesPerSecond
+        let rate = requested > 0 ? "\(requested) frames a second requested" : "every refresh"
         let state = isPaused ? "paused" : isInLoop ? "calls" : "in no loop"
         return "DisplayLink(\(state), \(rate), refresh of \(duration.inWords))"
     }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 @_exported public import HRTimer
 
-// The familiar names, for one file at a time:
+// Foundation's names, for one file at a time:
 //
 //     import class HRTimerCompat.Timer
 //     import class HRTimerCompat.RunLoop
@@ -15,14 +15,14 @@ public typealias Timer = LoopTimer
 public typealias RunLoop = TimerLoop
 
 extension LoopTimer {
-    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet. A past date counts as
-    /// now.
+    /// A timer that fires at `date`, and if it repeats, at every interval after that. Not in a loop yet. A past date
+    /// counts as now.
     public convenience init(fire date: some TimePoint, interval: some TimeSpan, repeats: Bool, block: @escaping Block) {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
-    /// A timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if it repeats;
-    /// NaN makes an invalid timer.
+    /// A timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if it
+    /// repeats; NaN makes an invalid timer.
     @available(*, noasync)
     @discardableResult
     public static func scheduledTimer(
@@ -33,8 +33,8 @@ extension LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, block: block)
     }
 
-    /// A timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it is
-    /// invalid. Linux has no selectors: the method is given as `Target.method`.
+    /// A timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until
+    /// it is invalid. Linux has no selectors: the method is passed as `Target.method`.
     ///
     ///     Timer.scheduledTimer(timeInterval: 1, target: self, action: Clock.tick, userInfo: nil, repeats: true)
     @available(*, noasync)
@@ -56,7 +56,7 @@ extension TimerLoop {
         perform(inModes: modes, order: 0, block)
     }
 
-    /// Runs once in `mode`, until a source was handled or until `limit`.
+    /// Runs in `mode` once, until a source was handled or until `limit`.
     @available(*, noasync)
     public func acceptInput(forMode mode: Mode, before limit: Date) {
         run(mode: mode, before: limit)

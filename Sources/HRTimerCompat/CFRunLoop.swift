@@ -2,11 +2,11 @@ import FoundationEssentials
 public import HRTimer
 import HRTimerCore
 
-// Core Foundation's functions of run loops, which Foundation on Linux has none of, as far as ported code calls them:
+// The functions of Core Foundation's run loops that ported code calls; Foundation on Linux exports none of them:
 //
 //     CFRunLoopStop(CFRunLoopGetMain())
 //
-// A nil loop, timer or observer, which Core Foundation's types allow, is one to which nothing happens. Sources are missing:
+// On a nil loop, timer or observer, which Core Foundation's types allow, they do nothing. There are no sources:
 // `LoopTrigger` is one of version 0, `LoopSource` watches a descriptor.
 
 /// `TimerLoop` under Core Foundation's name.
@@ -45,7 +45,7 @@ public func CFRunLoopGetMain() -> CFRunLoop { .main }
 @available(*, noasync)
 public func CFRunLoopRun() { TimerLoop.current.run() }
 
-/// Runs the calling thread's loop in `mode`, for so many seconds, or until one source was handled.
+/// Runs the calling thread's loop in `mode`, for that many seconds, or until one source was handled.
 @available(*, noasync)
 @discardableResult
 public func CFRunLoopRunInMode(
@@ -56,10 +56,10 @@ public func CFRunLoopRunInMode(
     TimerLoop.current.run(mode: mode, for: seconds, returnsAfterSource: returnAfterSourceHandled)
 }
 
-/// Ends the innermost run that is going on. Any thread.
+/// Ends the innermost current run. Any thread.
 public func CFRunLoopStop(_ loop: CFRunLoop?) { loop?.stop() }
 
-/// Makes the loop pass once more through all that it has to do. Any thread.
+/// Makes the loop do one more pass. Any thread.
 public func CFRunLoopWakeUp(_ loop: CFRunLoop?) { loop?.wakeUp() }
 
 /// Whether the loop sleeps.
@@ -96,7 +96,7 @@ public func CFRunLoopAddTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mo
     if let timer { loop?.add(timer, forMode: mode) }
 }
 
-/// Takes the timer out of one mode.
+/// Removes the timer from one mode.
 public func CFRunLoopRemoveTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) {
     if let timer { loop?.remove(timer, forMode: mode) }
 }
@@ -106,8 +106,8 @@ public func CFRunLoopContainsTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?,
     timer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
 }
 
-/// A timer that fires at `fireDate`, and if the interval is more than zero at every interval after that. `flags` and `order`
-/// are ignored, the one by Core Foundation too: equal deadlines fire in the order of arming.
+/// A timer that fires at `fireDate`, and if the interval is above zero, at every interval after that. `flags` and
+/// `order` are ignored, the first by Core Foundation too: equal deadlines fire in the order of arming.
 public func CFRunLoopTimerCreateWithHandler(
     _ allocator: CFAllocator?,
     _ fireDate: CFAbsoluteTime,
@@ -131,15 +131,15 @@ public func CFRunLoopTimerGetNextFireDate(_ timer: CFRunLoopTimer?) -> CFAbsolut
     timer?.fireDate.timeIntervalSinceReferenceDate ?? 0
 }
 
-/// Moves the next call.
+/// Moves the next deadline.
 public func CFRunLoopTimerSetNextFireDate(_ timer: CFRunLoopTimer?, _ fireDate: CFAbsoluteTime) {
     timer?.fireDate = Date(timeIntervalSinceReferenceDate: fireDate)
 }
 
-/// Between two calls; 0 if the timer does not repeat.
+/// The interval between calls; 0 if the timer does not repeat.
 public func CFRunLoopTimerGetInterval(_ timer: CFRunLoopTimer?) -> CFTimeInterval { timer?.timeInterval ?? 0 }
 
-/// Whether there is more than one call.
+/// Whether it repeats.
 public func CFRunLoopTimerDoesRepeat(_ timer: CFRunLoopTimer?) -> Bool { CFRunLoopTimerGetInterval(timer) > 0 }
 
 /// How much later than its deadline a call may come.
@@ -149,7 +149,7 @@ public func CFRunLoopTimerSetTolerance(_ timer: CFRunLoopTimer?, _ tolerance: CF
 
 // MARK: Observers
 
-/// An observer of those activities; their bits, as `CFRunLoopActivity.beforeWaiting.rawValue`.
+/// An observer of those activities, as bits such as `CFRunLoopActivity.beforeWaiting.rawValue`.
 public func CFRunLoopObserverCreateWithHandler(
     _ allocator: CFAllocator?,
     _ activities: some BinaryInteger,
@@ -166,7 +166,7 @@ public func CFRunLoopAddObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserv
     if let observer { loop?.add(observer, forMode: mode) }
 }
 
-/// Takes the observer out of one mode.
+/// Removes the observer from one mode.
 public func CFRunLoopRemoveObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
     if let observer { loop?.remove(observer, forMode: mode) }
 }
@@ -183,7 +183,7 @@ public func CFRunLoopContainsObserver(
 /// Ends the observer.
 public func CFRunLoopObserverInvalidate(_ observer: CFRunLoopObserver?) { observer?.invalidate() }
 
-// MARK: What they are called with
+// MARK: Types of their arguments
 
 /// Seconds since 2001.
 public typealias CFAbsoluteTime = Double
@@ -191,7 +191,7 @@ public typealias CFAbsoluteTime = Double
 /// The time of day, in seconds since 2001.
 public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
 
-/// Memory is Swift's own: there is no allocator but nil.
+/// Swift has its own memory management: the only allocator is nil.
 public enum CFAllocator: Sendable {}
 
 /// Nil.

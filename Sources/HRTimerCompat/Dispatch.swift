@@ -1,46 +1,50 @@
 public import Dispatch
 public import HRTimer
 
-/// GCD's maker of timer sources, for one file at a time:
+/// GCD's function that makes timer sources, for one file at a time:
 ///
 ///     import enum HRTimerCompat.DispatchSource
 ///
-/// The types of Dispatch's own sources are not among it: a file that uses those too names them `Dispatch.DispatchSource`.
+/// It does not have the types of Dispatch's other sources: a file that uses those too names them
+/// `Dispatch.DispatchSource`.
 public enum DispatchSource {
-    /// Dispatch's flags: `.strict` has leeway count as none.
+    /// Dispatch's flags: with `.strict` the leeway is ignored.
     public typealias TimerFlags = Dispatch.DispatchSource.TimerFlags
 
-    /// A timer source that is not active yet, on the shared engine. Its handlers run on `queue`, without one on a global one.
+    /// A timer source that is not active yet, on the shared engine. Its handlers run on `queue`, or on a global one if
+    /// it is nil.
     public static func makeTimerSource(flags: TimerFlags = [], queue: DispatchQueue? = nil) -> DispatchSourceTimer {
         DispatchSourceTimer(TimerSource(flags: flags, queue: queue ?? .global()))
     }
 }
 
-/// A `TimerSource` under the name of GCD's protocol, and with its types: a variable of it is no existential.
+/// A `TimerSource` with the name of GCD's protocol and with Dispatch's types: a class, so that its variables are no
+/// existentials.
 ///
-/// As with Dispatch's own, nobody checks what a handler captures: it must be for the queue that it runs on, of which there is
-/// one call at a time. A handler that belongs to an actor, as each in code of the main actor does, is called on that, where
-/// Dispatch's ends the program on another queue. For `TimerSource`'s own members there is `source`.
+/// As with Dispatch's own, handlers need not be Sendable: what they capture must be safe on the queue, which runs one
+/// call at a time. A handler that belongs to an actor, as each in code of the main actor does, is called on that actor;
+/// Dispatch's ends the program on another queue. `TimerSource`'s own members are at `source`.
 public final class DispatchSourceTimer: Sendable {
-    /// What does the work.
+    /// The source that does the work.
     public let source: TimerSource
 
-    /// What a source calls.
+    /// A source's handler.
     public typealias Handler = @isolated(any) () -> Void
 
     init(_ source: TimerSource) {
         self.source = source
     }
 
-    /// The function as one that is given to another thread. As Dispatch's types have it, that is for the caller to know.
+    /// The function as one that another thread may call. As with Dispatch's types, the caller must know that this is
+    /// safe.
     private static func unchecked(_ handler: Handler?) -> (@isolated(any) @Sendable () -> Void)? {
         struct Unchecked { let function: Handler }
         struct Checked { let function: @isolated(any) @Sendable () -> Void }
-        // Unsafe: what is Sendable is no part of a function's layout.
+        // Unsafe: Sendable does not change a function's layout.
         return handler.map { unsafeBitCast(Unchecked(function: $0), to: Checked.self).function }
     }
 
-    /// What is called at each fire.
+    /// Sets the handler of each fire.
     public func setEventHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -49,7 +53,7 @@ public final class DispatchSourceTimer: Sendable {
         source.setEventHandler(qos: qos, flags: flags, handler: Self.unchecked(handler))
     }
 
-    /// What is called once when the source has become active.
+    /// Sets the handler called once when the source has become active.
     public func setRegistrationHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -58,7 +62,7 @@ public final class DispatchSourceTimer: Sendable {
         source.setRegistrationHandler(qos: qos, flags: flags, handler: Self.unchecked(handler))
     }
 
-    /// What is called once after `cancel()`.
+    /// Sets the handler called once after `cancel()`.
     public func setCancelHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -112,19 +116,19 @@ public final class DispatchSourceTimer: Sendable {
         source.schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
     }
 
-    /// Has the handlers run on another queue.
+    /// Makes the handlers run on another queue.
     public func setTarget(queue: DispatchQueue?) { source.setTarget(queue: queue) }
 
-    /// Lets it fire.
+    /// Activates it: it may fire.
     public func activate() { source.activate() }
 
     /// Undoes one `suspend()`, or activates the source.
     public func resume() { source.resume() }
 
-    /// Keeps it from firing until as many `resume()`.
+    /// Keeps it from firing until `resume()` was called as often.
     public func suspend() { source.suspend() }
 
-    /// Ends it for good.
+    /// Cancels it for good.
     public func cancel() { source.cancel() }
 
     /// Whether it was cancelled.
@@ -135,7 +139,7 @@ public final class DispatchSourceTimer: Sendable {
 }
 
 extension DispatchQueue {
-    /// `asyncAfter` by an instant of ours: `TimerEngine.shared.schedule(at:on:execute:)`. The token cancels it.
+    /// `asyncAfter` at an instant of this library: `TimerEngine.shared.schedule(at:on:execute:)`. The token cancels it.
     @discardableResult
     public func asyncAfter(
         deadline: MonotonicInstant,

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 public import HRTimer
 
-// The signatures that Foundation's own types have, to the letter.
+// The exact signatures of Foundation's own types.
 //
-// A file that imports both modules whole has two types of each name. The compiler then goes by the members, of which it takes
-// the one that fits best: without these, which fit as well, that would be Foundation's without a word, whose timers never fire
-// in a loop of ours. So it says that the use is ambiguous.
+// A file that imports both modules whole has two types of each name. The compiler then chooses by the members that fit
+// best. Without these it would silently choose Foundation's, whose timers never fire in a loop of this library. With
+// them both fit equally, and it reports the use as ambiguous.
 
 extension LoopTimer {
-    /// A timer one interval from now, and if it repeats at every interval after that. Not in a loop yet.
+    /// A timer one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
     public convenience init(
         timeInterval interval: Double,
         repeats: Bool,
@@ -17,7 +17,7 @@ extension LoopTimer {
         self.init(timeInterval: interval, repeats: repeats, policy: .mergeToGrid, block: block)
     }
 
-    /// A timer that fires at `date`, and if it repeats at every interval after that. Not in a loop yet.
+    /// A timer that fires at `date`, and if it repeats, at every interval after that. Not in a loop yet.
     public convenience init(
         fire date: Date,
         interval: Double,

@@ -1,9 +1,9 @@
 public import Dispatch
 import HRTimer
 
-/// What Dispatch still takes, and properties of a source that no timer needs.
+/// Old spellings that Dispatch still accepts, and properties of a source that timers do not need.
 extension DispatchSourceTimer {
-    /// Dispatch's spelling before Swift 4; on no interval.
+    /// Dispatch's spelling before Swift 4: no repetition.
     @available(*, deprecated, renamed: "schedule(deadline:leeway:)")
     public func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
         schedule(deadline: deadline, repeating: .never, leeway: leeway)
@@ -55,9 +55,9 @@ extension DispatchSourceTimer {
         schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
     }
 
-    /// Nothing that a timer source needs: always 0, where Dispatch has a number of its own.
+    /// Of no use for a timer source: always 0, where Dispatch has a number of its own.
     public var handle: UInt { 0 }
 
-    /// 1 for a strict source as long as it is not cancelled, else 0; Dispatch has bits of its own beside it.
+    /// 1 for a strict source that is not cancelled, else 0; Dispatch has further bits.
     public var mask: UInt { source.isStrict && !isCancelled ? 1 : 0 }
 }

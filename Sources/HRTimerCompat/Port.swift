@@ -1,14 +1,14 @@
 public import HRTimer
 import HRTimerCore
 
-/// What keeps a run loop running that has nothing else to do: `RunLoop.current.add(Port(), forMode: .default)`, as programs for
-/// Darwin have it on threads that wait for work. Foundation's own on Linux ends the program when it is made.
+/// Keeps a run loop running that has nothing else to do: `RunLoop.current.add(Port(), forMode: .default)`, as programs
+/// for Darwin do on threads that wait for work. Foundation's own on Linux ends the program when it is made.
 ///
-/// It takes and sends no messages. The loop holds it; several loops may have the same one.
+/// It takes and sends no messages. The loop holds it; it may be in several loops.
 public final class Port: Sendable {
     private struct State: Sendable {
         var isValid = true
-        /// What stands for the port in each loop. The loops hold them, and they the port.
+        /// The source that represents the port in each loop. The loops hold these, and these hold the port.
         var triggers: [ObjectIdentifier: WeakTrigger] = [:]
     }
 
@@ -24,7 +24,7 @@ public final class Port: Sendable {
     /// False once it was invalidated.
     public var isValid: Bool { state.withLock { $0.isValid } }
 
-    /// Takes it out of all loops for good. Idempotent.
+    /// Removes it from all loops for good. Idempotent.
     public func invalidate() {
         let triggers = state.withLock { state in
             state.isValid = false
@@ -50,7 +50,7 @@ public final class Port: Sendable {
     }
 }
 
-/// The port that programs for Darwin make as well.
+/// The kind of port that programs for Darwin make, too.
 public typealias NSMachPort = Port
 
 extension TimerLoop {
@@ -59,7 +59,7 @@ extension TimerLoop {
         if let trigger = port.trigger(in: self) { add(trigger, forMode: mode) }
     }
 
-    /// Takes the port out of one mode; the loop runs on as long as it has other things there.
+    /// Removes the port from one mode; the loop runs on as long as it has other work there.
     public func remove(_ port: Port, forMode mode: Mode) {
         if let trigger = port.known(in: self) { remove(trigger, forMode: mode) }
     }

@@ -1,9 +1,9 @@
 import CHRTimer
 import Glibc
 
-/// The kernel refused something a timer needs: which operation, and why.
+/// The kernel refused a call that a timer needs: which operation, and why.
 public struct TimerError: Error, Hashable, Sendable {
-    /// What was tried, in words.
+    /// The operation, in words.
     public let operation: String
     /// The error number, as in errno(3).
     public let errorNumber: Int32

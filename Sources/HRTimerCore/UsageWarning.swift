@@ -3,37 +3,39 @@ import Glibc
 /// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
 /// builds alone.
 ///
-/// Each kind is written to standard error once. Tests and programs that want to hear of all take over `handler`:
+/// Each kind is written to standard error once. Tests and programs that want all of them set `handler`:
 ///
 ///     UsageWarning.handler = { mistake in fatalError("\(mistake)") }
 public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
     /// What went wrong.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A timer is due since a second, and nobody has run its loop: `TimerLoop.run()` and the like, or a host.
+        /// A timer has been due for a second, and no thread has run its loop: by `TimerLoop.run()` and the like, or a
+        /// host.
         case loopNotRun
-        /// A thread has ended whose loop nobody ever ran, with timers in it.
+        /// A thread has ended whose loop had timers and was never run.
         case threadEnded
-        /// The last reference to a `LoopThread` went while its loop had timers: the thread has ended, and they with it.
+        /// The last reference to a `LoopThread` went while its loop had timers: the thread has ended, and its timers
+        /// with it.
         case threadNotKept
-        /// A loop was to run in `.common`, which is no mode to run in: `CFRunLoopRunInMode` says a word about it, too.
+        /// A loop was to run in `.common`, which is not a mode to run in: `CFRunLoopRunInMode` warns of it, too.
         case ranInCommonModes
-        /// A loop was to be run by another thread than its own.
+        /// A thread tried to run the loop of another thread.
         case ranOnOtherThread
         /// A timer was added to a second loop, which has no effect.
         case timerInTwoLoops
         /// An invalid timer was added to a loop, which has no effect.
         case invalidTimerAdded
-        /// `LatencyHistogram.quantile(_:)` was given more than 1: per cents, perhaps.
+        /// `LatencyHistogram.quantile(_:)` was given more than 1, perhaps per cents.
         case quantileAboveOne
-        /// A handler took longer than 50 ms on a shared engine, and everybody else's timers waited for it.
+        /// A handler took longer than 50 ms on a shared engine, and delayed all other timers on it.
         case slowHandlerOnSharedEngine
-        /// `.precise` on a clock that ticks seldom, where it counts as `.normal`: reported once.
+        /// `.precise` on a clock with coarse ticks, where it counts as `.normal`: reported once.
         case coarseClock
     }
 
     /// Which mistake.
     public let kind: Kind
-    /// One sentence, with what to do instead.
+    /// One sentence, with the remedy.
     public let description: String
 
     package init(_ kind: Kind, _ description: String) {
@@ -41,8 +43,8 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Called on the thread that noticed the mistake, with no lock held. Nil, as at first, writes each kind to standard
-    /// error once. In release builds nothing is reported. Any thread.
+    /// Called on the thread that noticed the mistake, with no lock held. If it is nil, the default, each kind is
+    /// written to standard error once. Release builds report nothing. Any thread.
     public static var handler: (@Sendable (UsageWarning) -> Void)? {
         get { listener.withLock { $0.handler } }
         set {
@@ -61,7 +63,7 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
 
     private static let listener = Locked(Listener())
 
-    /// Whether mistakes are looked for: what takes any time to notice is looked for in debug builds alone.
+    /// Whether mistakes are looked for: checks that take time are made in debug builds alone.
     package static var isLookedFor: Bool {
         #if DEBUG
         true
@@ -84,10 +86,10 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Longer than any handler takes that others can live with, and than a thread is mostly kept off a busy processor.
+    /// Longer than other timers can tolerate, and than a busy machine mostly keeps a thread from running.
     private static let slow_ns: Int64 = 50_000_000
 
-    /// After a handler on an engine of that name.
+    /// Called after a handler on an engine of that name.
     static func reportIfSlow(_ taken_ns: Int64, onSharedEngine name: String) {
         if taken_ns < slow_ns { return }
         report(

@@ -3,25 +3,25 @@
 import HRTimer
 import Synchronization
 
-/// A dummy sleep that ends while a thread waits for a deadline anyway. It brings the code by which the runtime resumes a task
-/// after its sleep into the cache before the deadline; outside of the cache that code takes 3 to 15 µs. The dummy sleep begins
-/// again when the task has gone on.
+/// A dummy sleep that ends while a thread waits for a deadline. It brings the code by which the runtime resumes a task
+/// after its sleep into the cache before the deadline: uncached, that code takes 3 to 15 µs. The dummy sleep begins
+/// again after the sleeping task has resumed.
 ///
-/// It takes at most `budget` of a processor, a fraction: the next one waits until the last is paid for.
+/// It takes at most `budget`, a fraction of a processor: after a warm-up the next one waits until the budget allows it.
 final class CacheWarmUp: Sendable {
     private let state = Locked(State())
 
     private struct State: Sendable {
-        /// The task that sleeps, by its address: only compared, and it never ends.
+        /// The address of the dummy task, which never ends: it is only compared.
         var sleeper: UInt?
-        /// Ends its sleep; nil while it is awake.
+        /// Ends the dummy sleep; nil while the dummy task is awake.
         var job: UnownedJob?
-        /// Has it sleep again; nil until it has gone on.
+        /// Makes the dummy task sleep again; nil until it has resumed.
         var again: UnsafeContinuation<Void, Never>?
     }
 
     private let budget: Double
-    /// What the last ones took.
+    /// How long the latest warm-ups took.
     private let takes_ns = Atomic<Int64>(8_000)
     /// On `CLOCK_MONOTONIC`.
     private let nextAt_ns = Atomic(Int64.min)
@@ -30,7 +30,7 @@ final class CacheWarmUp: Sendable {
         self.budget = max(budget, 1e-6)
     }
 
-    /// How much earlier a thread is to wake to have time for a warm-up.
+    /// How much earlier a thread must wake to have time for a warm-up.
     func lead_ns(_ now_ns: Int64) -> Int64 {
         now_ns < nextAt_ns.load(ordering: .relaxed) ? 0 : takes_ns.load(ordering: .relaxed)
     }
@@ -43,7 +43,7 @@ final class CacheWarmUp: Sendable {
                 state.withLock { $0.sleeper = address }
             }
             while true {
-                // Until `run` ends it: the deadline only must not be past.
+                // `run` ends this sleep: its deadline only must not be past.
                 try? await Task.sleep(until: .now + .seconds(3600), clock: .suspending)
                 // Unsafe: `prepare` resumes it exactly once.
                 await withUnsafeContinuation { again in state.withLock { $0.again = again } }
@@ -51,7 +51,7 @@ final class CacheWarmUp: Sendable {
         }
     }
 
-    /// True if it is the warm-up's own sleep, which only the next `run` ends.
+    /// True if the job belongs to the dummy sleep, which only the next `run` ends.
     func keep(_ job: UnownedJob, of task: UnsafeCurrentTask) -> Bool {
         state.withLock { state in
             guard state.sleeper == Self.address(task) else { return false }
@@ -65,7 +65,7 @@ final class CacheWarmUp: Sendable {
         let begun_ns = time.now_ns
         let takes_ns = takes_ns.load(ordering: .relaxed)
         if deadline_ns - begun_ns <= takes_ns {
-            // Else one that was interrupted would be the last.
+            // Without this no warm-up would follow one that was interrupted.
             self.takes_ns.store(max(2_000, takes_ns - takes_ns / 16), ordering: .relaxed)
             return
         }
@@ -77,14 +77,14 @@ final class CacheWarmUp: Sendable {
         nextAt_ns.store(now_ns + Int64(Double(took_ns) / budget), ordering: .relaxed)
     }
 
-    /// After a warm-up, when there is time: what the task that was waited for did last is in the cache, too.
+    /// Makes the dummy task sleep again, after the sleeping task has run: the code for that is in the cache then.
     func prepare() {
         guard let again = state.withLock({ $0.again.take() }) else { return }
         LeaderJob.run { again.resume() }
     }
 
     private static func address(_ task: UnsafeCurrentTask) -> UInt {
-        // Unsafe: it is one reference, as the size that is checked here says.
+        // Unsafe: it is a single reference, whose size unsafeBitCast checks.
         unsafeBitCast(task, to: UInt.self)
     }
 }

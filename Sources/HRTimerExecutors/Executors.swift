@@ -4,15 +4,15 @@ import CHRTimer
 import Glibc
 import HRTimer
 
-/// What the process gets instead of the standard library's executors.
+/// The process's executors, in place of the standard library's.
 enum Executors: ExecutorFactory {
     static let main: LoopMainExecutor = LoopMainExecutor()
-    /// Set before anybody asks, by `install`.
+    /// `install` sets it before the first use.
     private static let pool = Locked<SleepingPool?>(nil)
 
     static var mainExecutor: any MainExecutor { main }
     static var defaultExecutor: any TaskExecutor {
-        // `install` has made it.
+        // `install` has set it.
         pool.withLock { $0! }
     }
 
@@ -35,7 +35,7 @@ enum Executors: ExecutorFactory {
         }
         guard isFirst else { return }
         _createExecutors(factory: Self.self)
-        // A job of the main actor may come at any time, from a task that only sleeps now.
+        // A job of the main actor may come at any time, from a task that sleeps now.
         TimerLoop.main.isKeptAlive = true
         MainQueue.findHost()
     }

@@ -2,8 +2,8 @@
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Glibc
 
-/// Ends a sleep, and then runs the job that this makes ready on the same thread: the sleeping task itself, which would go
-/// through the pool otherwise.
+/// Ends a sleep, and then runs the job that this makes ready, the sleeping task's, on the same thread. Otherwise the
+/// job would go through the pool.
 enum LeaderJob {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -15,7 +15,7 @@ enum LeaderJob {
     static func run(_ end: () -> Void) {
         var next: UnownedJob?
         withUnsafeMutablePointer(to: &next) { next in
-            // Cleared before the pointer goes out of scope; only this thread sees it.
+            // Cleared before the pointer becomes invalid; only this thread sees it.
             pthread_setspecific(key, next)
             end()
             pthread_setspecific(key, nil)
@@ -23,7 +23,7 @@ enum LeaderJob {
         next?.runAsInPool()
     }
 
-    /// True if the calling thread is to run the job next, by itself.
+    /// Returns true if the calling thread will run the job next.
     static func take(_ job: UnownedJob) -> Bool {
         // Set by `run`, further up on this stack.
         guard let next = pthread_getspecific(key)?.assumingMemoryBound(to: UnownedJob?.self) else { return false }
@@ -34,8 +34,9 @@ enum LeaderJob {
 }
 
 extension UnownedJob {
-    /// As libdispatch's pool runs it: on the executor of everything that has none of its own, whose reference is two words
-    /// of zero (swift/ExecutorImpl.h, swift_executor_generic). On another one each nonisolated call would be enqueued again.
+    /// Runs the job as libdispatch's pool does: on the generic executor, whose reference is two words of zero
+    /// (swift/ExecutorImpl.h, swift_executor_generic). On another executor each nonisolated call would be enqueued
+    /// again.
     func runAsInPool() {
         runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
     }

@@ -1,11 +1,12 @@
 #if compiler(>=6.3)
 import HRTimer
 
-/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, with no switch of threads after it. The timer
-/// alone holds it: if the timer is dropped without a call, since the thread has ended, the sleep goes on in the pool.
+/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, with no switch of threads after it. Only
+/// the timer holds it: if the thread has ended and the timer is dropped without a call, the sleep continues in the
+/// pool.
 ///
-/// A thread's timers are on `CLOCK_MONOTONIC`: a sleep on `ContinuousClock` is never early, and late by what the system was
-/// suspended meanwhile. On virtual time it takes its length of that.
+/// A thread's timers are on `CLOCK_MONOTONIC`: a sleep on `ContinuousClock` is never early, and late by the time that
+/// the system was suspended meanwhile. In virtual time it takes the same length of virtual time.
 final class LodgedSleep: Sendable {
     private let job: UnownedJob
     private let deadline: SleepDeadline
@@ -24,8 +25,8 @@ final class LodgedSleep: Sendable {
         if isOver.withLock({ !$0 }) { Executors.sleeps.add(job, deadline, tolerance_ns: tolerance_ns) }
     }
 
-    /// On the sleeping task's thread. A deadline that is past is over only after what waits there: tasks that sleep for no time
-    /// in a loop let others run.
+    /// Called on the sleeping task's thread. A past deadline ends the sleep only after the jobs that wait there: a task
+    /// that sleeps for no time in a loop lets others run.
     func begin() {
         if remaining_ns != nil { arm() } else { jobs.host.runSoon { [self] in end() } }
     }
@@ -36,7 +37,8 @@ final class LodgedSleep: Sendable {
         var deadline_ns = time.now_ns.addingSaturating(wait_ns)
         if case .monotonic(let exact_ns) = deadline, time.virtual == nil { deadline_ns = exact_ns }
         _ = jobs.host.arm(deadline_ns, tolerance_ns: tolerance_ns) { [self] in
-            // Another clock than the host's may not be there yet. On virtual time the sleep has taken its virtual length.
+            // A clock other than the host's may not have reached the deadline yet. In virtual time the sleep has taken
+            // its virtual length.
             time.virtual == nil ? arm() : end()
         }
     }

@@ -15,7 +15,7 @@ final class LoopMainExecutor: MainExecutor {
         jobs.add(UnownedJob(job), nil)
     }
 
-    /// What an `async` main does for ever.
+    /// What an `async` main does at its end, for ever.
     func run() throws {
         TimerLoop.main.run()
     }
@@ -24,8 +24,8 @@ final class LoopMainExecutor: MainExecutor {
         TimerLoop.main.stop()
     }
 
-    /// Whatever runs on the main thread: handlers of its loop, blocks of the main queue. Of that also on other threads, once
-    /// it has left the main one (`dispatchMain()`), and with it the loop.
+    /// Whether the calling thread runs the main actor's code: the main thread does, in its loop's handlers and the main
+    /// queue's blocks. After `dispatchMain()` other threads may run the main queue, and with it the loop.
     func isIsolatingCurrentContext() -> Bool? { MainQueue.isHeld }
 
     func checkIsolated() {

@@ -2,15 +2,15 @@
 import CHRTimer
 import HRTimer
 
-/// Owner of a `hrt_shared_alarm`.
+/// Owns a `hrt_shared_alarm`.
 final class SharedAlarm: @unchecked Sendable {
-    // Sendable: the pointer is constant, and what is called with it is thread-safe.
+    // Sendable: the pointer is constant, and the functions called with it are thread-safe.
     private let sharedAlarm: OpaquePointer
 
     init() throws(TimerError) {
         var sharedAlarm: OpaquePointer?
         try check(hrt_shared_alarm_create(&sharedAlarm), "make the alarm of all sleeps")
-        // Made, as it did not throw.
+        // Not nil: the call did not throw.
         self.sharedAlarm = sharedAlarm!
     }
 

@@ -7,12 +7,12 @@ enum SleepDeadline: Sendable {
     case monotonic(Int64)
     /// `CLOCK_BOOTTIME`, ns: what `ContinuousClock` reads on Linux.
     case bootTime(Int64)
-    /// How long to wait until the clock is to be asked again; nil when it has come to the instant.
+    /// How long to wait until the clock must be read again; nil when it has reached the instant.
     case other(remaining: @Sendable () -> Duration?)
 
     init<C: Clock>(_ instant: C.Instant, _ clock: C) {
-        // By the clock's type, which is a comparison, where a cast looks through what the runtime knows of both types.
-        // Unsafe: the instants of these clocks are of these types.
+        // Compares the clock's type: a cast would search the runtime's tables. Unsafe: the instants of these clocks
+        // have these types.
         if C.self == ContinuousClock.self {
             let instant = unsafeBitCast(instant, to: ContinuousClock.Instant.self)
             self = .bootTime(ContinuousClock().systemEpoch.duration(to: instant).nanosecondsRoundedUp)
@@ -27,7 +27,7 @@ enum SleepDeadline: Sendable {
             self = .other {
                 let now = clock.now
                 guard now < instant else { return nil }
-                // A clock that has units of its own, or stands still, is asked every millisecond.
+                // A clock with other units, or one that stands still, is read every millisecond.
                 return max(.milliseconds(1), now.duration(to: instant) as? Duration ?? .zero)
             }
         }

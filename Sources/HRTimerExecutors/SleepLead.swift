@@ -2,8 +2,8 @@
 import CHRTimer
 import HRTimer
 
-/// How long before a deadline a thread is woken for it: what waking took lately, as far as the budget pays for the spin, and
-/// what a cache warm-up takes. Under the lock of `Sleeps`.
+/// How long before a deadline a thread is woken for it: the recent wake latencies, as far as the budget allows the
+/// spin, and the time of a cache warm-up. Under the lock of `Sleeps`.
 struct SleepLead: Sendable {
     private let window: SpinWindow
     let warmUp: CacheWarmUp?
@@ -24,7 +24,7 @@ struct SleepLead: Sendable {
         hrt_spin_window_record_wake(window.c, length_ns, latency_ns)
     }
 
-    /// Counts what a thread spins that has so long to wait.
+    /// Records the spin of a thread that has this long to wait.
     func countWait(_ wait_ns: Int64) {
         let warmedUp_ns = warmUp?.lead_ns(TimeBase.kernel.now_ns) ?? 0
         if wait_ns > warmedUp_ns { hrt_spin_window_record_spin(window.c, wait_ns - warmedUp_ns) }

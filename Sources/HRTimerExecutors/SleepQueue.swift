@@ -5,31 +5,31 @@ import HRTimer
 
 /// One sleep that is not over.
 struct Sleep: Sendable {
-    /// Makes the sleeping task ready, which is all it does.
+    /// Makes the sleeping task ready, and does nothing else.
     let job: UnownedJob
-    /// The clock that is to be asked whether the sleep is over, if that is none of ours.
-    var asks: SleepDeadline?
+    /// If the sleep is not on a clock of ours: the clock that must be read to know whether the sleep is over.
+    var otherClock: SleepDeadline?
 }
 
 /// The sleeps on one clock, and what the shared alarm is set to for them. Under the lock of `Sleeps`.
 struct SleepQueue: ~Copyable, Sendable {
     private let time: TimeBase
     private let sharedAlarm: SharedAlarm
-    /// As long as there is but one, it is here, and not in the core, each line of which is out of the cache after a sleep.
+    /// A single sleep is kept here and not in the core, whose memory is out of the cache after a sleep.
     private var only: (sleep: Sleep, deadline_ns: Int64, tolerance_ns: Int64)?
     private var core: FiringCore
     private var scheduled = 0
     /// By the core's slots.
     private var sleeps = SlotArray<Sleep?> { nil }
-    /// The core may have something to give back.
+    /// Whether the core may have memory to give back.
     private var isUntidy = false
-    /// It has not.
+    /// Whether `sleeps` is being trimmed, which follows the core.
     private var isTrimmingSleeps = false
-    /// The earliest wake, which the shared alarm is set for; `.max` for none.
+    /// The earliest wake, for which the shared alarm is set; `.max` for none.
     private var armedFor_ns = Int64.max
-    /// The alarm's instant: a lead before that.
+    /// The instant of the alarm: a lead before the wake.
     private var alarm_ns = Int64.max
-    /// From its setting to `armedFor_ns`; nil if the alarm says nothing of how late threads wake.
+    /// The time from setting the alarm to `armedFor_ns`; nil if its latency must not be recorded.
     private var length_ns: Int64?
 
     init(_ clock: TimerClock, _ precision: TimerPrecision, _ sharedAlarm: SharedAlarm) {
@@ -39,7 +39,7 @@ struct SleepQueue: ~Copyable, Sendable {
         self.sharedAlarm = sharedAlarm
     }
 
-    /// Those that are not over, cancelled ones too.
+    /// The sleeps that are not over, cancelled ones too.
     var count: Int { scheduled + (only == nil ? 0 : 1) }
 
     mutating func add(_ sleep: Sleep, _ deadline_ns: Int64, tolerance_ns: Int64, _ lead: SleepLead?) {
@@ -69,28 +69,28 @@ struct SleepQueue: ~Copyable, Sendable {
         var length_ns: Int64
     }
 
-    /// What a thread found that the shared alarm woke.
+    /// What a thread takes after the shared alarm has woken it.
     struct Taken: Sendable {
-        /// The first one that may go on on this very thread.
+        /// The first sleep whose task may resume on this thread.
         var first: First?
-        /// Set if the first one's deadline has not come: the thread waits for it, and notes how late this alarm woke it.
+        /// Set if the first deadline has not come: the thread waits for it, and records the latency of this alarm.
         var passed: PassedAlarm?
         var isEarly: Bool { passed != nil }
-        /// To be ended one after the other, `first` before them if it is not early.
+        /// To be ended one after the other; after `first`, if that is not early.
         var others: [Sleep] = []
-        /// More are due than one thread should do before it goes elsewhere.
+        /// More sleeps are due than one thread should end before it resumes a task.
         var hasMore = false
         var wantsTidying = false
     }
 
-    /// Takes what is due, and sets the shared alarm for the next unless more is due. `canRise` if the thread may wait for the
-    /// deadline of one that it was woken for early.
-    mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, canRise: Bool) {
+    /// Takes the sleeps that are due, and sets the shared alarm for the next unless more are due. `maySpin` if the
+    /// thread may wait for the deadline of a sleep that it was woken early for.
+    mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, maySpin: Bool) {
         guard armedFor_ns < .max else { return }
         let now_ns = time.now_ns
         let passed = now_ns >= alarm_ns ? length_ns.take().map { PassedAlarm(at_ns: alarm_ns, length_ns: $0) } : nil
-        if canRise, taken.first == nil, now_ns < armedFor_ns, let passed, let due = next(armedFor_ns) {
-            if due.sleep.asks == nil, due.deadline_ns > now_ns {
+        if maySpin, taken.first == nil, now_ns < armedFor_ns, let passed, let due = next(armedFor_ns) {
+            if due.sleep.otherClock == nil, due.deadline_ns > now_ns {
                 taken.first = (due.sleep, time, due.deadline_ns)
                 taken.passed = passed
                 lead?.countWait(due.deadline_ns - now_ns)
@@ -100,7 +100,7 @@ struct SleepQueue: ~Copyable, Sendable {
         }
         if let passed, !taken.isEarly { lead?.record(now_ns - passed.at_ns, ofSleep: passed.length_ns) }
         while taken.others.count < most, let due = next(now_ns) {
-            if taken.first == nil, taken.others.isEmpty, due.sleep.asks == nil {
+            if taken.first == nil, taken.others.isEmpty, due.sleep.otherClock == nil {
                 taken.first = (due.sleep, time, due.deadline_ns)
             } else {
                 taken.others.append(due.sleep)
@@ -109,7 +109,7 @@ struct SleepQueue: ~Copyable, Sendable {
         if !taken.isEarly, hasDue(now_ns) {
             taken.hasMore = true
         } else {
-            // If this thread spins, another one takes all the rest.
+            // If this thread spins, another one takes all later sleeps.
             setForNext(now_ns, lead)
         }
         taken.wantsTidying = taken.wantsTidying || isUntidy
@@ -141,11 +141,11 @@ struct SleepQueue: ~Copyable, Sendable {
         return nil
     }
 
-    /// Sets the shared alarm for the next wake, if it is not set for that.
+    /// Sets the shared alarm for the next wake, if it is not set for it.
     private mutating func setForNext(_ now_ns: Int64, _ lead: SleepLead?) {
         let next_ns = nextWake_ns()
         if next_ns == armedFor_ns, alarm_ns > now_ns { return }
-        // The alarm has passed already, too early or for another sleep: now for the deadline itself.
+        // The alarm has passed already, early or for another sleep: sets it for the deadline itself.
         let lead = next_ns == armedFor_ns ? nil : lead
         if next_ns == .max {
             if alarm_ns > now_ns { sharedAlarm.set(time.clock, .max) }
@@ -159,7 +159,8 @@ struct SleepQueue: ~Copyable, Sendable {
     private mutating func nextWake_ns() -> Int64 {
         if let only { return only.deadline_ns.addingSaturating(only.tolerance_ns) }
         if scheduled == 0 { return .max }
-        // A crowd is normalized piece by piece: until then the alarm may come too early, and the next piece follows.
+        // A crowd is normalized in several steps. Until that is done the alarm may come too early; then the next step
+        // follows.
         var pieces = 16
         while pieces > 0, core.normalize() { pieces -= 1 }
         return core.nextPark.until_ns
@@ -170,11 +171,11 @@ struct SleepQueue: ~Copyable, Sendable {
         self.armedFor_ns = armedFor_ns
         alarm_ns = armedFor_ns - (length_ns > 0 ? lead?.ns(length_ns) ?? 0 : 0)
         self.length_ns = alarm_ns > now_ns ? length_ns : nil
-        // Under the lock, so that callers that meet leave it set to the earliest.
+        // Under the lock, so that the alarm is set to the earliest if threads come here at once.
         sharedAlarm.set(time.clock, alarm_ns)
     }
 
-    /// Gives memory back that a crowd has left: a bounded piece of work a call. True if there is more to do.
+    /// Gives memory back after a crowd of sleeps: a bounded part of the work a call. True if there is more to do.
     mutating func tidy() -> Bool {
         if isTrimmingSleeps {
             isTrimmingSleeps = sleeps.trim { $0 == nil }

@@ -2,7 +2,7 @@
 @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 import HRTimer
 
-/// The default executor: libdispatch's pool, as the standard library has it, with our timers for its sleeps.
+/// The default executor: libdispatch's pool, as in the standard library, with timers of this library for its sleeps.
 final class SleepingPool: TaskExecutor, SchedulingExecutor {
     private let pool = PlatformExecutorFactory.defaultExecutor
     let sleeps: Sleeps
@@ -13,7 +13,7 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // What a sleep has made ready goes on on the thread that has waited for it.
+        // A task whose sleep has ended resumes on the thread that waited for it.
         if LeaderJob.take(job) { return }
         pool.enqueue(job)
     }
@@ -25,14 +25,14 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
         clock: C
     ) {
         let deadline = SleepDeadline(instant, clock)
-        // Called by the sleeping task, where that runs.
+        // Called by the sleeping task, on its thread.
         if let jobs = JobQueue.current {
             LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).begin()
         } else if deadline.isPast {
-            // After what is ready, as libdispatch has it, and no thread of ours wakes for it.
+            // Runs after the jobs that are ready, as libdispatch has it, and wakes no thread of ours.
             pool.enqueue(UnownedJob(job))
         } else {
-            // Only where it counts: the cast takes a microsecond if it is not in the cache.
+            // Only where tolerances count: the cast takes a microsecond if it is not cached.
             let tolerance_ns = sleeps.coalesces ? Self.nanoseconds(tolerance) : 0
             sleeps.add(UnownedJob(job), deadline, tolerance_ns: tolerance_ns)
         }

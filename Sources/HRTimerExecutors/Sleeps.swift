@@ -6,33 +6,33 @@ import Glibc
 import HRTimer
 import Synchronization
 
-/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's, all at one shared
-/// alarm, as leader and followers.
+/// The sleeps of all tasks on the pool, and the threads that wait for their deadlines: a few of libdispatch's threads,
+/// which wait on one shared alarm as leader and followers.
 ///
-/// The thread that the alarm wakes makes the task of a sleep that is over ready, and runs that task itself, so that a sleep
-/// takes one switch of threads. Meanwhile the next thread waits. The last waiting thread never leaves: the tasks that it makes
-/// ready go on in libdispatch's pool. So do those of a thread that finds a crowd.
+/// The thread that the alarm wakes makes ready the task whose sleep is over, and runs that task itself, so that a sleep
+/// takes one switch of threads. Meanwhile the next thread waits. The last waiting thread never leaves: the tasks that
+/// it makes ready resume in libdispatch's pool. So do the tasks of a thread that finds a crowd.
 ///
-/// Where sleeps are precise the thread is awake a lead before the deadline, and spins until it: one thread at a time.
+/// Where sleeps are precise the thread wakes a lead before the deadline and spins until it: one thread at a time.
 final class Sleeps: Sendable {
     private let state: Locked<State>
     private let sharedAlarm: SharedAlarm
-    /// Threads at the shared alarm, or on the way to it.
+    /// Threads that wait on the shared alarm, or are about to.
     private let waiting = Atomic(0)
     private let isSpinning = Atomic(false)
     /// Only where sleeps are precise.
     private let warmUp: CacheWarmUp?
-    /// Whether a tolerance means anything.
+    /// Whether tolerances have an effect.
     let coalesces: Bool
 
     private struct State: ~Copyable, Sendable {
         var monotonic: SleepQueue
         var bootTime: SleepQueue
-        /// Nil where no sleep is called early.
+        /// Nil where no thread is woken early.
         let lead: SleepLead?
         var threads = 0
 
-        /// Counts one more, to be started after the lock. False if there are so many.
+        /// Counts one more thread, which the caller starts after it released the lock. False if there are too many.
         mutating func addThread(atMost most: Int) -> Bool {
             if threads >= most { return false }
             threads += 1
@@ -45,14 +45,13 @@ final class Sleeps: Sendable {
         do {
             sharedAlarm = try SharedAlarm()
         } catch {
-            // As with the shared engines: a sleep has no way to fail.
+            // As the shared engines do: a sleep cannot fail.
             fatalError("TimerExecutors could not \(error)")
         }
         let lead: SleepLead? =
             switch precision {
             case .coalesced: nil
-            // What nine wakes of ten take anyway need not be waited for after the deadline; the spin of the tenth is next to
-            // nothing.
+            // This covers the latency that nine wakes of ten have anyway; only the tenth spins, for next to no time.
             case .normal: SleepLead(min(spinBudget, 0.001), coverage: 0.1, warmsUp: false)
             case .precise: SleepLead(spinBudget, coverage: SpinWindow.defaultCoverage, warmsUp: true)
             }
@@ -68,7 +67,7 @@ final class Sleeps: Sendable {
         )
     }
 
-    /// Sleeps that are not over, cancelled ones too.
+    /// The sleeps that are not over, cancelled ones too.
     var count: Int { state.withLock { $0.monotonic.count + $0.bootTime.count } }
 
     /// Runs the job when the deadline has come, never before. `tolerance_ns` is 0 where sleeps do not coalesce.
@@ -85,7 +84,7 @@ final class Sleeps: Sendable {
         case .other(let remaining):
             guard let wait = remaining() else { return job.runAsInPool() }
             deadline_ns = TimeBase.kernel.now_ns.addingSaturating(wait.nanosecondsRoundedUp)
-            sleep.asks = deadline
+            sleep.otherClock = deadline
         }
         let isFirst = state.withLock { state in
             if case .bootTime = deadline {
@@ -104,10 +103,10 @@ final class Sleeps: Sendable {
 
 // The threads.
 extension Sleeps {
-    /// As many as can have a task each while another one waits.
+    /// As many threads as can run a task each, and one that waits.
     private static let mostThreads = 1 + max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// On a queue of its own, which has a thread of libdispatch's beside those that it counts for its pool.
+    /// On a queue of its own: its thread is not among those that libdispatch counts for its pool.
     private func startThread() {
         DispatchQueue(label: "hrtimer-sleep").async { [self] in
             hrt_thread_set_name("hrtimer-sleep")
@@ -128,11 +127,11 @@ extension Sleeps {
             var leaves = false
             var startsThread = false
             state.withLock { state in
-                // A thread that is about to look here, too, no longer counts as waiting.
+                // A thread that is about to take sleeps here no longer counts as waiting.
                 let canLeave = waiting.load(ordering: .sequentiallyConsistent) > 0
-                let canRise = canLeave && !isSpinning.load(ordering: .relaxed)
-                state.monotonic.take(&taken, atMost: most, state.lead, canRise: canRise)
-                state.bootTime.take(&taken, atMost: most, state.lead, canRise: canRise && !taken.hasMore)
+                let maySpin = canLeave && !isSpinning.load(ordering: .relaxed)
+                state.monotonic.take(&taken, atMost: most, state.lead, maySpin: maySpin)
+                state.bootTime.take(&taken, atMost: most, state.lead, maySpin: maySpin && !taken.hasMore)
                 if taken.isEarly { isSpinning.store(true, ordering: .relaxed) }
                 leaves = taken.first != nil && canLeave && !taken.hasMore
                 startsThread = taken.first != nil && !canLeave && state.addThread(atMost: Self.mostThreads)
@@ -141,30 +140,30 @@ extension Sleeps {
             wantsTidying = wantsTidying || taken.wantsTidying
             if !leaves, let first = taken.first { end(first.sleep) }
             for sleep in taken.others { end(sleep) }
-            if leaves, let first = taken.first { goOn(with: first, taken.passed) }
+            if leaves, let first = taken.first { resumeHere(first, taken.passed) }
             if !taken.hasMore { break }
             most = 64
         }
         while wantsTidying { wantsTidying = state.withLock { $0.monotonic.tidy() || $0.bootTime.tidy() } }
     }
 
-    /// Its task goes on in the pool, or wherever it belongs.
+    /// Resumes the task in the pool, or on its own executor.
     private func end(_ sleep: Sleep) {
-        if let clock = sleep.asks {
+        if let clock = sleep.otherClock {
             add(sleep.job, clock, tolerance_ns: 0)
         } else {
             sleep.job.runAsInPool()
         }
     }
 
-    /// Its task goes on here, if it may. `passed` is nil if the deadline has come.
-    private func goOn(with first: SleepQueue.First, _ passed: SleepQueue.PassedAlarm?) {
+    /// Resumes the task on this thread, if its executor allows that. `passed` is nil if the deadline has come.
+    private func resumeHere(_ first: SleepQueue.First, _ passed: SleepQueue.PassedAlarm?) {
         let job = first.sleep.job
         guard let passed else { return LeaderJob.run { job.runAsInPool() } }
         note(passed, first.time)
         warmUp?.run(before: first.deadline_ns, on: first.time)
-        // Before the deadline nothing may be resumed: a task that was kept from suspending until now would go on at once, where
-        // it is, and one whose actor is busy there.
+        // No task may be resumed before the deadline: one that has not suspended yet would resume at once on its own
+        // thread, and one of a busy actor on the actor's.
         spin(until: first.deadline_ns, first.time)
         LeaderJob.run { job.runAsInPool() }
         warmUp?.prepare()
@@ -175,7 +174,7 @@ extension Sleeps {
         state.withLock { $0.lead?.record(latency_ns, ofSleep: passed.length_ns) }
     }
 
-    /// What it spins was counted before.
+    /// The time that it spins was recorded before.
     private func spin(until deadline_ns: Int64, _ time: TimeBase) {
         while time.now_ns < deadline_ns {}
         isSpinning.store(false, ordering: .relaxed)

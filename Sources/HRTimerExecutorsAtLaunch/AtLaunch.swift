@@ -3,18 +3,18 @@ import Glibc
 import HRTimer
 import HRTimerExecutors
 
-/// Called by the dynamic linker before `main`, and so before the first task: `.init_array`, in the System V ABI's words.
+/// The dynamic linker calls it before `main`, and so before the first task: `.init_array` of the System V ABI.
 @section(".init_array") @used
 private let atLaunch: @convention(c) () -> Void = { AtLaunch.install() }
 
-/// Installs `TimerExecutors` in every program that this module is linked into, for what has no place to call
-/// `TimerExecutors.install()`: test targets, and programs whose `main` is `async`. A dependency on the module is all it takes;
-/// nothing need be imported.
+/// Installs `TimerExecutors` in every program that links this module, for programs that have no place to call
+/// `TimerExecutors.install()`: test targets, and those with an `async` `main`. A dependency on the module is enough; no
+/// import is needed.
 ///
-/// The environment says how: `HRTIMER_EXECUTORS` is `normal`, as without it, `precise`, `coalesced`, or `off` for the standard
-/// library's own. Ends the program at any other value.
+/// The environment's `HRTIMER_EXECUTORS` is `normal` (the default), `precise`, `coalesced`, or `off` for the standard
+/// library's executors. Any other value ends the program.
 public enum AtLaunch {
-    /// The environment's name of the precision.
+    /// The environment's name for the precision.
     public static let variable = "HRTIMER_EXECUTORS"
 
     fileprivate static func install() {

@@ -53,7 +53,7 @@ import Testing
     func wakes(_ way: WayToWait) throws {
         let engine = try makeEngine(way)
         let far = engine.schedule(after: .seconds(3600)) { _ in }
-        settle(engine)
+        waitUntilAsleep(engine)
         let before = engine.statistics
         for _ in 0..<100 { engine.schedule(after: .seconds(7200)) { _ in } }
         engine.reschedule(far, at: engine.now.advanced(by: .seconds(4000)))
@@ -160,7 +160,7 @@ import Testing
     @Test("Four threads that arm for one instant wake a sleeping engine once, whatever they submit")
     func wakesOnce() throws {
         let engine = try makeEngine(.futex)
-        settle(engine)
+        waitUntilAsleep(engine)
         let before = engine.statistics
         let deadline = engine.now.advanced(by: .seconds(3600))
         try onFourThreads { _ in
@@ -175,7 +175,7 @@ import Testing
     )
     func wakesOncePerSleep() throws {
         let engine = try makeEngine(.futex)
-        settle(engine)
+        waitUntilAsleep(engine)
         let before = engine.statistics
         let start = engine.now
         try onFourThreads { thread in
@@ -183,7 +183,7 @@ import Testing
                 engine.schedule(at: start.advanced(by: .seconds(7200) - .milliseconds(4 * step + thread))) { _ in }
             }
         }
-        settle(engine)
+        waitUntilAsleep(engine)
         let after = engine.statistics
         #expect(after.wakesSent > before.wakesSent)
         // One more, if the thread has not come round to the last by now.
@@ -298,13 +298,13 @@ import Testing
         #expect(calledAfterShutdown.current == 0)
     }
 
-    /// Until the engine's thread sleeps.
-    private func settle(_ engine: TimerEngine) {
+    /// Waits until the engine's thread sleeps.
+    private func waitUntilAsleep(_ engine: TimerEngine) {
         var last = engine.statistics
         repeat {
             last = engine.statistics
             blockThread(until: engine.now.nanoseconds + 5_000_000)
-            // Nor is it asleep before it has begun.
+            // Before it has begun it is not asleep either.
         } while engine.statistics != last || last.wakeups == 0
     }
 

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test("Timers that were invalidated beside one that is pending do not make it readable")
-    func settled() throws {
+    func normalized() throws {
         let deadline = MonotonicInstant.now.advanced(by: .seconds(3600))
         let pending = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { _ in }
         loop.add(pending, forMode: .default)

@@ -2,7 +2,7 @@ import CHRTimer
 import TestSupport
 import Testing
 
-@Suite("A settled queue")
+@Suite("A normalized queue")
 struct HRTQueueNormalizeTests {
     private let second: Int64 = 1_000_000_000
     private let hour: Int64 = 3_600_000_000_000

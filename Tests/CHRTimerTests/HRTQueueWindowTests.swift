@@ -23,7 +23,7 @@ struct HRTQueueWindowTests {
         return wakes
     }
 
-    /// Sleeps and wakes as an engine does: settles, waits until the next wake-up, takes all, arms each for its next
+    /// Sleeps and wakes as an engine does: normalizes, waits until the next wake-up, takes all, arms each for its next
     /// deadline.
     private func wakes(_ phases: [Int64], interval: Int64, tolerance: Int64, until end: Int64) -> (
         wakes: Int, vain: Int

@@ -141,20 +141,20 @@ static void compare_bounds(struct queue_model *model) {
 static void require_exact(const struct queue_model *model) {
     const struct sorted *sorted = &model->sorted;
     require(model, hrt_queue_next_ns(model->queue) == sorted_next_ns(sorted),
-            "once settled, next is exact");
+            "once normalized, next is exact");
     require(model, hrt_queue_next_wake_ns(model->queue) == sorted_next_wake_ns(sorted),
             "and so is the next wake");
     require(model, hrt_queue_next_precise_ns(model->queue) == sorted_next_precise_ns(sorted),
             "and so is the next precise deadline");
 }
 
-static void settle(struct queue_model *model, uint64_t value) {
+static void normalize(struct queue_model *model, uint64_t value) {
     if (value % 8 == 0) {
         hrt_queue_normalize(model->queue);
         return;
     }
     for (size_t calls = 0; hrt_queue_normalize(model->queue); calls++) {
-        require(model, calls < 100 * TIMERS, "settling comes to an end");
+        require(model, calls < 100 * TIMERS, "normalizing comes to an end");
     }
     require_exact(model);
 }
@@ -333,7 +333,7 @@ void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t sub
             if (value & 1)
                 compare_bounds(model);
             else
-                settle(model, value >> 1);
+                normalize(model, value >> 1);
             break;
         case 4: use_stale(model, value); break;
         case 5:

@@ -4,28 +4,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The hook of Swift's runtime that every job passes which has no executor of its own: the first
-// part of `Task {}`, and what follows a suspension. Process-wide. (swift/ABI/Executor.h,
+// The hook of Swift's runtime through which every job without an executor of its own passes: the
+// first part of `Task {}`, and each part after a suspension. Process-wide. (swift/ABI/Executor.h,
 // swift_task_enqueueGlobal_hook)
 
-// Takes a job, which runs elsewhere then, or leaves it to the runtime. Any thread.
+// Returns true if it takes the job and runs it elsewhere, false to leave it to the runtime. Any
+// thread.
 typedef bool (*ceh_taker)(void *_Nonnull job);
 
-// False if the runtime has no such hook. What was hooked before goes on, for jobs that are not
-// taken. One thread at a time, as ceh_remove.
+// False if the runtime has no such hook. A former hook gets the jobs that are not taken. One thread
+// at a time, as ceh_remove.
 bool ceh_install(ceh_taker _Nonnull taker);
 
-// Hooks itself in again if nothing is: swift-async-algorithms' diagrams, for one, hook themselves
-// in and leave nothing there at their end. Does nothing before ceh_install and after ceh_remove.
+// Installs the hook again if there is none: the diagrams of swift-async-algorithms, for example,
+// install one of their own and leave none at their end. Does nothing before ceh_install and after
+// ceh_remove.
 void ceh_keep(void);
 
-// Puts back what was hooked before, unless somebody else has hooked itself in since.
+// Restores the former hook, unless other code has installed one since.
 void ceh_remove(void);
 
 // Gives a job to the runtime's own executor.
 void ceh_enqueue(void *_Nonnull job);
 
-// The number of the job's task, which no other task of the process has; 0 if it is no task's.
+// The number of the job's task, unique in the process; 0 if the job belongs to no task.
 uint64_t ceh_task_of(void *_Nonnull job);
 
 #endif

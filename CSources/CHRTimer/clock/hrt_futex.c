@@ -27,7 +27,7 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
         syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY)));
     switch (status) {
         case -ETIMEDOUT: return true;
-        case 0: return false;        // woken, or for no reason at all, which futex(2) allows
+        case 0: return false;        // woken, or spuriously, which futex(2) allows
         case -EAGAIN: return false;  // the word was not 0 any more: a wake came first
         default: hrt_impossible("futex", -status);
     }
@@ -36,7 +36,7 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected) {
     int status = hrt_status(
         HRT_RETRY(syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0)));
-    // Another value than expected: the caller looks again.
+    // -EAGAIN: the word has another value than expected. The caller reads it again.
     if (status != 0 && status != -EAGAIN) hrt_impossible("futex", -status);
 }
 

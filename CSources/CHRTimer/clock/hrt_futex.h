@@ -6,18 +6,18 @@
 
 #include "../include/hrt_clock.h"
 
-// Sleeps while the word is 0, until the deadline on the clock, which is not HRT_CLOCK_BOOT, comes
-// (true), the word is woken, or for no reason (false). futex(2), FUTEX_WAIT_BITSET.
+// Sleeps while the word is 0, until the clock, which is not HRT_CLOCK_BOOT, reaches the deadline
+// (true), or until the word is woken or spuriously (false). futex(2), FUTEX_WAIT_BITSET.
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
 
 // 0, or the negative errno with which the kernel refuses sleeps on that clock.
 int hrt_futex_probe(hrt_clock clock);
 
-// Sleeps while the word is `expected`, until it is woken, or for no reason.
+// Sleeps while the word is `expected`, until it is woken, or spuriously.
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected);
 
-// Wakes one thread, or all, that sleep on the word; the caller has set it. The word is not read: it
-// may be gone. Any thread; async-signal-safe.
+// Wakes one thread, or all, that sleep on the word; the caller has set it. The word is not read, as
+// its memory may be freed by now. Any thread; async-signal-safe.
 void hrt_futex_wake(_Atomic uint32_t *word);
 void hrt_futex_wake_all(_Atomic uint32_t *word);
 

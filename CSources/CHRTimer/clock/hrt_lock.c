@@ -8,12 +8,12 @@
 // The word: 0, or the generation above two bits.
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
-// A section takes less than the sleep and the wake-up of a thread that waits for it. A pause takes
-// 10 to 50 ns. Each look takes the line from the thread that holds the lock, which needs it to let
-// go: so they come at distances that double. Nor is the first one soon: a thread that has the lock
-// mostly wants it again, and each change of hands moves what the lock guards from one processor to
-// the other. With a first look after one pause, four threads arm and cancel at 2/3 of the speed
-// (`bench ops --operation arm-cancel-contended`).
+// A critical section takes less than the sleep and the wake-up of a waiting thread, so a thread
+// spins first. A pause takes 10 to 50 ns. Each read of the word takes its cache line from the
+// holder, which needs it to release the lock: so the pauses between reads double. The first read
+// comes late, too: the holder mostly takes the lock again soon, and each change of holder moves the
+// guarded data to another processor. With a first read after one pause, four threads arm and cancel
+// at 2/3 of the speed (`bench ops --operation arm-cancel-contended`).
 enum { LEAST_PAUSES = 16, MOST_PAUSES = 64 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
@@ -31,7 +31,7 @@ static inline bool is_of_another_process(uint32_t word, uint32_t held) {
     return word != 0 && (word | HAS_WAITERS) != (held | HAS_WAITERS);
 }
 
-// Succeeds if it is free, or held by nobody of this process.
+// Succeeds if the lock is free, or held by a thread that this forked child does not have.
 static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, uint32_t wanted) {
     if (*seen != 0 && !is_of_another_process(*seen, held)) return false;
     return exchange(word, seen, wanted);
@@ -46,7 +46,7 @@ __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint3
         if (try(word, &seen, held, held)) return;
     }
     seen = atomic_load_explicit(word, memory_order_relaxed);
-    // With the bit set, as there may be others that sleep: one wake too many at most.
+    // The bit is set, as other threads may sleep: that causes one needless wake at most.
     while (!try(word, &seen, held, held | HAS_WAITERS)) {
         if (seen == 0 || is_of_another_process(seen, held)) continue;  // it changed in between
         if ((seen & HAS_WAITERS) != 0 || exchange(word, &seen, held | HAS_WAITERS)) {

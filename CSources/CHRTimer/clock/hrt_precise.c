@@ -2,7 +2,7 @@
 
 #include "hrt_spin.h"
 
-// A reading of the clock that is never set, for what is a length of time.
+// A reading of a clock that is never set, to measure elapsed time.
 static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
     return clock == HRT_CLOCK_MONOTONIC ? now_ns : hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
 }
@@ -25,8 +25,8 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
     hrt_spin_window_record_wake(window, early.sleep_ns, hrt_clock_now_ns(clock) - early.wake_ns);
 }
 
-int64_t hrt_spin_reserve(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
-                        int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
+int64_t hrt_spin_in_window(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
+                           int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns) {
     int64_t now_ns = hrt_clock_now_ns(clock), just_spun_ns = 0;
     now_ns = hrt_spin(woken, clock, deadline_ns, now_ns, longest_ns, &just_spun_ns);
     hrt_spin_window_record_spin(window, just_spun_ns);

@@ -7,13 +7,13 @@
 #include "../include/hrt_clock.h"
 #include "../include/hrt_spin_window.h"
 
-// What every precise wait has in common, whatever it sleeps in: it asks hrt_spin_window before the
-// sleep, records the wake after it, and takes what is spun from the window's allowance. One thread
-// at a time uses a spin window.
+// The common part of every precise wait, whichever call it sleeps in: it gets the spin window
+// before the sleep, records the wake's latency after it, and takes the time spun from the window's
+// allowance. One thread at a time uses a spin window.
 
 typedef struct {
     int64_t wake_ns;   // until when to sleep
-    int64_t sleep_ns;  // how long that was to the deadline; below 0 if no spin window was wanted
+    int64_t sleep_ns;  // from now to the deadline; below 0 if there is no spin window
     bool has_begun;    // wake_ns is not in the future: no sleep
 } hrt_early_wake;
 
@@ -21,12 +21,12 @@ typedef struct {
 // that is HRT_NEVER or past.
 hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window);
 
-// The clock has come to wake_ns and the thread is awake: how late is learned.
+// The clock has reached wake_ns and the thread is awake: records the latency of the wake.
 void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *window);
 
-// hrt_spin from now on; the time that it took is recorded, and added to *spun_ns. Gives the last
-// reading.
-int64_t hrt_spin_reserve(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
-                        int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns);
+// Calls hrt_spin now; records the time spun in the window, and adds it to *spun_ns. Returns the
+// last reading.
+int64_t hrt_spin_in_window(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
+                           int64_t longest_ns, hrt_spin_window *window, int64_t *spun_ns);
 
 #endif

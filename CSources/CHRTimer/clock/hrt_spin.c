@@ -1,19 +1,19 @@
 // Reading the clock until an instant comes.
 #include "hrt_spin.h"
 
-// Above this a pause spares the processor; below it nothing is given away, since a pause is as long
-// as a reading of the clock.
+// With more than this left the spin pauses, for the processor's sake. With less it does not, since
+// a pause can cost exactness: it is as long as a reading of the clock.
 static const int64_t PAUSE_ABOVE_NS = 500;
 
-// Two readings of the clock so far apart have something else between them: the processor was given
-// to another thread, by the kernel or the host, or the clock was set. That is not spun.
+// If two readings are further apart than this, the kernel or the host ran another thread between
+// them, or the clock was set. That time does not count as spun.
 static const int64_t AWAY_NS = 10 * 1000;
 
-// No sched_yield: to a thread that computes it gives a whole slice, 3 ms, and the deadline with it.
-// The scheduler preempts an ordinary thread, and a spin is short.
+// No sched_yield: it would give a computing thread a whole time slice, 3 ms, and miss the deadline.
+// The scheduler can preempt an ordinary thread, and a spin is short.
 //
-// The vDSO's clock is read in the time of two pauses, and is the clock that was requested: no
-// calibration of the processor's own counter can make it early.
+// It reads the requested clock by the vDSO, in the time of two pauses. The processor's own counter
+// would need calibration, whose error could make a fire early.
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                  int64_t now_ns, int64_t longest_ns, int64_t *spun_ns) {
     while (now_ns < deadline_ns) {

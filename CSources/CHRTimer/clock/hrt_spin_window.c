@@ -10,30 +10,30 @@ enum {
     BUCKETS_PER_OCTAVE_LOG2 = 3,
 };
 
-// Each new entry weighs 1 / KEPT of the one before, which is the same as fading the old ones by
-// KEPT.
+// Each new entry weighs 1 / KEPT times the one before, which equals multiplying the weights of all
+// old ones by KEPT.
 static const double KEPT = 0.96;
 
 // Weights are scaled back before they leave the comfortable range of a double.
 static const double LARGEST_WEIGHT = 1e100;
 
-// What a wake takes on an ordinary machine with default slack: the guess before anything was seen.
-// So light that after three wakes no quantile below 0.9 depends on it.
+// The first guess before any wake was recorded: a wake's latency on an ordinary machine with
+// default slack. Its weight is so small that after three wakes no quantile below 0.9 depends on it.
 static const int64_t FIRST_GUESS_NS = 60 * 1000;
 static const double GUESS_WEIGHT = 0.25;
 
-// The allowance never adds up to more than what a tenth of a second gives: over any second no more
-// than 110 % of the budget can be spun.
+// The allowance never exceeds the budget of a tenth of a second: in any second at most 110 % of the
+// budget can be spun.
 static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
 
-// A wait may expect to spin this part of the allowance. So where the budget is scarce the spin
-// levels off at as much as comes in between two fires, and every fire has a smaller spin window,
-// instead of some having none. And where it is not, a fire still spins no more than one of a 1 kHz
-// timer may: by default 13 us, a third of a wake-up's own cost.
+// The expected spin of one wait is at most this part of the allowance. Where the budget is scarce,
+// the spin thus levels off at what the budget adds between two fires: every fire has a smaller spin
+// window, instead of some having none. Where it is not, a fire still spins no more than one of a
+// 1 kHz timer: by default 13 us, a third of a wake-up's own cost.
 static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
 
-// The coverage beyond the requested quantile, where that is expected to spin no more than this part
-// of the budget for the sleep, and no more than the third of a wake-up.
+// The spin window covers this quantile, beyond the requested one, if the expected spin is then no
+// more than this part of the budget that the sleep adds, and no more than a third of a wake-up.
 static const double GENEROUS_QUANTILE = 0.99;
 static const double SHARE_OF_INCOME = 1.0 / 8;
 static const double GENEROUS_NS = 13 * 1000;
@@ -53,7 +53,7 @@ static unsigned bucket_of(int64_t latency_ns) {
     return bucket < HRT_SPIN_WINDOW_BUCKETS ? bucket : HRT_SPIN_WINDOW_BUCKETS - 1;
 }
 
-// The least latency above those of the bucket.
+// The least latency above the bucket.
 static int64_t bucket_end_ns(unsigned bucket) {
     unsigned octave = LOWEST_OCTAVE + (bucket >> BUCKETS_PER_OCTAVE_LOG2);
     int64_t part = (bucket & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1)) + 1;
@@ -100,11 +100,11 @@ static bool knows(const hrt_spin_window *window, unsigned class) {
     return class < HRT_SPIN_WINDOW_CLASSES && !is_new(window, class);
 }
 
-// A class without a wake of its own begins with what the nearest one has seen, the shorter of two,
-// in place of the guess.
+// A class without a recorded wake begins with the latencies of the nearest class that has some,
+// instead of the guess; of two equally near, with those of the shorter sleeps.
 static void seed(hrt_spin_window *window, unsigned class) {
     for (unsigned distance = 1; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
-        // Below class 0 the difference wraps, to what is no class either.
+        // Below class 0 the difference wraps to a number that is no class.
         unsigned neighbour = knows(window, class - distance) ? class - distance : class + distance;
         if (!knows(window, neighbour)) continue;
         const double *known = window->classes[neighbour].weights;
@@ -116,10 +116,10 @@ static void seed(hrt_spin_window *window, unsigned class) {
     }
 }
 
-// The largest spin window that is expected to spin no more than spin_ns: the mean of its rest after
-// each wake. Up to the least one that covers the requested quantile; beyond it, up to the generous
-// one, if that is expected to spin no more than generous_ns.
-static int64_t margin_within(const hrt_spin_window *window, unsigned class, double spin_ns,
+// The largest spin window whose expected spin (the mean of its rest after a wake) is no more than
+// spin_ns, but no larger than what covers the requested quantile. It is larger, up to the generous
+// quantile, while its expected spin is no more than generous_ns.
+static int64_t window_within(const hrt_spin_window *window, unsigned class, double spin_ns,
                              double generous_ns) {
     const double *weights = window->classes[class].weights;
     double total = window->classes[class].total, covered = 0, latencies_ns = 0;
@@ -153,12 +153,12 @@ int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
     double income_ns = (double)sleep_ns * window->budget;
     double generous_ns = clamp(income_ns * SHARE_OF_INCOME, 0, GENEROUS_NS);
     double spin_ns = window->allowance_ns * SHARE_OF_ALLOWANCE;
-    int64_t wanted_ns = margin_within(window, class, spin_ns, generous_ns);
+    int64_t wanted_ns = window_within(window, class, spin_ns, generous_ns);
     return (double)wanted_ns < window->allowance_ns ? wanted_ns : (int64_t)window->allowance_ns;
 }
 
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
-                            int64_t latency_ns) HRT_NONBLOCKING {
+                                 int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);
     double weight = window->classes[class].next_weight;
     window->last_latency_ns = latency_ns;
@@ -166,7 +166,7 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
     window->classes[class].total += weight;
     window->classes[class].next_weight = weight / KEPT;
     if (weight < LARGEST_WEIGHT) return;
-    // Once in some 5,600 entries.
+    // Happens once in some 5,600 entries.
     for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++)
         window->classes[class].weights[bucket] /= weight;
     window->classes[class].total /= weight;

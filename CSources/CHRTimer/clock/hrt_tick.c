@@ -5,10 +5,10 @@
 
 #include "hrt_spin.h"
 
-// What no wake-up comes as exactly as.
+// Finer than any wake-up is exact.
 static const int64_t COARSE_NS = 10 * 1000;
 
-// Some 10 us: a clock that is read as fine as it can be changes in each.
+// They take some 10 us: a clock with a fine reading changes at each.
 enum { READINGS = 200 };
 
 enum { UNKNOWN = -1 };
@@ -26,8 +26,8 @@ static _Atomic int64_t *tick_of(hrt_clock clock) {
     __builtin_unreachable();
 }
 
-// clock_getres(2) tells how exact the kernel's timers are. Where these are coarse a reading may be
-// as fine as ever (hrtimer_resolution in kernel/time/hrtimer.c): then no wait ends too early.
+// clock_getres(2) says how exact the kernel's timers are. Where these are coarse, readings may
+// still be fine (hrtimer_resolution in kernel/time/hrtimer.c): then no wait ends too early.
 static int64_t look_at(hrt_clock clock) {
     struct timespec resolution = {0};
     if (clock_getres((clockid_t)clock, &resolution) != 0) return 0;
@@ -47,7 +47,7 @@ int64_t hrt_clock_tick_ns(hrt_clock clock) {
     _Atomic int64_t *known = tick_of(clock);
     int64_t tick_ns = atomic_load_explicit(known, memory_order_relaxed);
     if (tick_ns != UNKNOWN) return tick_ns;
-    // Threads that meet here find the same.
+    // Threads that come here at once find the same value.
     tick_ns = look_at(clock);
     atomic_store_explicit(known, tick_ns, memory_order_relaxed);
     return tick_ns;

@@ -6,9 +6,9 @@
 #include "../hrt_status.h"
 #include "../include/hrt_clock.h"
 
-// Arms a timerfd for an instant of its clock, or disarms it for HRT_NEVER. An instant before the
-// clock's zero is its first nanosecond, as all zero would disarm (timerfd_settime(2)). 0, or the
-// negative errno with which a filter of system calls refuses it.
+// Arms a timerfd for an instant of its clock, or disarms it for HRT_NEVER. An instant at or before
+// the clock's zero becomes its first nanosecond, as zero would disarm (timerfd_settime(2)). 0, or
+// the negative errno with which a filter of system calls refuses it.
 static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
     struct itimerspec spec = {0};
     if (deadline_ns != HRT_NEVER) {
@@ -18,7 +18,7 @@ static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
     return hrt_status(timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
 }
 
-// The same of a timerfd that was armed before: it cannot fail.
+// The same for a timerfd that was armed before: it cannot fail.
 static inline void hrt_timerfd_arm(int fd, int64_t deadline_ns) {
     int status = hrt_timerfd_try(fd, deadline_ns);
     if (status != 0) hrt_impossible("timerfd_settime", -status);

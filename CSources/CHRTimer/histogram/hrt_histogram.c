@@ -74,8 +74,8 @@ static void range_of(const hrt_histogram *histogram, size_t slot,
 
 static size_t slot_count(const hrt_histogram *histogram) { return 2 * histogram->length + 2; }
 
-// There is one writer, so that an ordinary load and store do what a locked add would, at a tenth of
-// its cost. Atomic all the same, for the readers on other threads.
+// There is one writer, so that a load and a store do the work of a locked add at a tenth of its
+// cost. They are atomic for the readers on other threads.
 #define ADD_RELAXED(counter, amount)                                                               \
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + (amount), \
                           memory_order_relaxed)
@@ -86,7 +86,7 @@ static int64_t sum_saturating(int64_t left_ns, int64_t right_ns) {
     return right_ns > 0 ? INT64_MAX : INT64_MIN;
 }
 
-// A sum that has reached an end of its range says "at least" from then on.
+// A sum that has reached an end of its range stays there.
 static void add_to_sum(hrt_histogram *histogram, int64_t value_ns) {
     int64_t sum_ns = atomic_load_explicit(&histogram->sum_ns, memory_order_relaxed);
     if (sum_ns == INT64_MIN || sum_ns == INT64_MAX) return;
@@ -197,8 +197,8 @@ static uint64_t rank_of(uint64_t count, double percentile) {
 }
 
 int64_t hrt_histogram_percentile_ns(const hrt_histogram *histogram, double percentile) {
-    // The total of the buckets, and not the counter: a record in flight may be in one and not yet
-    // in the other.
+    // The total of the buckets, not the counter: a value that is being recorded may be in one and
+    // not yet in the other.
     uint64_t total = 0;
     hrt_histogram_bucket bucket;
     for (size_t cursor = 0; hrt_histogram_next(histogram, &cursor, &bucket);) total += bucket.count;

@@ -3,18 +3,16 @@
 
 // CHRTimer: the C core of swift-hrtimer. The contract of every function in these headers:
 //
-// * Units stand last in a name: deadline_ns is nanoseconds. Deadlines are absolute, on the clock
-// named beside them.
-//   HRT_NEVER (INT64_MAX) is "no deadline". Any int64_t is accepted; a deadline in the past means
-//   "now".
-// * Status is 0, or a negative errno; results go through the last parameter. errno itself never
-// crosses this border.
-//   Failing with an errno that only a bug of ours can cause (EBADF, EFAULT, EINVAL on our own
-//   arguments) aborts with the operation's name, see hrt_status.h.
+// * A name ends with its unit: deadline_ns is nanoseconds. Deadlines are absolute, on the clock
+//   named beside them. HRT_NEVER (INT64_MAX) is "no deadline". Any int64_t is accepted; a deadline
+//   in the past means "now".
+// * Status is 0 or a negative errno; results go through the last parameter. errno itself is never
+//   part of the interface. An errno that only a bug of this library can cause (EBADF, EFAULT,
+//   EINVAL on its own arguments) aborts with the operation's name, see hrt_status.h.
 // * EINTR is retried with the same absolute deadline, so that signals neither shorten nor lengthen
-// a wait.
-// * What a create function gives is owned by the caller, until the destroy function of the same
-// name takes it.
+//   a wait.
+// * The caller owns what a create function returns, until it calls the destroy function of the same
+//   name.
 // * Nothing here is thread-safe unless its comment says so.
 #include "hrt_shared_alarm.h"
 #include "hrt_clock.h"

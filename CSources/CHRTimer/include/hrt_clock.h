@@ -30,8 +30,7 @@ static inline int64_t hrt_ns_from_timespec(struct timespec instant) {
 // clock (vdso(7)).
 static inline int64_t hrt_clock_now_ns(hrt_clock clock) {
     struct timespec now;
-    clock_gettime((clockid_t)clock,
-                  &now);  // cannot fail: the clock ids are constants, the address is ours
+    clock_gettime((clockid_t)clock, &now);  // cannot fail: the clock exists, the address is valid
     return hrt_ns_from_timespec(now);
 }
 
@@ -42,9 +41,8 @@ static inline int64_t hrt_clock_process_cpu_ns(void) {
     return hrt_ns_from_timespec(used);
 }
 
-// How far apart the readings of the clock are, if it ticks so seldom that no wait can be exact: 1
-// ms in containers on some hosts. 0 where it is read as finely as anybody can tell. Looked at once.
-// Any thread. clock_getres(2)
+// The step between readings of the clock, if that is too coarse for exact waits: 1 ms in containers
+// on some hosts. 0 where the clock is fine. Determined once. Any thread. clock_getres(2)
 int64_t hrt_clock_tick_ns(hrt_clock clock);
 
 #endif

@@ -3,12 +3,12 @@
 
 #include <stdint.h>
 
-// How often this process has been forked off, counted from the first one that loaded this library.
-// Do not touch.
+// How many forks lie between this process and the one that loaded this library. Read it by
+// hrt_fork_generation alone.
 extern uint32_t hrt_fork_count;
 
-// A number that is another one in a child of fork(2) than in its parent: an object made in another
-// generation has lost its threads. Wraps after 2^32 forks one below the other. Any thread;
+// A number that differs between a child of fork(2) and its parent: an object made in another
+// generation has no threads in this process. Wraps after 2^32 nested forks. Any thread;
 // async-signal-safe; one load.
 //
 // Counted by a child handler of pthread_atfork(3), registered when the library is loaded: handlers

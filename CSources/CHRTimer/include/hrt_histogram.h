@@ -7,18 +7,18 @@
 
 #include "hrt_nonblocking.h"
 
-// How often each lateness occurred: log-linear buckets, as HdrHistogram lays them out, so that what
-// is counted here can be written in its formats without loss. Unlike there, values are signed: a
-// timer that fired early has negative lateness, and that must be seen, not clamped.
+// Counts of lateness in log-linear buckets, laid out as HdrHistogram's, so that they can be written
+// in its formats without loss. Unlike there, values are signed: a timer that fired early has
+// negative lateness, which must be visible and not clamped.
 //
-// In C because it stands on the fire path: recording is a shift, a load and a store, with no lock
-// and no allocation.
+// In C because it is on the fire path: recording is a shift, a load and a store, with no lock and
+// no allocation.
 //
-// One thread records. Any other may read or add from a histogram at any time: each number it sees
-// was true at some moment, but numbers of one record in flight may not be there all at once.
+// One thread records. Others may read or add from a histogram at any time: each number was true at
+// some moment, but the numbers of a value that is being recorded may not all be updated yet.
 typedef struct hrt_histogram hrt_histogram;
 
-// A range of values, both ends included, which the histogram does not tell apart.
+// A range of values, both ends included, that are counted as one.
 typedef struct {
     int64_t low_ns;
     int64_t high_ns;
@@ -33,7 +33,7 @@ typedef struct {
 int hrt_histogram_create(int significant_digits, int64_t highest_ns,
                          hrt_histogram *_Nullable *_Nonnull out_histogram);
 
-// NULL is let through. No thread may be using it.
+// NULL is allowed. No thread may be using it.
 void hrt_histogram_destroy(hrt_histogram *_Nullable histogram);
 
 // Counts one value; any int64_t. O(1). The recording thread only.
@@ -45,8 +45,8 @@ void hrt_histogram_record(hrt_histogram *_Nonnull histogram, int64_t value_ns) H
 int hrt_histogram_add(hrt_histogram *_Nonnull into, const hrt_histogram *_Nonnull from);
 
 // Exact, not rounded to buckets. Any thread. O(1).
-// With nothing recorded, min_ns is INT64_MAX and max_ns is INT64_MIN. The sum stays at INT64_MIN or
-// INT64_MAX once it got there.
+// With nothing recorded, min_ns is INT64_MAX and max_ns is INT64_MIN. The sum saturates: it stays
+// at INT64_MIN or INT64_MAX once it got there.
 uint64_t hrt_histogram_count(const hrt_histogram *_Nonnull histogram);
 int64_t hrt_histogram_min_ns(const hrt_histogram *_Nonnull histogram);
 int64_t hrt_histogram_max_ns(const hrt_histogram *_Nonnull histogram);

@@ -1,10 +1,9 @@
 #ifndef HRT_NONBLOCKING_H
 #define HRT_NONBLOCKING_H
 
-// Marks a function of the fire path: it neither allocates nor blocks, which clang checks at compile
-// time
-// (-Wfunction-effects) and RealtimeSanitizer at run time (-fsanitize=realtime). Elsewhere it says
-// nothing.
+// Marks a function of the fire path: it neither allocates nor blocks. clang checks that at compile
+// time (-Wfunction-effects), RealtimeSanitizer at run time (-fsanitize=realtime). Other compilers
+// ignore it.
 #if defined(__clang__) && defined(__has_attribute)
 #if __has_attribute(nonblocking)
 #define HRT_NONBLOCKING __attribute__((nonblocking))

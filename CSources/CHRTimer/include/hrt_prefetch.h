@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-// Has the processor fetch so many bytes into its caches, which somebody is about to read or write.
-// A hint: the address may be any. Any thread.
+// Has the processor fetch so many bytes into its caches, which are about to be read or written. A
+// hint: any address is allowed. Any thread.
 static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
     enum { LINE_BYTES = 64 };
     for (size_t i = 0; i < bytes; i += LINE_BYTES)

@@ -7,25 +7,24 @@
 
 #include "hrt_nonblocking.h"
 
-// Pending timers, by deadline. Knows no clock and no thread: it is given the time, and gives back
-// what is due, in order of (deadline, arming), exact to the nanosecond. The caller keeps whatever
-// belongs to a timer in an array of its own, indexed by slot. How it works: hrt_queue_node.h.
+// Pending timers, by deadline. It reads no clock and has no thread: the caller passes the time in
+// and takes the due timers, in order of (deadline, sequence), exact to the nanosecond. The caller
+// keeps its own data of a timer in an array, indexed by slot. How it works: hrt_queue_node.h.
 //
 // Arming, moving and disarming are O(1) and touch one cache line of a timer in most cases. No call
-// but hrt_queue_destroy does an amount of work that grows with the number of timers: what a large
-// jump of time, or a crowd of timers in one instant, would make long is spread over several calls
-// of hrt_queue_take_due.
+// but hrt_queue_destroy does work that grows with the number of timers: after a large jump of time,
+// or for a crowd of timers in one instant, hrt_queue_take_due spreads the work over several calls.
 //
-// Time may jump forward by centuries; the years between are not walked. It may also go back (a wall
-// clock does): the order stays exact, and timers armed before the latest time ever given cost O(log
-// n) until time has caught up. A queue that was never given the time believes it to be INT64_MIN:
-// right, but slower for the timers armed so far. Call hrt_queue_take_due once, with a capacity of
+// Time may jump forward by centuries; the years between are not walked. It may also go back, as a
+// wall clock's does: the order stays exact, and timers armed before the latest time ever passed
+// cost O(log n) until time has caught up. Before the first hrt_queue_take_due the queue's time is
+// INT64_MIN: correct, but slower for the timers armed until then. Call it once, with a capacity of
 // 0, before arming many.
 typedef struct hrt_queue hrt_queue;
 
-// One timer. Stays the same however often the timer is armed; stale once the timer was removed,
-// also after the slot was given to another timer: a slot whose 2^31 - 1 generations are used up is
-// not given out again. The zero token is never valid.
+// One timer. The token stays the same however often the timer is armed. It is stale once the timer
+// was removed, also when the slot has a new timer: a slot that has used up its 2^31 - 1 generations
+// is not used again. The zero token is never valid.
 typedef struct {
     uint32_t slot;
     uint32_t generation;
@@ -34,7 +33,7 @@ typedef struct {
 typedef struct {
     int64_t deadline_ns;
     hrt_token token;
-    uint64_t arming;  // which arming of the queue it was, from 1: the order of equal deadlines
+    uint64_t arming;  // sequence: the queue's armings counted from 1, the order of equal deadlines
 } hrt_due;
 
 // 0 or -ENOMEM.
@@ -60,23 +59,23 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
 // The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
 int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// What follows names a timer by its slot, which must be live: its owner, who added it and alone
-// removes it, knows that it is, or calls hrt_queue_is_live. No generation is compared.
+// The functions below name a timer by its slot, which must be live: only its owner removes it, and
+// so knows that, or calls hrt_queue_is_live. They compare no generation.
 
-// Arms the timer, or moves it if it is armed: in the order of equal deadlines it then comes last.
-// HRT_NEVER keeps it armed for ever. Cheapest when the deadline only moves later: a store.
+// Arms the timer, or moves it if it is armed. Among equal deadlines it then comes last. HRT_NEVER
+// keeps it armed for ever. Cheapest when the deadline only moves later: a store.
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING;
 
-// The same; the timer may be given out at any time in deadline_ns ... deadline_ns + tolerance_ns,
-// see hrt_queue_next_wake_ns. Negative tolerance counts as 0. A tolerance above 0 may allocate, and
-// is taken as 0 when memory is short.
+// The same; the timer may be taken at any time in deadline_ns ... deadline_ns + tolerance_ns, see
+// hrt_queue_next_wake_ns. Negative tolerance counts as 0. A tolerance above 0 may allocate, and
+// counts as 0 when memory is short.
 void hrt_queue_arm_slot_tolerant(hrt_queue *queue, uint32_t slot, int64_t deadline_ns,
                                  int64_t tolerance_ns);
 
-// The same for a timer that its caller waits for more exactly than for others, until it is armed
-// otherwise. It comes in the one order of all; hrt_queue_next_precise_ns gives the earliest of its
-// kind. The first such timer of a queue allocates; it is armed as an ordinary one if memory is
-// short.
+// The same for a precise timer, which its caller waits for more exactly than for others; it is
+// precise until it is armed by another function. All kinds share one order;
+// hrt_queue_next_precise_ns returns the earliest precise deadline. The first precise timer of a
+// queue allocates; it is armed as an ordinary one if memory is short.
 void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadline_ns);
 
 // True if the timer was armed.
@@ -84,29 +83,29 @@ bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_normalize
-// returned false, whatever was armed, disarmed and taken since it was called, except that a timer
-// that was the earliest was disarmed or moved later. Otherwise a lower bound: waking then, and
-// calling hrt_queue_take_due, may find nothing due, and raises it.
+// returned false, until the earliest timer is disarmed or moved later. Otherwise a lower bound: a
+// caller that wakes then and calls hrt_queue_take_due may find nothing due, and has raised the
+// bound.
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Whether an armed deadline may be earlier than the instant: false is certain, and mostly found out
-// without looking for the earliest.
+// Whether an armed deadline may be earlier than the instant. False is certain, and mostly known
+// without a search for the earliest.
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING;
 
-// The latest instant to wake at such that no armed timer is given out later than its deadline plus
-// its tolerance: the earliest end of all windows, those of timers without tolerance ending as they
-// begin. HRT_NEVER if nothing is armed. Exact, or a lower bound, as hrt_queue_next_ns.
+// The latest instant to wake at so that no armed timer fires later than its deadline plus its
+// tolerance: the earliest end of all windows. The window of a timer without tolerance is its
+// deadline. HRT_NEVER if nothing is armed. Exact, or a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
 // The earliest deadline armed by hrt_queue_arm_slot_precise; HRT_NEVER if there is none. Exact, or
 // a lower bound, as hrt_queue_next_ns.
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 
-// Does a bounded piece of the work that makes the three results above exact. True if there is more
+// Does a bounded part of the work that makes the three results above exact. True if there is more
 // to do. A thread that is about to sleep calls it until it returns false: then no wake-up is in
-// vain. It removes what disarmed and moved timers left behind, once for each; so the pieces
-// together are O(1) amortised for each arming. (O(log n) for those of a crowd, more than 32 timers
-// in the bucket of the earliest one that lie too close together for their distance.)
+// vain. It unfiles what disarmed and moved timers left behind, once for each: O(1) amortised for
+// each arming. (O(log n) in a crowd: more than 32 timers in the bucket of the earliest one, too
+// close together to be told apart at their distance.)
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns, earliest first, equal ones in order of arming, and
@@ -114,28 +113,28 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 // left is earlier than one written.
 //
 // The call ends when nothing more is due, when out_due is full, or when it has moved as many timers
-// within the queue as one call may. So it can return fewer than `capacity`, even 0, with timers
-// still due: as long as hrt_queue_next_ns(queue) <= now_ns, call again. Once nothing is due,
+// within the queue as one call may. So it can return fewer than `capacity`, even 0, while timers
+// are still due: call again as long as hrt_queue_next_ns(queue) <= now_ns. Once nothing is due,
 // hrt_queue_next_ns is later than now_ns.
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING;
 
-// The number of the latest arming; 0 before the first.
+// The sequence of the latest arming; 0 before the first.
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 
-// Gives memory back that removed timers no longer need, a bounded piece of work a call: about 1,024
-// timers, or one block given to the system. True if there is more to do. After a peak of n timers
-// it takes about n / 1,024 calls.
+// Gives memory of removed timers back to the system. One call does a bounded part of the work:
+// about 1,024 timers, or one block. True if there is more to do. After a peak of n timers it takes
+// about n / 1,024 calls.
 //
 // Memory is given back in blocks of 2 MiB (65,536 slots), once all timers of a block were removed;
-// of the first block all beyond the last timer in it. Slots are handed out lowest block first, so
-// that the high ones empty after a peak. At the end what lies beside the timers follows: the heaps,
-// the ends of windows, and levels of the wheel in which no timer is filed.
+// of the first block all beyond the last timer in it. Slots come from the lowest block first, so
+// that the high ones empty after a peak. At the end the heaps, the ends of windows and the empty
+// levels of the wheel are given back.
 bool hrt_queue_trim(hrt_queue *queue);
 
-// Whether trimming is worth while: there were at least 4,096 timers, and three quarters of the most
-// there ever were since the last trimming was done are removed. O(1): call it before every sleep,
-// and trim then until nothing is left to do or something else is.
+// Whether trimming is worth while: since the last trimming ended there were at least 4,096 timers
+// at once, and three quarters of the peak are removed. O(1): call it before every sleep, and then
+// trim until nothing is left or other work comes.
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Timers that exist.

@@ -5,25 +5,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Settings of the calling thread, and of no other.
+// Settings of the calling thread alone.
 
-// How late the kernel may make a wake-up of this thread so as to merge it with others; 50,000 ns by
-// default. 1 is the least: 0 would mean "back to the default" (PR_SET_TIMERSLACK(2const)). Range 1
-// ... LONG_MAX. 0 or -EINVAL.
+// How late the kernel may make a wake-up of this thread to merge it with others; 50,000 ns by
+// default. Range 1 ... LONG_MAX, as 0 would mean "back to the default" (PR_SET_TIMERSLACK(2const)).
+// Returns 0 or -EINVAL.
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns);
 uint64_t hrt_thread_timer_slack_ns(void);
 
 // At most 15 bytes are kept, the rest is cut (pthread_setname_np(3)).
 void hrt_thread_set_name(const char *_Nonnull name);
 
-// Restricts the thread to the processors listed, by their numbers. 0, -ENOMEM, or -EINVAL if a
-// number is beyond what the kernel knows or if none of them is online and allowed.
-// sched_setaffinity(2).
+// Restricts the thread to the processors with these numbers. 0, -ENOMEM, or -EINVAL if a number is
+// beyond the kernel's bound or if none of them is online and allowed. sched_setaffinity(2).
 int hrt_thread_set_processors(const uint32_t *_Nonnull processors, size_t count);
 
-// How the kernel chooses when the thread runs, sched(7). `policy` is SCHED_OTHER, SCHED_FIFO,
-// SCHED_RR or SCHED_DEADLINE; `nice` counts for the first, `priority` for the next two, the times
-// for the last.
+// How the kernel schedules the thread, sched(7). `policy` is SCHED_OTHER, SCHED_FIFO, SCHED_RR or
+// SCHED_DEADLINE; `nice` counts for the first, `priority` for the next two, the times for the last.
 typedef struct {
     uint32_t policy;
     int32_t nice;

@@ -9,18 +9,17 @@
 
 // One thread's wait until an absolute instant of one clock, or until another thread wakes it.
 //
-// When the wall clock is set, the kernel looks at its sleepers again (clock_was_set in
-// kernel/time/hrtimer.c): what a step forward has passed ends at once, and a step back makes a wait
-// longer. So every wait here stays one absolute deadline; TFD_TIMER_CANCEL_ON_SET would only report
-// a step that needs no reaction. On return from suspend it looks at those on the boot-time clock
-// too.
+// When the wall clock is set, the kernel checks its timers again (clock_was_set in
+// kernel/time/hrtimer.c): waits that a step forward has passed end at once, and a step back makes a
+// wait longer. So every wait here has one absolute deadline; TFD_TIMER_CANCEL_ON_SET would only
+// report a step that needs no reaction. On resume from suspend the kernel checks the timers of the
+// boot-time clock too.
 typedef struct hrt_wait hrt_wait;
 
 typedef enum {
     // FUTEX_WAIT_BITSET with an absolute timeout: one system call a wait, no descriptor. Subject to
-    // the thread's timer
-    // slack, as clock_nanosleep is. FUTEX_CLOCK_REALTIME for the wall clock; futex(2) knows no
-    // boot-time clock.
+    // the thread's timer slack, as clock_nanosleep is. FUTEX_CLOCK_REALTIME for the wall clock;
+    // futex(2) has no boot-time clock.
     HRT_WAIT_FUTEX = 0,
     // An absolute timerfd and an eventfd in one epoll set, both edge-triggered and never read.
     // Exempt from timer slack.
@@ -45,13 +44,13 @@ void hrt_wait_destroy(hrt_wait *wait);
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 
 // The first part of a precise wait: as hrt_wait_until, but until the spin window before the
-// deadline. The spin window learns how late the wake came. Returns at once if the spin window has
-// begun.
+// deadline. Records the latency of the wake in the spin window. Returns at once if the spin window
+// has begun.
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window);
 
-// The second part: reads the clock until the deadline, or until a wake, which it consumes. The last
-// reading goes to out_now_ns. What was spun is taken from the spin window's allowance, and goes to
-// out_spun_ns. Where the wall clock was set back meanwhile it sleeps before it spins on.
+// The second part: reads the clock until the deadline, or until a wake, which it consumes. Stores
+// the last reading and the time spun, and takes that from the spin window's allowance. If the wall
+// clock is set back meanwhile, it sleeps before it spins on.
 int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns);
 
@@ -59,10 +58,10 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
 // returned count as one. Any thread; async-signal-safe.
 void hrt_wait_wake(hrt_wait *wait);
 
-// Ends a wait that goes on as if woken, when the clock comes to deadline_ns; so nobody need be
-// woken now to learn of a deadline earlier than its own. A wait that begins later is to know of it
-// by itself, and may be woken once too often. False, and nothing done, unless the kind is
-// HRT_WAIT_TIMERFD: wake it then. Any thread. timerfd_settime(2).
+// Ends the current wait as if woken when the clock reaches deadline_ns: so a thread that arms an
+// earlier deadline need not wake the waiter now. A wait that begins later must use that deadline
+// itself, and may be woken once needlessly. Unless the kind is HRT_WAIT_TIMERFD it does nothing and
+// returns false: call hrt_wait_wake instead. Any thread. timerfd_settime(2).
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

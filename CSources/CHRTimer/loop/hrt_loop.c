@@ -19,7 +19,7 @@
 #include "../wait/hrt_probe.h"
 #include "hrt_event.h"
 
-// Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.
+// From <linux/timerfd.h>, which conflicts with glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
 #define TFD_IOC_SET_TICKS _IOW('T', 0, uint64_t)
 #endif
@@ -28,8 +28,8 @@ struct hrt_loop {
     struct event_base *base;
     bool owns_base;
     struct event *timer_event;
-    // On a base of the host's: runs on_host once after any number of other events. NULL on a base
-    // of our own.
+    // On a host's base: runs on_host once after any number of other events. NULL on a base that the
+    // loop owns.
     struct event *host_event;
     void (*on_host)(void *context);
     void *host_context;
@@ -40,10 +40,10 @@ struct hrt_loop {
     int64_t armed_ns;
     hrt_clock clock;
     int timer_fd;
-    bool is_expired;          // timer_fd came up since it was armed, for its deadline or for a wake
-    bool may_use_word;        // it need not wait in libevent while nothing is watched
-    _Atomic bool is_on_word;  // the waiter sleeps on `woken`, or is about to
-    _Atomic uint32_t woken;   // 1 while a wake is pending
+    bool is_expired;           // timer_fd became readable since it was armed, also for a wake
+    bool may_use_futex;        // it need not wait in libevent while nothing is watched
+    _Atomic bool is_in_futex;  // the waiter sleeps on `woken`, or is about to
+    _Atomic uint32_t woken;    // 1 while a wake is pending
 };
 
 struct hrt_watch {
@@ -59,18 +59,18 @@ static void on_host_event(evutil_socket_t fd, short events, void *context) {
     loop->on_host(loop->host_context);
 }
 
-// Of equal priority: it comes after what is active already.
-static void tell_host(hrt_loop *loop) {
+// Of equal priority: it runs after the events that are already active.
+static void activate_host(hrt_loop *loop) {
     if (loop->host_event != NULL && loop->on_host != NULL) event_active(loop->host_event, 0, 0);
 }
 
-// The callbacks only note what happened: whatever follows from it is done after event_base_loop
-// returned, or in the host's event.
+// The callbacks only record what happened. It is handled after event_base_loop returned, or in the
+// host's event.
 static void on_timer(evutil_socket_t fd, short events, void *context) {
     (void)fd, (void)events;
     hrt_loop *loop = context;
     loop->is_expired = true;
-    tell_host(loop);
+    activate_host(loop);
 }
 
 static void on_ready(evutil_socket_t fd, short events, void *context) {
@@ -79,8 +79,8 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
     hrt_loop *loop = watch->loop;
     uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) |
                      ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
-    // One entry for each watch, so that there is always room, also if a host did not have them
-    // taken: an edge comes once.
+    // One entry for each watch, so that there is always room, also if a host did not take the
+    // entries yet: an edge comes once and must not be lost.
     size_t index = watch->ready_index;
     if (index < loop->ready_count && loop->ready[index].tag == watch->tag) {
         loop->ready[index].events |= found;
@@ -88,18 +88,18 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
         watch->ready_index = loop->ready_count;
         loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
     }
-    tell_host(loop);
+    activate_host(loop);
 }
 
-// Any of the three that libevent tries (evutil_make_internal_pipe_ in evutil.c).
+// One of the three ways that libevent tries (evutil_make_internal_pipe_ in evutil.c).
 static int make_pipe(int ends[2]) {
     if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 || pipe(ends) == 0) return 0;
     return hrt_status(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
 }
 
-// libevent 2.1 ends the process, with exit(3), where it cannot have its signal pipe: see before it
-// tries, with a descriptor in the place of the epoll set. Another thread may still take the last
-// ones in between.
+// libevent 2.1 ends the process by exit(3) if it cannot make its signal pipe. So this tries it
+// first, with one more descriptor in place of the epoll set. Another thread may still take the last
+// descriptors in between.
 static int probe_base(int fd) {
     int set = fcntl(fd, F_DUPFD_CLOEXEC, 0), ends[2];
     if (set < 0) return hrt_status(set);
@@ -115,10 +115,10 @@ static int probe_base(int fd) {
 static struct event_base *make_base(void) {
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
-    // No lock: one thread alone touches the base. No environment: EVENT_NOEPOLL and the like are
-    // not ours to obey.
+    // No lock: one thread alone uses the base. No environment: EVENT_NOEPOLL and the like are meant
+    // for the program's own bases.
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
-    // Where the kernel is short of descriptors in epoll_create1 libevent would go on with poll(2).
+    // If epoll_create1 fails for want of descriptors, libevent would fall back to poll(2).
     event_config_avoid_method(config, "poll");
     event_config_avoid_method(config, "select");
     struct event_base *base = event_base_new_with_config(config);
@@ -144,8 +144,8 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     if (status == 0) status = hrt_probe_timer(loop->timer_fd);
     if (status == 0) status = open_base(loop, host_base);
     if (status != 0) return status;
-    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd need never be
-    // read. A host's base may know no edges; there each pass of the loop arms the timerfd again,
+    // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd is never read. A
+    // host's base may have no edge triggering; there each pass of the loop arms the timerfd again,
     // which makes it unreadable as well.
     return hrt_event_add(loop->base, loop->timer_fd, EV_READ | EV_ET, on_timer, loop,
                          &loop->timer_event);
@@ -168,7 +168,7 @@ static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_
 
 int hrt_loop_create(hrt_loop **out_loop) {
     int status = create(NULL, HRT_CLOCK_MONOTONIC, out_loop);
-    if (status == 0) (*out_loop)->may_use_word = true;
+    if (status == 0) (*out_loop)->may_use_futex = true;
     return status;
 }
 
@@ -208,31 +208,31 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
     loop->is_expired = false;
 }
 
-// Makes the timerfd readable, as if it had expired, without the timer interrupt that a deadline in
-// the past costs: 4 us to the sleeping thread, as by an eventfd, in place of 29.
+// Makes the timerfd readable, as if it had expired, without the timer interrupt that a past
+// deadline costs: the sleeping thread runs after 4 us, as with an eventfd, instead of 29.
 static void make_readable(int fd) {
-    // Kernels without CONFIG_CHECKPOINT_RESTORE do not know it (timerfd_create(2)).
+    // Kernels without CONFIG_CHECKPOINT_RESTORE do not have it (timerfd_create(2)).
     uint64_t expirations = 1;
     if (ioctl(fd, TFD_IOC_SET_TICKS, &expirations) != 0) hrt_timerfd_arm(fd, 0);
 }
 
 static int take_wake(hrt_loop *loop) {
     if (!atomic_exchange(&loop->woken, 0)) return 0;
-    loop->is_expired = true;  // its expiration is there, or on the way
+    loop->is_expired = true;  // timer_fd is readable for it, or will be soon
     return HRT_LOOP_WOKEN;
 }
 
-// Lets libevent look once, and gives what it found beside the timer. EVLOOP_NONBLOCK alone would go
-// on for as long as it finds anything, so EVLOOP_ONCE stands with it.
+// Runs libevent's loop once, and returns what it found beside the timer. EVLOOP_NONBLOCK alone
+// would repeat while it finds anything, so it is combined with EVLOOP_ONCE.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
-    // libevent goes on by itself after EINTR; the deadline in the timerfd is absolute.
+    // libevent continues after EINTR; the timerfd's deadline is absolute.
     if (event_base_loop(loop->base, flags) < 0) hrt_impossible("event_base_loop", errno);
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
 int hrt_loop_poll(hrt_loop *loop) {
-    // The host looks, and its base's loop must not be entered again.
+    // The host runs its base's loop, which must not be entered again.
     if (loop->host_event != NULL)
         return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
     if (loop->watch_count > 0) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
@@ -240,27 +240,27 @@ int hrt_loop_poll(hrt_loop *loop) {
     return take_wake(loop);
 }
 
-// With nothing watched a futex does for all there is to wait for: the kernel's timer wakes the
-// thread itself. Its wait is subject to the thread's timer slack, which a timerfd is not, and the
-// thread may not be ours to set it: so it begins by as much earlier, and ends by then at the
-// latest. What an interrupt of somebody else's ends before the deadline, as the slack allows, the
-// caller waits for by the timerfd. prctl(2), PR_SET_TIMERSLACK
-static int wait_on_word(hrt_loop *loop, int64_t deadline_ns) {
+// With nothing watched a futex suffices, and the kernel's timer wakes the thread directly. Its wait
+// is subject to the thread's timer slack, which a timerfd is not, and which belongs to the thread's
+// owner. So the futex's deadline is earlier by the slack, and the wait ends at the deadline at the
+// latest. If another timer's interrupt ends it before the deadline, as the slack allows, the caller
+// waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
+static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns =
         deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
     bool is_over;
     int found;
     loop->ready_count = 0;
-    atomic_store(&loop->is_on_word, true);
+    atomic_store(&loop->is_in_futex, true);
     do {
         is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
         found = take_wake(loop);
     } while (found == 0 && !is_over);
-    atomic_store(&loop->is_on_word, false);
+    atomic_store(&loop->is_in_futex, false);
     return found;
 }
 
-// With nothing watched the timerfd is all that libevent would wait for.
+// With nothing watched libevent would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     if (HRT_RETRY(poll(&timer, 1, -1)) < 0) hrt_impossible("poll", errno);
@@ -271,9 +271,9 @@ static int wait_for_timer(hrt_loop *loop) {
 
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     deadline_ns = hrt_tick_reading(loop->clock, deadline_ns);
-    bool is_alone = loop->watch_count == 0 && loop->may_use_word;
+    bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
     if (is_alone && (deadline_ns == HRT_NEVER || hrt_clock_now_ns(loop->clock) < deadline_ns)) {
-        int found = wait_on_word(loop, deadline_ns);
+        int found = wait_in_futex(loop, deadline_ns);
         if (found != 0) return found;
     }
     for (;;) {
@@ -282,21 +282,20 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
             return hrt_loop_poll(loop);
         if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
-            // settime clears the expiration of a wake that came just before. One that comes later
-            // stays.
+            // settime clears the expiration of a wake that came just before, but not of a later
+            // one.
             if (hrt_loop_is_woken(loop)) continue;
         }
         int found = is_alone ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
         if (found != 0) return found;
-        // The deadline, or for no reason: the expiration of a wake that was consumed before it was
-        // there.
+        // The deadline, or spuriously: the expiration of a wake that was consumed before the
+        // expiration came.
     }
 }
 
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
-    // Descriptors get one look all the same, lest timers that are never slept for keep them
-    // waiting.
+    // Checks the descriptors once: otherwise timers that are never slept for would starve them.
     if (early.has_begun) return hrt_loop_poll(loop);
     int found = hrt_loop_wait(loop, early.wake_ns);
     if (found == 0) hrt_woken_early(loop->clock, early, window);
@@ -307,22 +306,22 @@ int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, 
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     *out_now_ns =
-        hrt_spin_reserve(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
+        hrt_spin_in_window(&loop->woken, loop->clock, deadline_ns, INT64_MAX, window, out_spun_ns);
     return *out_now_ns >= deadline_ns ? 0 : hrt_loop_poll(loop);
 }
 
 void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
-    // Always, so that whatever made the descriptor readable is over, also what came after the last
-    // look at it.
+    // Always arms, so that nothing older makes the descriptor readable, not even an expiration
+    // after the last poll.
     arm(loop, hrt_tick_reading(loop->clock, deadline_ns));
     if (hrt_loop_is_woken(loop)) make_readable(loop->timer_fd);
 }
 
 int hrt_loop_descriptor(const hrt_loop *loop) {
     if (loop->host_event != NULL) return -ENOTSUP;
-    // libevent does not tell its epoll set. Modifying our timerfd to what it is succeeds in the one
-    // set that has it, and is refused everywhere else: ENOENT by other sets, EINVAL by what is
-    // none.
+    // libevent does not expose its epoll set. Modifying the timerfd's entry to its present state
+    // succeeds in the one set that has it and fails elsewhere: with ENOENT for other sets, with
+    // EINVAL for other descriptors.
     struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
     long limit = sysconf(_SC_OPEN_MAX);
     for (int fd = 0; fd < limit; fd++) {
@@ -339,12 +338,12 @@ size_t hrt_loop_take_ready(hrt_loop *loop, const hrt_ready **out_ready) {
 }
 
 void hrt_loop_wake(hrt_loop *loop) {
-    // Sequentially consistent, as the loads are: either the waiter, having armed, sees the wake, or
-    // the expiration comes after the arming. And either the waiter sees the wake before it sleeps
-    // otherwise than is seen here, or it is seen.
+    // Sequentially consistent, as the loads are. So either the waiter sees the wake after it armed,
+    // or the expiration comes after the arming. And either the waiter sees the wake before it
+    // changes between futex and timerfd, or this thread sees that change.
     if (atomic_exchange(&loop->woken, 1) != 0) return;
     int error = errno;  // kept for the code that a signal interrupted
-    if (atomic_load(&loop->is_on_word)) {
+    if (atomic_load(&loop->is_in_futex)) {
         hrt_futex_wake(&loop->woken);
     } else {
         make_readable(loop->timer_fd);
@@ -354,11 +353,11 @@ void hrt_loop_wake(hrt_loop *loop) {
 
 int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
 
-// Whether epoll_ctl(2) takes it, which refuses what has no poll of its own, as /dev/null. No stat
-// shows that, and poll(2) says of such a one that it is ready.
-static int ask_epoll(int fd) {
+// Whether epoll_ctl(2) accepts the descriptor: it refuses files without a poll operation, as
+// /dev/null. stat(2) does not show that, and poll(2) reports such a file as ready.
+static int try_epoll(int fd) {
     int set = epoll_create1(EPOLL_CLOEXEC);
-    if (set < 0) return 0;  // no descriptor left to ask with
+    if (set < 0) return 0;  // no descriptor left to try it
     struct epoll_event event = {.events = EPOLLIN};
     int status = hrt_status(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
     close(set);
@@ -370,7 +369,7 @@ int hrt_loop_can_watch(int fd) {
     int status = hrt_status(fstat(fd, &file));
     if (status != 0) return status;
     if (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)) return -EPERM;
-    return S_ISSOCK(file.st_mode) || S_ISFIFO(file.st_mode) ? 0 : ask_epoll(fd);
+    return S_ISSOCK(file.st_mode) || S_ISFIFO(file.st_mode) ? 0 : try_epoll(fd);
 }
 
 static int make_room(hrt_loop *loop) {
@@ -384,7 +383,7 @@ static int make_room(hrt_loop *loop) {
 }
 
 int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_watch **out_watch) {
-    // Checked first because libevent writes a warning to stderr when epoll_ctl fails.
+    // Checked first, because libevent writes a warning to stderr when epoll_ctl fails.
     int status = hrt_loop_can_watch(fd);
     if (status == 0) status = make_room(loop);
     if (status != 0) return status;

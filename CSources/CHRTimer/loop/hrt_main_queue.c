@@ -10,7 +10,7 @@
 #include "../hrt_status.h"
 #include "../include/hrt_fork.h"
 
-// Where libdispatch is linked statically dlsym does not see it. NULL where it is not linked at all.
+// dlsym does not find a statically linked libdispatch; these do. NULL where it is not linked.
 __attribute__((weak)) int _dispatch_get_main_queue_handle_4CF(void);
 __attribute__((weak)) void _dispatch_main_queue_callback_4CF(void *ignored);
 __attribute__((weak)) bool _dispatch_is_fork_of_multithreaded_parent(void);
@@ -23,7 +23,7 @@ static struct {
 
 static pthread_once_t is_looked_up = PTHREAD_ONCE_INIT;
 
-// POSIX has dlsym give functions as object pointers (dlsym(3)).
+// POSIX lets dlsym return functions as object pointers (dlsym(3)).
 static void look_up(const char *name, void *out_function) {
     *(void **)out_function = dlsym(RTLD_DEFAULT, name);
 }
@@ -57,8 +57,8 @@ int hrt_main_queue_descriptor(void) {
 }
 
 void hrt_main_queue_drain(int fd) {
-    // Before the drain: what is posted after this makes it readable again. Another loop that serves
-    // the main queue too, as Foundation's, may have read it.
+    // Before the drain: blocks submitted after this make it readable again. EAGAIN: another loop
+    // that serves the main queue, as Foundation's, has read it.
     uint64_t posts;
     if (HRT_RETRY(read(fd, &posts, sizeof posts)) < 0 && errno != EAGAIN)
         hrt_impossible("read of the main queue's eventfd", errno);

@@ -33,7 +33,7 @@ static struct {
 
 static pthread_once_t is_looked_up = PTHREAD_ONCE_INIT;
 
-// POSIX has dlsym give functions as object pointers (dlsym(3)).
+// POSIX lets dlsym return functions as object pointers (dlsym(3)).
 static void look_up(const char *name, void *out_symbol) {
     *(void **)out_symbol = dlsym(RTLD_DEFAULT, name);
 }
@@ -58,11 +58,11 @@ static int is_there(void) {
            foundation.common_modes != NULL;
 }
 
-// What Foundation's source holds, and the caller names it by.
+// The info of Foundation's source, and the caller's handle.
 struct hrt_run_loop_source {
     hrt_run_loop_calls calls;
     void *context;
-    void *loop;  // not held: it holds the source
+    void *loop;  // not retained: it retains the source
     void *source;
 };
 
@@ -109,7 +109,7 @@ void hrt_run_loop_source_hold(hrt_run_loop_source *source) {
 }
 
 void hrt_run_loop_source_signal(hrt_run_loop_source *source) {
-    // The last release of its source frees `source`.
+    // Copied: the last release of Foundation's source frees `source`.
     void *made = source->source, *loop = source->loop;
     foundation.signal(made);
     foundation.wake(loop);
@@ -120,6 +120,6 @@ void hrt_run_loop_source_signal(hrt_run_loop_source *source) {
 void hrt_run_loop_source_remove(hrt_run_loop_source *source) {
     void *made = source->source;
     foundation.invalidate(made);
-    // Frees `source` with the last reference, which a run loop that is going may have.
+    // Frees `source` with the last reference, which a running run loop may have.
     foundation.release(made);
 }

@@ -20,7 +20,7 @@ static _Atomic int signal_fds[SIGNALS];
 static struct sigaction former_actions[SIGNALS];
 // Held while an action is changed, and while the process is stopped.
 static hrt_lock actions;
-// Handlers that may hold a descriptor: none is closed before they are done.
+// Handlers that run now and may use a descriptor: none is closed before they have returned.
 static _Atomic int signal_handlers;
 
 static void on_signal(int signal) {
@@ -34,42 +34,43 @@ static void on_signal(int signal) {
     errno = error;
 }
 
-// A thread that lets one signal in, for a process whose threads may all have it blocked: a thread
-// has the mask of the one that started it (signal(7)), and no other thread's can be changed. Nobody
-// else's mask is touched.
+// A thread that receives one signal, for a process whose threads may all block it: a thread
+// inherits the mask of the one that started it (signal(7)), and no thread can change another's
+// mask.
 static struct {
     bool is_there;
     pthread_t thread;
     hrt_latch end;
-} doors[SIGNALS];
+} receivers[SIGNALS];
 
-static void *stand_open(void *end) {
+static void *run_receiver(void *end) {
     hrt_thread_set_name("hrt-signal");
     hrt_latch_wait(end);
     return NULL;
 }
 
-static int open_door(int signal) {
+static int start_receiver(int signal) {
     sigset_t before, others;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     if (sigismember(&before, signal) != 1) return 0;
     sigfillset(&others);
     sigdelset(&others, signal);
-    doors[signal].end = (hrt_latch){0};
-    // The new thread inherits the mask: in between the signal comes to this one, whose handler is
-    // there.
+    receivers[signal].end = (hrt_latch){0};
+    // The new thread inherits the mask. Until the mask is restored the signal may come to this
+    // thread, which is harmless: the handler is installed.
     pthread_sigmask(SIG_SETMASK, &others, NULL);
-    int error = pthread_create(&doors[signal].thread, NULL, stand_open, &doors[signal].end);
+    int error =
+        pthread_create(&receivers[signal].thread, NULL, run_receiver, &receivers[signal].end);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    doors[signal].is_there = error == 0;
+    receivers[signal].is_there = error == 0;
     return -error;
 }
 
-static void close_door(int signal) {
-    if (!doors[signal].is_there) return;
-    hrt_latch_open(&doors[signal].end);
-    pthread_join(doors[signal].thread, NULL);
-    doors[signal].is_there = false;
+static void end_receiver(int signal) {
+    if (!receivers[signal].is_there) return;
+    hrt_latch_open(&receivers[signal].end);
+    pthread_join(receivers[signal].thread, NULL);
+    receivers[signal].is_there = false;
 }
 
 int hrt_signal_open(int signal, int *out_fd) {
@@ -94,7 +95,7 @@ int hrt_signal_open(int signal, int *out_fd) {
         return status;
     }
     *out_fd = fd;
-    status = open_door(signal);
+    status = start_receiver(signal);
     if (status != 0) hrt_signal_close(signal);
     return status;
 }
@@ -107,17 +108,17 @@ uint64_t hrt_signal_take(int signal) {
     return count;
 }
 
-// With a handler the SIGCONT that ends the stop would be counted by any thread, at any time after
-// it. Without one the kernel drops it, kernel/signal.c: when it is sent (sig_ignored), or when a
-// thread takes it off the queue (get_signal), where it waits if the first thread has it blocked.
+// With a handler any thread could count the SIGCONT that ends the stop, at any time after it.
+// Without one the kernel drops it (kernel/signal.c): when it is sent (sig_ignored), or when a
+// thread takes it off the queue (get_signal), where it is pending if the first thread blocks it.
 void hrt_signal_stop_process(void) {
     struct sigaction none = {.sa_handler = SIG_DFL}, action;
     sigemptyset(&none.sa_mask);
     hrt_lock_acquire(&actions);
     sigaction(SIGCONT, &none, &action);
-    // To this very thread: it is stopped before the call returns, signal(7).
+    // To this thread itself: it is stopped before the call returns, signal(7).
     raise(SIGSTOP);
-    // Drops what still waits: sigaction(3p), "setting a signal action to SIG_DFL".
+    // Drops a pending SIGCONT: sigaction(3p), "setting a signal action to SIG_DFL".
     sigaction(SIGCONT, &none, NULL);
     sigaction(SIGCONT, &action, NULL);
     hrt_lock_release(&actions);
@@ -126,8 +127,8 @@ void hrt_signal_stop_process(void) {
 void hrt_signal_close(int signal) {
     int fd = atomic_load(&signal_fds[signal]) - 1;
     if (fd < 0) return;
-    // Before the former action is back, to which nobody let the signal in.
-    close_door(signal);
+    // Before the former action is restored: the program let no thread receive the signal for that.
+    end_receiver(signal);
     hrt_lock_acquire(&actions);
     sigaction(signal, &former_actions[signal], NULL);
     hrt_lock_release(&actions);

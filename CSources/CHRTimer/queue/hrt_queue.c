@@ -11,7 +11,7 @@ int hrt_queue_create(hrt_queue **out_queue) {
     if (queue == NULL) return -ENOMEM;
     hrt_class_init(&queue->class, HRT_ORDINARY, 0);
     queue->classes[HRT_ORDINARY] = &queue->class;
-    queue->armings = HRT_ARMED;
+    queue->last_sequence = HRT_ARMED;
     queue->room_block = HRT_NO_BLOCK;
     *out_queue = queue;
     return 0;
@@ -48,7 +48,7 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
         return hrt_rare_arm_new(queue, slot + 1, key, tolerance_ns);
     }
     queue->armed_count++;
-    node->arming = ++queue->armings;
+    node->sequence = ++queue->last_sequence;
     node->key = key;
     bool is_list_full = hrt_class_armed(&queue->class, slot, node->place, key);
     return HRT_UNLIKELY(is_list_full) ? hrt_rare_file_listed_for_new(queue) : 0;
@@ -64,9 +64,9 @@ bool hrt_queue_remove(hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     if (HRT_UNLIKELY(node->place > HRT_NOWHERE || queue->spare_count == HRT_SPARES)) {
         return hrt_rare_remove(queue, token.slot + 1);
     }
-    queue->armed_count += (node->arming < 1) - 1U;
+    queue->armed_count += (node->sequence < 1) - 1U;
     if (HRT_UNLIKELY(node->key == queue->class.bound)) queue->class.certainty = HRT_STALE;
-    node->arming = 0;
+    node->sequence = 0;
     hrt_slab_give_spare(queue, token.slot, node);
     return true;
 }
@@ -168,7 +168,7 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
 }
 
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
-    return queue->armings & ~HRT_ARMED;
+    return queue->last_sequence & ~HRT_ARMED;
 }
 
 size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING {

@@ -1,4 +1,4 @@
-// The invariants, each in one place. Abort with the sentence that does not hold.
+// The invariants, each in one place. Aborts with the sentence that does not hold.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
@@ -28,13 +28,14 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
     uint64_t present = class->tick >> (level * HRT_LEVEL_BITS);
     uint64_t begin = (present + ((number - present) & (HRT_BUCKETS - 1)))
                      << (level * HRT_LEVEL_BITS);
-    bool is_opening = (class->opening >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
+    bool is_cascading =
+        (class->cascading >> level & 1) != 0 && (present & (HRT_BUCKETS - 1)) == number;
     for (uint32_t chain = 0; chain < HRT_CHAINS; chain++) {
         uint32_t previous = 0;
         for (uint32_t index = bucket->chains[chain].first; index != 0;
              index = hrt_node_at(queue, index)->next) {
             const struct hrt_node *node = hrt_node_at(queue, index);
-            require(is_occupied, "a bucket that holds a node is marked", index);
+            require(is_occupied, "a bucket that holds a node is occupied", index);
             require(index % HRT_CHAINS == chain, "a node is in the chain of its index", index);
             require(node->previous == previous, "links agree in both directions", index);
             require(node->place == (class->base | place), "a node knows its bucket and class",
@@ -43,9 +44,9 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
                     "no armed key in a bucket is before its earliest", index);
             require(!hrt_node_is_armed(node) || hrt_wheel_looks_by(class, place, node->key),
                     "an armed node is looked at no later than it is due", index);
-            require(is_opening || (present & (HRT_BUCKETS - 1)) != number,
-                    "the bucket of the present is open", index);
-            require(is_opening || begin >= class->look_tick,
+            require(is_cascading || (present & (HRT_BUCKETS - 1)) != number,
+                    "the bucket of the present has cascaded", index);
+            require(is_cascading || begin >= class->look_tick,
                     "no bucket that holds a node begins before the next look", index);
             require(class->earliest[place] >> HRT_TICK_BITS >= class->tick,
                     "no bucket's earliest key is before the present", index);
@@ -56,7 +57,7 @@ static void check_bucket(const struct hrt_queue *queue, const struct hrt_class *
     }
 }
 
-// What a per-class wheel leads to, beside its node.
+// What was found in the near tier of a per-class wheel.
 struct found {
     uint64_t earliest_near;
     uint32_t near;
@@ -119,26 +120,26 @@ static void check_ends(const struct hrt_windows *windows) {
     }
 }
 
-static void check_lane(const struct hrt_queue *queue, const struct hrt_class *class,
+static void check_class(const struct hrt_queue *queue, const struct hrt_class *class,
                        struct census *census) {
     for (unsigned level = 0; level < HRT_LEVELS; level++) {
-        for (uint32_t word = 0; word < HRT_MARK_WORDS; word++) {
+        for (uint32_t word = 0; word < HRT_OCCUPIED_WORDS; word++) {
             require((class->levels[level].occupied[word] != 0) ==
-                        (class->levels[level].marked_words >> word & 1),
-                    "the summary of marks agrees with them", word);
+                        (class->levels[level].occupied_words >> word & 1),
+                    "the summary of occupied words agrees with them", word);
         }
         for (uint32_t number = 0; number < HRT_BUCKETS; number++) {
             check_bucket(queue, class, level, number, census);
         }
     }
-    require(class->opening == 0 || class->look_tick == class->tick,
-            "time does not pass a bucket that is being opened", 0);
+    require(class->cascading == 0 || class->look_tick == class->tick,
+            "time does not pass a bucket that cascades", 0);
     require(class->earliest[HRT_NOWHERE] == HRT_KEY_NEVER, "nowhere is later than any key", 0);
     check_near(queue, class, census);
     if (class->windows != NULL) check_ends(class->windows);
 }
 
-// The earliest keys and ends there are, found the long way.
+// The earliest key and window end, found by looking at every node.
 struct earliest {
     uint64_t key;
     uint64_t end;
@@ -154,12 +155,12 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
     require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
-    struct earliest *of_lane = &earliest[hrt_node_class(node) >> HRT_PLACE_LANE_SHIFT];
-    if (node->key < of_lane->key) of_lane->key = node->key;
+    struct earliest *of_class = &earliest[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
+    if (node->key < of_class->key) of_class->key = node->key;
     if (class->windows == NULL) return;
     uint64_t end = class->windows->end_of.keys[index];
     require(end >= node->key, "a window ends after it begins", index);
-    if (end < of_lane->end) of_lane->end = end;
+    if (end < of_class->end) of_class->end = end;
 }
 
 static void check_bounds(const struct hrt_class *class, struct earliest earliest) {
@@ -182,7 +183,7 @@ static void check_blocks(const struct hrt_queue *queue) {
             0);
     require(
         queue->slots == (queue->blocks_used == 0 ? 0 : queue->blocks_used * HRT_BLOCK_NODES - 1),
-        "tokens are looked for in the blocks there are, and nowhere else", queue->slots);
+        "tokens lead into the blocks in use, and nowhere else", queue->slots);
     for (uint32_t number = 0; number < queue->blocks_used; number++) {
         const struct hrt_block *block = &queue->blocks[number];
         require(block->live <= block->used, "no node lives that was not given out", number);
@@ -196,7 +197,7 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
         check_free(queue, queue->spares[i] + 1, census);
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         uint32_t free = queue->blocks[block].first_free;
-        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->arming)
+        for (; free != 0; free = (uint32_t)hrt_node_at(queue, free)->sequence)
             check_free(queue, free, census);
         for (uint32_t i = 0; i < queue->blocks[block].used; i++) {
             if (queue->nodes[block * HRT_BLOCK_NODES + i].generation == HRT_RETIRED) census->live--;
@@ -213,7 +214,7 @@ void hrt_queue_check(hrt_queue *queue) {
         earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
         if (class == NULL) continue;
         hrt_wheel_file_listed(queue, class);
-        check_lane(queue, class, &census);
+        check_class(queue, class, &census);
     }
     for (uint32_t block = 0; block < queue->blocks_used; block++) {
         for (uint32_t i = block == 0 ? 1 : 0; i < queue->blocks[block].used; i++) {

@@ -1,18 +1,18 @@
-// A per-class wheel: nodes on their way from the wheel, through the near tier, to being due; and
-// what is known of the earliest.
+// A per-class wheel: how nodes go from the wheel through the near tier until they are due, and the
+// bound of the earliest deadline.
 #include <errno.h>
 
 #include "hrt_queue_class.h"
 #include "hrt_queue_pages.h"
 
-// How many nodes a query may look at for an exact result, before it gives a bound.
-enum { MOVES_PER_QUESTION = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
+// How many nodes a query may look at for an exact result before it returns a lower bound.
+enum { MOVES_PER_QUERY = HRT_MOVES_PER_CALL < 64 ? HRT_MOVES_PER_CALL : 64 };
 
 void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint64_t tick) {
     class->tick = tick;
     class->look_tick = UINT64_MAX;
     class->bound = HRT_KEY_NEVER;
-    class->base = (uint32_t)number << HRT_PLACE_LANE_SHIFT;
+    class->base = (uint32_t)number << HRT_PLACE_CLASS_SHIFT;
     class->crowd = HRT_NOWHERE;
     class->earliest[HRT_NOWHERE] = HRT_KEY_NEVER;
 }
@@ -63,18 +63,18 @@ static inline void raise(uint64_t *bound, uint64_t key) {
     if (key > *bound) *bound = key;
 }
 
-// Makes the bound exact, and the earliest end of a window. False if the moves were used up before;
-// what was done then need not be done again.
+// Makes the bound and the earliest end of a window exact. False if the moves were used up before;
+// the next call continues.
 //
-// In the per-class wheel of timers with tolerance every timer that begins before the earliest end
-// goes near: it will be given out at that wake-up, if not before.
+// In the per-class wheel of timers with tolerance, every timer whose window begins before the
+// earliest end goes to the near tier: it fires at that wake-up at the latest.
 bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
     if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
     while (*moves_left > 0) {
-        if (class->opening != 0) {
-            hrt_wheel_open(queue, class, moves_left);
+        if (class->cascading != 0) {
+            hrt_wheel_cascade(queue, class, moves_left);
             continue;
         }
         if (class->crowd != HRT_NOWHERE) {
@@ -100,9 +100,9 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
     if (class->certainty != HRT_STALE) return class->bound;
     if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
     uint64_t near = hrt_near_key(queue, class);
-    if (class->opening != 0) {
-        // What is still in the opened buckets is not sorted yet; it lies in the present tick or
-        // after it.
+    if (class->cascading != 0) {
+        // The nodes still in the cascading buckets are not sorted yet; they are due in the present
+        // tick or after it.
         uint64_t present = class->tick << HRT_TICK_BITS;
         raise(&class->bound, near < present ? near : present);
         return class->bound;
@@ -113,33 +113,34 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
     bool is_exact = class->windows == NULL && (near <= first.key || first.is_exact);
     class->certainty = is_exact ? HRT_EXACT : HRT_LOWER;
     if (!is_exact && class->bound == old) {
-        int moves_left = MOVES_PER_QUESTION;
+        int moves_left = MOVES_PER_QUERY;
         hrt_class_normalize(queue, class, &moves_left);
     }
     return class->bound;
 }
 
-// No armed timer of the per-class wheel may be given out later: the earliest end of a window, or a
-// bound of it.
+// The earliest end of a window, or a lower bound: no armed timer of the per-class wheel may be
+// taken later.
 uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->windows == NULL) return hrt_class_bound(queue, class);
-    int moves_left = MOVES_PER_QUESTION;
+    int moves_left = MOVES_PER_QUERY;
     if (!hrt_class_normalize(queue, class, &moves_left))
         raise(&class->windows->wake, hrt_class_bound(queue, class));
     return class->windows->wake;
 }
 
-// Time has come to now_key. If all that was due is given out, nothing that is armed is due before
-// the next instant.
-void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING {
+// Timers were taken up to now_key. If all due ones were, no armed timer is due before the next
+// nanosecond.
+void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING {
     if (class->bound > now_key) return;
     class->certainty = HRT_STALE;
-    if (!is_served || now_key == HRT_KEY_NEVER) return;
+    if (!is_all_taken || now_key == HRT_KEY_NEVER) return;
     raise(&class->bound, now_key + 1);
     if (class->windows != NULL) raise(&class->windows->wake, now_key + 1);
 }
 
-// Moves the present on, to the next bucket to be opened or, if none begins by then, to now_tick.
+// Advances the present to the next occupied bucket, which then cascades, or, if none begins by
+// now_tick, to now_tick. True in the first case.
 static bool advance(struct hrt_class *class, uint64_t now_tick) {
     if (now_tick <= class->tick) return false;
     uint8_t levels = 0;
@@ -149,25 +150,25 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
         return false;
     }
     class->tick = class->look_tick;
-    class->opening = levels;
+    class->cascading = levels;
     return true;
 }
 
-// Gives the first armed node with key <= now_key, still filed; 0 if there is none. False if the
-// moves were used up before it was known.
+// Sets *out_first to the first armed node with key <= now_key, which stays filed, or to 0 if there
+// is none. False if the moves were used up before that was known.
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;
     if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
     for (;;) {
-        if (class->opening != 0) {
+        if (class->cascading != 0) {
             class->certainty = HRT_STALE;
-            hrt_wheel_open(queue, class, moves_left);
-            if (class->opening != 0) return false;
+            hrt_wheel_cascade(queue, class, moves_left);
+            if (class->cascading != 0) return false;
         }
         uint32_t first = hrt_near_first(queue, class);
         uint64_t key = first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
-        // Beyond the present tick, something in the wheel may come before what is near.
+        // Beyond the present tick, a node in the wheel may come before those in the near tier.
         if (first == 0 || key >> HRT_TICK_BITS > class->tick) {
             if (*moves_left <= 0) return false;
             if (advance(class, now_key >> HRT_TICK_BITS)) {

@@ -1,10 +1,11 @@
-// A per-class wheel: wheel, near tier and windows together, given the time.
+// A per-class wheel: wheel, near tier and windows together. Its caller passes the time in.
 #ifndef HRT_QUEUE_CLASS_H
 #define HRT_QUEUE_CLASS_H
 
 #include "hrt_queue_wheel.h"
 
-// Moves time on, and is done, if nothing can be due by then and no bucket begins.
+// If nothing can be due by now_key and no bucket begins by then, advances the present and returns
+// true.
 static inline bool hrt_class_passes(struct hrt_class *class, uint64_t now_key) {
     uint64_t now_tick = now_key >> HRT_TICK_BITS;
     if (now_key >= class->bound || now_tick >= class->look_tick) return false;
@@ -24,16 +25,16 @@ bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING;
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING;
-void hrt_class_told(struct hrt_class *class, uint64_t now_key, bool is_served) HRT_NONBLOCKING;
+void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING;
 
-// A node in the wheel or nowhere is armed for the key: its filing serves, or it is to be filed
-// again. True if the list of those must now be worked off.
+// A node in the wheel or nowhere is armed for the key. It stays where it is, or goes to the list of
+// nodes to be filed. True if that list is full and must be worked off.
 //
-// Which of the two is a toss-up, and its outcome waits for the node, which may not be in the cache:
-// a branch would cost a misprediction every other time, and with it all that the processor began
-// meanwhile. So nothing branches on it. The node is written to the end of the list, which grows by
-// one or does not. The list is worked off when it is full or in the way; its nodes are in the cache
-// by then.
+// Which of the two is hard to predict, and the answer waits for the node, which may not be in the
+// cache: a branch would be mispredicted every other time and discard the work begun meanwhile. So
+// the code does not branch: it writes the node to the end of the list and adds 1 or 0 to the
+// count. The list is worked off when it is full or an exact answer needs it; its nodes are in the
+// cache by then.
 static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, uint32_t bucket,
                                        uint64_t key) {
     if (HRT_UNLIKELY(key < class->bound)) class->bound = key;
@@ -42,36 +43,36 @@ static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, 
     return class->to_file_count == HRT_TO_FILE;
 }
 
-// The timer, which was armed, is armed no longer, or is about to be armed again.
+// The timer was armed, and is disarmed now or about to be armed again.
 static inline void hrt_class_leaves(struct hrt_class *class, uint32_t index,
                                    const struct hrt_node *node) {
     if (node->key == class->bound) class->certainty = HRT_STALE;
     if (class->windows != NULL && index == class->windows->wake_index) class->certainty = HRT_STALE;
 }
 
-// The node is taken: `arming` is 0 unless it is armed.
+// The node's slot is taken: `sequence` is 0 unless it is armed.
 static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_node *node,
                                            uint64_t key) {
-    queue->armed_count += node->arming < 1;
-    node->arming = ++queue->armings;
+    queue->armed_count += node->sequence < 1;
+    node->sequence = ++queue->last_sequence;
     node->key = key;
 }
 
-// In the near tier that ends the filing, in the wheel it does not.
+// Unfiles the node if it is in the near tier. In the wheel it stays filed.
 static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (!hrt_node_is_armed(node)) return false;
     struct hrt_class *class = hrt_class_of(queue, node);
     queue->armed_count--;
     hrt_class_leaves(class, index, node);
     if (hrt_node_is_near(node)) hrt_near_unfile(queue, class, index);
-    node->arming = 0;
+    node->sequence = 0;
     return true;
 }
 
 static inline hrt_due hrt_node_due(uint32_t index, const struct hrt_node *node) {
     return (hrt_due){.deadline_ns = hrt_key_ns(node->key),
                      .token = {.slot = index - 1, .generation = node->generation},
-                     .arming = node->arming & ~HRT_ARMED};
+                     .arming = node->sequence & ~HRT_ARMED};
 }
 
 #endif

@@ -1,11 +1,11 @@
-// The near tier, in exact order: armed nodes due in the present tick or before it, and those of
-// later buckets that were looked into to find the next deadline. The run is a list in that order,
-// linked through the nodes; the heap has four children to a node, so that a step down reads one
-// cache line of places.
+// The near tier, in exact order: armed nodes due in the present tick or before it, and nodes of
+// later buckets that were walked to find the next deadline. The run is a list in that order, linked
+// through the nodes; the heap has four children a node, so that a step down reads one cache line of
+// indices.
 #include "hrt_queue_near.h"
 
-// How far from the end of the run a node may be put in. A bucket of the wheel holds a few nodes, or
-// many that were armed in order of deadline; both arrive almost in order.
+// How far from the end of the run a node may be inserted. A bucket holds few nodes, or many that
+// were armed in order of deadline; both arrive almost in order.
 enum { RUN_REACH = 16, FAN = 4 };
 
 static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
@@ -86,7 +86,7 @@ static void run_remove(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-// Into the heap: a node so far ahead that in the run it would be in the way of all that come before
+// Files a node in the heap: one so late that in the run each earlier node would have to step over
 // it.
 void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
                        uint32_t index) HRT_NONBLOCKING {

@@ -3,8 +3,8 @@
 
 #include "hrt_queue_windows.h"
 
-// The near tier: the run and the heap hold armed nodes only, so that the first of them is the next
-// timer of all that are not in the wheel.
+// The near tier. The run and the heap hold armed nodes only, so that the earlier of their first
+// nodes is the next timer outside the wheel.
 void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING;
 void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,

@@ -12,7 +12,7 @@
 
 enum { PAGES_PER_LOOK = 1024 };
 
-// Tests say what it is to be: any multiple of the kernel's is right too.
+// Tests may define the size: any multiple of the kernel's works.
 static size_t page_bytes(void) {
 #ifdef HRT_PAGE_BYTES
     return HRT_PAGE_BYTES;
@@ -41,7 +41,7 @@ void *hrt_pages_map_aligned(size_t bytes, size_t alignment) {
     return start + before;
 }
 
-// In place, if the addresses behind are free.
+// Extends the mapping in place, if the addresses after it are free.
 bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
     if (start == NULL) return false;
     char *end = (char *)start + old_bytes;
@@ -49,17 +49,17 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (added == end) return true;
     if (added != MAP_FAILED)
-        munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is but a hint
+        munmap(added, bytes - old_bytes);  // before Linux 4.17 the address is only a hint
     return false;
 }
 
-// Elsewhere and longer; what was written comes along as page tables, not as bytes. Both lengths are
-// multiples of `alignment`. mremap(2) fails for want of room in the kernel's map of the process: at
-// the first piece, if at all, as the others take no more room than it. By then it may have unmapped
-// where the piece should have gone.
+// Moves the mapping to a longer one elsewhere: page tables move, bytes are not copied. Both lengths
+// are multiples of `alignment`. mremap(2) can fail because the process has too many mappings: if so
+// at the first piece, as the others need no more mappings than it. By then it may have unmapped the
+// piece's destination.
 //
-// Addresses that are not mapped are anybody's: where a piece was, another thread may have memory of
-// its own as soon as the piece has moved. So nothing is unmapped but what is surely here.
+// As soon as a piece has moved, another thread may map memory at its old address. So the code
+// unmaps only addresses that are certainly still its own.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
     char *grown = hrt_pages_map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
@@ -79,7 +79,7 @@ void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t
     return grown;
 }
 
-// What was there reads as zeroes. MADV_DONTNEED would not do: it fails on locked memory. madvise(2)
+// The range reads as zeroes afterwards. MADV_DONTNEED fails on locked memory: madvise(2).
 void hrt_pages_give_back(void *start, size_t bytes) {
     if (map_at(start, bytes) == MAP_FAILED) memset(start, 0, bytes);
 }
@@ -101,7 +101,7 @@ void hrt_pages_give_back_within(void *start, void *end) {
     if (first < last) hrt_pages_give_back((void *)first, last - first);
 }
 
-// mincore(2) counts in the kernel's pages, whatever a test says.
+// mincore(2) counts in the kernel's pages, not in those that a test defines.
 size_t hrt_pages_resident(const void *start, size_t bytes) {
     if (start == NULL) return 0;
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);

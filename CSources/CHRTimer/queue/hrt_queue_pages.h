@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// NULL if there is no memory; what is to be resized stays as it was
-// then.
+// Those that return a pointer return NULL if there is no memory, and leave the old mapping as it
+// was.
 void *hrt_pages_map(size_t bytes);
 void *hrt_pages_map_aligned(size_t bytes, size_t alignment);
 bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes);
@@ -16,7 +16,7 @@ void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes);
 void hrt_pages_unmap(void *start, size_t bytes);
 size_t hrt_pages_resident(const void *start, size_t bytes);
 
-// The pages that lie within start ... end wholly: what was there reads as zeroes.
+// Gives back the pages that lie wholly within start ... end: they read as zeroes afterwards.
 void hrt_pages_give_back_within(void *start, void *end);
 
 #endif

@@ -1,7 +1,7 @@
-// What the common paths of hrt_queue.c leave apart: arming and removing a node that is near, not
-// filed, or has tolerance, and whatever is full or empty. In a file of its own, so that the
-// compiler cannot look into it and a common path ends in a jump here: it then needs no stack, and
-// nothing kept over a call.
+// The rare cases of hrt_queue.c: arming and removing a node that is in the near tier or has
+// tolerance, full lists and empty stocks. In a file of its own, so that the compiler cannot inline
+// it and a common path ends in a tail call: that path then needs no stack frame and saves no
+// registers.
 #include "hrt_queue_rare.h"
 
 // Makes one node spare. Filing must never allocate: every per-class wheel has room for all nodes.
@@ -77,7 +77,7 @@ static HRT_ON_PATH void arm_tolerant(struct hrt_queue *queue, uint32_t index, ui
                                      int64_t tolerance_ns) {
     struct hrt_node *node = hrt_node_at(queue, index);
     struct hrt_class *class = queue->classes[HRT_TOLERANT];
-    uint32_t place = node->place - ((uint32_t)HRT_TOLERANT << HRT_PLACE_LANE_SHIFT);
+    uint32_t place = node->place - ((uint32_t)HRT_TOLERANT << HRT_PLACE_CLASS_SHIFT);
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
         arm_first_tolerant(queue, index, key, tolerance_ns);
         return;
@@ -98,7 +98,7 @@ void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t
 }
 
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
-    // Not by hrt_rare_arm, which the compiler would call and not put here.
+    // Not by hrt_rare_arm: the compiler would call it instead of inlining it.
     if (tolerance_ns > 0) {
         arm_tolerant(queue, index, key, tolerance_ns);
     } else {
@@ -133,17 +133,17 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (HRT_UNLIKELY(hrt_node_is_near(node) || queue->spare_count == HRT_SPARES))
         return remove_any(queue, index);
-    // In the wheel of a per-class wheel of its own. If it is not armed, a bound may be found again
-    // for nothing.
-    queue->armed_count += (node->arming < 1) - 1U;
+    // The node is in the wheel of a precise or tolerant class. If it is not armed, a bound may be
+    // computed again for nothing.
+    queue->armed_count += (node->sequence < 1) - 1U;
     hrt_class_leaves(hrt_class_of(queue, node), index, node);
-    node->arming = 0;
+    node->sequence = 0;
     hrt_slab_give_spare(queue, index - 1, node);
     return true;
 }
 
-// The first due node of all per-class wheels; 0 if nothing is due, or if a per-class wheel ran out
-// of moves before it knew: *out_known is then false.
+// The first due node of all per-class wheels; 0 if nothing is due, or if the moves were used up
+// before that was known: *out_known is then false.
 static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left,
                           bool *out_known) {
     uint32_t first = 0;
@@ -174,7 +174,7 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
     }
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] != NULL)
-            hrt_class_told(queue->classes[number], now_key, index == 0 && is_known);
+            hrt_class_taken(queue->classes[number], now_key, index == 0 && is_known);
     }
     return taken;
 }

@@ -4,7 +4,7 @@
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
-// The rest of the common paths of hrt_queue.c. Each returns what the path that ends in it does.
+// The rare cases of hrt_queue.c. Each returns what the function that ends in it returns.
 int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token);
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                       hrt_token *out_token);

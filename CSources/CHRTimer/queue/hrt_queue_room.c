@@ -1,5 +1,5 @@
-// Arrays with a place for every node, which grow with the slab and give back what its blocks gave
-// back.
+// Arrays with an element for every node. They grow with the slab, and give memory back where its
+// blocks do.
 #include "hrt_queue_room.h"
 
 #include <errno.h>

@@ -7,14 +7,14 @@
 
 struct hrt_window_end;
 
-// Nodes, and what belongs to them, come and go in blocks.
+// Nodes, and the arrays' elements for them, are mapped and given back in blocks.
 enum {
     HRT_BLOCK_BITS = 16,
     HRT_BLOCK_NODES = 1 << HRT_BLOCK_BITS,
 };
 
-// An array with a place for every node of the slab, so that filing never allocates. Not touched
-// until it is used.
+// An array with an element for every node of the slab, so that filing never allocates. Its pages
+// are not touched until they are used.
 struct hrt_room {
     union {
         void *start;
@@ -25,11 +25,11 @@ struct hrt_room {
     uint32_t blocks;  // of nodes
 };
 
-// 0 or -ENOMEM; what was there stays.
+// 0 or -ENOMEM; the contents stay.
 int hrt_room_reserve(struct hrt_room *room, uint32_t blocks, size_t bytes_per_node);
 void hrt_room_release(struct hrt_room *room, size_t bytes_per_node);
 size_t hrt_room_bytes(const struct hrt_room *room, size_t bytes_per_node);
-// What belongs to the nodes first ... before end.
+// The elements of the nodes from first to before end.
 void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t first, uint32_t end);
 
 #endif

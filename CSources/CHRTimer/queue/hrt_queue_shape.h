@@ -1,5 +1,5 @@
-// What a queue consists of. What is done to each part stands in the header of that part: slab,
-// windows, near tier, wheel, per-class wheel, and what is rare. Each includes only those before it.
+// The structures of a queue. The functions of each part are in its own header: slab, windows, near
+// tier, wheel, per-class wheel, and the rare cases. Each includes only those before it.
 #ifndef HRT_QUEUE_SHAPE_H
 #define HRT_QUEUE_SHAPE_H
 
@@ -15,8 +15,8 @@ enum {
     HRT_WHEEL_PLACES = HRT_LEVELS * HRT_BUCKETS,
     HRT_SPARES = 64,
     HRT_TO_FILE = 32,
-    HRT_MARK_WORDS = HRT_BUCKETS / 64,
-    HRT_BLOCKS = 1 << (HRT_PLACE_LANE_SHIFT - HRT_BLOCK_BITS),
+    HRT_OCCUPIED_WORDS = HRT_BUCKETS / 64,
+    HRT_BLOCKS = 1 << (HRT_PLACE_CLASS_SHIFT - HRT_BLOCK_BITS),
 };
 
 // A queue has a per-class wheel for each kind of deadline, made when the first timer of the kind is
@@ -32,7 +32,7 @@ enum hrt_class_number {
 static_assert(HRT_NOWHERE == HRT_WHEEL_PLACES, "nowhere is the place after the last bucket");
 static_assert(HRT_TICK_BITS + HRT_LEVELS * HRT_LEVEL_BITS >= 64, "the levels cover every instant");
 
-// First in, first out, so that timers armed in order of deadline come out in order.
+// First in, first out: timers that were armed in order of deadline come out in order.
 struct hrt_chain {
     uint32_t first;
     uint32_t last;
@@ -46,17 +46,17 @@ struct hrt_bucket {
 static_assert(sizeof(struct hrt_bucket) == 64, "a bucket is a cache line");
 
 struct hrt_level {
-    uint64_t occupied[HRT_MARK_WORDS];  // a bit per occupied bucket; a bucket whose bit is set may
-                                     // be empty
-    uint32_t marked_words;           // bit per word of marks that is not 0
+    uint64_t occupied[HRT_OCCUPIED_WORDS];  // bit per bucket with nodes; it may be set for a bucket
+                                            // that is empty by now
+    uint32_t occupied_words;  // bit per word of `occupied` that is not 0
 };
 
 // What is known of the earliest armed key of a per-class wheel, `bound`.
 enum hrt_certainty {
     HRT_EXACT,  // an armed timer has this key
-    HRT_LOWER,  // none has a lesser one, and only a walk over a bucket shows more
-    HRT_STALE,  // time went on, or the timer it came from is no longer there: it can perhaps be
-                // raised at once
+    HRT_LOWER,  // no armed timer has a lesser key; only walking a bucket can raise the bound
+    HRT_STALE,  // time went on, or the timer it came from was disarmed or moved: it can perhaps be
+                // raised without a walk
 };
 
 struct hrt_window_end {
@@ -65,26 +65,26 @@ struct hrt_window_end {
 };
 
 struct hrt_windows {
-    uint64_t wake;  // no window in which a timer is armed ends before; of the same certainty as the
-                    // per-class wheel's bound
+    uint64_t wake;  // no armed timer's window ends before; as certain as the per-class wheel's
+                    // bound
     uint32_t wake_index;  // the node it came from
     uint32_t count;
-    struct hrt_room end_of;    // `keys` by node: the end of its last arming with tolerance
-    struct hrt_room entry_of;  // `indices` by node: where it stands in `heap`, if it stands there
-    struct hrt_room heap;      // `ends`: of every node that is near, and of some that no longer are
+    struct hrt_room end_of;    // `keys` by node: the end of its latest window
+    struct hrt_room entry_of;  // `indices` by node: its index in `heap`, if it is in there
+    struct hrt_room heap;      // `ends`: of every near node, and of some that were near
 };
 
 // Nodes filed by deadline: a wheel, a run and a heap.
 struct hrt_class {
-    uint64_t tick;  // the present, in ticks: all buckets up to this one are opened, or being opened
-    uint64_t look_tick;  // no occupied bucket beyond the present begins before; while one is opened
-                         // it is the present
+    uint64_t tick;  // the present, in ticks: all buckets up to this one have cascaded or cascade
+    uint64_t look_tick;  // no occupied bucket beyond the present begins before; while a bucket
+                         // cascades it is the present
     uint64_t bound;      // no armed key is less; HRT_KEY_NEVER if none is armed
     uint8_t certainty;   // of the bound, and of the earliest end of a window: an hrt_certainty
-    uint8_t opening;     // bit per level whose bucket at `tick` is not yet empty: the run is
+    uint8_t cascading;   // bit per level whose bucket at `tick` is not yet empty: the run is
                          // incomplete until 0
     uint32_t base;       // the per-class wheel's bits in a node's place
-    uint32_t crowd;      // a bucket whose nodes are being filed finer, or HRT_NOWHERE
+    uint32_t crowd;      // a bucket whose nodes are being spread, or HRT_NOWHERE
     uint32_t to_file_count;
     uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see
                                     // hrt_class_armed
@@ -95,10 +95,9 @@ struct hrt_class {
     struct hrt_room heap;         // `indices`
     struct hrt_windows *windows;  // NULL but in the per-class wheel of timers with tolerance
     struct hrt_level levels[HRT_LEVELS];
-    // By place. No key of a timer filed in the bucket is less, and none is before the bucket
-    // begins. Apart from the chains, so that those of a minute's buckets are a few cache lines: a
-    // call that arms looks here, and mostly here alone. Nowhere, the last place, it is
-    // HRT_KEY_NEVER.
+    // By place: a lower bound of the keys in the bucket, not before the bucket begins. Kept apart
+    // from the chains, so that the bounds of a minute's buckets fill a few cache lines: arming
+    // mostly reads these alone. At HRT_NOWHERE, the last place, it is HRT_KEY_NEVER.
     uint64_t earliest[HRT_WHEEL_PLACES + 1];
     uint32_t owners[HRT_WHEEL_PLACES +
                     1];  // the node that `earliest` came from; it may have gone or moved since
@@ -114,16 +113,16 @@ struct hrt_block {
 };
 
 struct hrt_queue {
-    struct hrt_node *nodes;  // one array, in blocks that come and go: a node is found by adding
-    uint32_t slots;          // those of the blocks below blocks_used
-    uint64_t armings;        // with HRT_ARMED, as a node has it
+    struct hrt_node *nodes;  // one array of blocks that come and go: no table leads to a node
+    uint32_t slots;          // in the blocks below blocks_used
+    uint64_t last_sequence;  // of the latest arming, with HRT_ARMED set
     uint32_t taken;          // timers, and spare nodes
     uint32_t armed_count;
     uint32_t blocks_used;         // blocks at and above this index have no memory
     uint32_t spare_count;         // free nodes that were not yet returned to their blocks
     uint32_t spares[HRT_SPARES];  // their slots
     uint32_t peak;                // the most timers since the queue was trimmed to the end
-    uint32_t trim_block;          // the block that is being emptied of filings, and how far
+    uint32_t trim_block;          // the block whose nodes are being unfiled, and how far
     uint32_t trim_index;
     struct hrt_class
         *classes[HRT_CLASSES];     // the first is `class`; the others are NULL until needed
@@ -144,11 +143,11 @@ static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32
 
 // The per-class wheel that the node is filed in, or was armed in last.
 static inline struct hrt_class *hrt_class_of(struct hrt_queue *queue, const struct hrt_node *node) {
-    return queue->classes[hrt_node_class(node) >> HRT_PLACE_LANE_SHIFT];
+    return queue->classes[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
 }
 
-// How many nodes one call may file again: the pause a crowded bucket causes. Fuzzing lowers it, so
-// that a few nodes are a crowd.
+// How many nodes one call may file again, which limits the pause that a full bucket causes. Fuzzing
+// lowers it, so that a few nodes are a crowd.
 #ifndef HRT_MOVES_PER_CALL
 #define HRT_MOVES_PER_CALL 1024
 #endif

@@ -1,7 +1,7 @@
-// The slab: one array of nodes, so that a node is found without a table, touched as it fills. When
-// it is full it gets twice the addresses, and the memory is mapped there: nothing is copied. The
-// array is made of blocks. Each keeps its own free list, and the lowest with room serves first, so
-// that after a peak the high ones empty and can be given back.
+// The slab: one array of nodes, so that a node is found without a table. Its pages are touched as
+// it fills. When it is full it moves to twice the addresses by remapping: nothing is copied. The
+// array is made of blocks, each with its own free list. Slots come from the lowest block with room,
+// so that after a peak the high blocks empty and can be given back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,11 +49,11 @@ static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
     queue->slots = blocks * HRT_BLOCK_NODES - 1;  // node 0 does not exist
 }
 
-// A block is as large as a huge page, and lies like one: at 10^6 timers a random node is otherwise
-// a miss of the TLB as well as of the cache. But a huge page is all there at the first touch. So
-// only a block that is a small part of the whole begins as one; the others may become huge once
-// they are full. That is left to the kernel's own thread: asking for it there and then,
-// MADV_COLLAPSE, takes milliseconds. madvise(2)
+// A block has the size and alignment of a huge page: at 10^6 timers access to a random node would
+// otherwise miss the TLB as well as the cache. But the first touch of a huge page makes all of it
+// resident. So only a block that is a small part of the whole begins as one; the first ones may
+// become huge once they are full. The kernel's khugepaged does that: MADV_COLLAPSE, which does it
+// at once, takes milliseconds. madvise(2)
 static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
     madvise(start_of(queue, block), BLOCK_BYTES,
             block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
@@ -71,7 +71,7 @@ uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue) {
     return block == queue->blocks_used && block < HRT_BLOCKS ? block + 1 : queue->blocks_used;
 }
 
-// Called when no block has room, so that the new one is the lowest that has.
+// Called when no block has room, so that the new block is the lowest with room.
 static int add_block(struct hrt_queue *queue) {
     uint32_t block = lowest_without_memory(queue);
     if (block == HRT_BLOCKS) return -ENOSPC;
@@ -90,8 +90,8 @@ static bool has_room(const struct hrt_block *block) {
     return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
 }
 
-// The lowest block with room has filled up; those below it are full. A queue of millions has few
-// blocks.
+// The lowest block with room has filled up, and those below it are full: finds the next. A queue
+// of millions of timers has few blocks.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
     while (block < queue->blocks_used &&
@@ -109,13 +109,13 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     uint32_t index = block->first_free;
     if (index != 0) {
         struct hrt_node *node = hrt_node_at(queue, index);
-        block->first_free = (uint32_t)node->arming;
-        node->arming = 0;
+        block->first_free = (uint32_t)node->sequence;
+        node->sequence = 0;
     } else {
         index = queue->room_block * HRT_BLOCK_NODES + block->used++;
         struct hrt_node *node = hrt_node_at(queue, index);
-        // One that was cut off (hrt_slab_cut_first_block) still has what it had.
-        node->arming = 0;
+        // A node that was cut off (hrt_slab_cut_first_block) may still have its old contents.
+        node->sequence = 0;
         node->generation = block->generation_floor;
         node->place = HRT_NOWHERE;
         bool is_full = block->used == HRT_BLOCK_NODES;
@@ -128,13 +128,13 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     return 0;
 }
 
-// Returns the spare nodes that were spare longest to their blocks.
+// Returns the `count` nodes that were spare longest to their blocks.
 void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = queue->spares[i] + 1;
         uint32_t number = index >> HRT_BLOCK_BITS;
         struct hrt_block *block = &queue->blocks[number];
-        hrt_node_at(queue, index)->arming = block->first_free;
+        hrt_node_at(queue, index)->sequence = block->first_free;
         block->first_free = index;
         block->live--;
         if (number < queue->room_block) queue->room_block = number;
@@ -155,7 +155,8 @@ uint32_t hrt_slab_empty_block(const struct hrt_queue *queue) {
     return 0;
 }
 
-// No token of a node that goes may match when the slot is given out again.
+// Raises the block's generation floor, so that no token of a node whose memory is given back
+// matches when its slot is used again.
 static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first) {
     struct hrt_block *block = &queue->blocks[number];
     for (uint32_t i = first; i < block->used; i++) {
@@ -164,8 +165,8 @@ static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first
     }
 }
 
-// The addresses stay, for tokens of the block to lead to a generation of 0, unless most of them are
-// no longer used.
+// The addresses stay mapped, so that a token of the block finds a generation of 0, until most
+// blocks are unused.
 void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
     raise_floor(queue, number, 0);
     hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
@@ -181,7 +182,7 @@ void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
     }
 }
 
-// No node is spare, so that every one that is free stands in the block's list.
+// There must be no spare nodes, so that every free node is in the block's list.
 void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first) {
     struct hrt_block *block = &queue->blocks[0];
     raise_floor(queue, 0, first);
@@ -190,7 +191,7 @@ void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first) {
     for (uint32_t index = first - 1; index > 0; index--) {
         struct hrt_node *node = hrt_node_at(queue, index);
         if ((node->generation & 1) != 0 || node->generation == HRT_RETIRED) continue;
-        node->arming = block->first_free;
+        node->sequence = block->first_free;
         block->first_free = index;
     }
     queue->room_block = 0;

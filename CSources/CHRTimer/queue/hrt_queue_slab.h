@@ -1,10 +1,11 @@
-// The nodes, given out and disarmed.
+// Allocation of nodes.
 #ifndef HRT_QUEUE_SLAB_H
 #define HRT_QUEUE_SLAB_H
 
 #include "hrt_queue_shape.h"
 
-// The blocks that a refill leaves in use: every per-class wheel must have room for them before.
+// How many blocks are in use after a refill: every per-class wheel must reserve room for them
+// first.
 uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue);
 // Makes one node spare. 0, -ENOMEM or -ENOSPC.
 int hrt_slab_refill(struct hrt_queue *queue);
@@ -21,14 +22,14 @@ void hrt_slab_give_back(struct hrt_queue *queue, uint32_t block);
 // The nodes at the end of the first block, from `first` on, are free and not filed.
 void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first);
 
-// There must be one: the node given back last, which is in the cache.
+// There must be a spare node. Takes the one given back last, which is in the cache.
 static inline uint32_t hrt_slab_take_spare(struct hrt_queue *queue) {
     uint32_t slot = queue->spares[--queue->spare_count];
     hrt_node_of(queue, slot)->generation++;
     return slot;
 }
 
-// The node must be disarmed, and there must be room for it.
+// The node must be disarmed, and `spares` must not be full.
 static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t slot,
                                        struct hrt_node *node) {
     if (HRT_UNLIKELY(++node->generation == HRT_RETIRED)) {
@@ -38,7 +39,7 @@ static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t slot,
     queue->spares[queue->spare_count++] = slot;
 }
 
-// The node must be disarmed. It keeps its filing.
+// The node must be disarmed. It stays filed.
 static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
     if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
     hrt_slab_give_spare(queue, index - 1, hrt_node_at(queue, index));

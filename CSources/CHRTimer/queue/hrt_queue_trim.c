@@ -1,13 +1,13 @@
-// Gives memory back. Free nodes keep their filings, so a block is emptied of them first, a piece a
-// call; then it goes. At the end the arrays beside the nodes follow, and the parts of the wheels in
-// which nothing is filed.
+// Gives memory back. Free nodes stay filed, so those of an empty block are unfiled first, some in
+// each call; then the block's memory is given back. At the end the same is done for the arrays
+// beside the nodes, and for the levels of the wheels that are empty.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
 enum {
     NODES_PER_CALL = 1024,
-    LEAST_PEAK = 4096,  // below, a queue is small anyway
-    LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page
+    LEAST_PEAK = 4096,  // below it a queue is small
+    LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page size
 };
 
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING {
@@ -45,8 +45,9 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
     queue->trim_index = 0;
 }
 
-// From the end of the first block down to the last timer there, which trim_index approaches. What
-// was taken and given back between two calls may be filed again. True if there is more to do.
+// Unfiles the free nodes from the end of the first block down to its last timer; trim_index is how
+// far it came. Slots that were used and freed between two calls may be filed again. True if there
+// is more to do.
 static bool empty_first_block(struct hrt_queue *queue) {
     uint32_t used = queue->blocks_used == 0 ? 1 : queue->blocks[0].used;
     uint32_t index = queue->trim_index == 0 || queue->trim_index > used ? used : queue->trim_index;

@@ -3,12 +3,12 @@
 #include "hrt_queue_pages.h"
 #include "hrt_queue_wheel.h"
 
-// A bucket with more nodes is a crowd: it is not walked again and again for its earliest, but filed
-// finer.
+// A bucket with more nodes is a crowd: it is spread over finer places, so that it is not walked
+// again for each search of its earliest node.
 enum { CROWD = 32 };
 
-// How many buckets ahead of the opened one the nodes are prefetched: a cache miss lasts about as
-// long as it takes to file what two of them hold.
+// How many buckets ahead of the cascading one the nodes are prefetched: a cache miss lasts about as
+// long as filing the nodes of two buckets.
 enum { BUCKETS_AHEAD = 4 };
 
 static unsigned level_shift(unsigned level) { return level * HRT_LEVEL_BITS; }
@@ -31,14 +31,14 @@ static bool is_occupied(const struct hrt_level *level, uint32_t bucket) {
     return (level->occupied[bucket / 64] >> (bucket % 64) & 1) != 0;
 }
 
-static void mark(struct hrt_level *level, uint32_t bucket) {
+static void set_occupied(struct hrt_level *level, uint32_t bucket) {
     level->occupied[bucket / 64] |= UINT64_C(1) << (bucket % 64);
-    level->marked_words |= 1U << (bucket / 64);
+    level->occupied_words |= 1U << (bucket / 64);
 }
 
-static void unmark(struct hrt_level *level, uint32_t bucket) {
+static void clear_occupied(struct hrt_level *level, uint32_t bucket) {
     uint64_t occupied = level->occupied[bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
-    if (occupied == 0) level->marked_words &= ~(1U << (bucket / 64));
+    if (occupied == 0) level->occupied_words &= ~(1U << (bucket / 64));
 }
 
 // The bucket of the finest level that reaches the key, which must lie beyond the present tick.
@@ -62,8 +62,8 @@ static inline void set_earliest(struct hrt_class *class, uint32_t place, uint32_
     class->owners[place] = index;
 }
 
-// A bucket whose occupied bit is not set is empty. It is written without a look: a first touch of a
-// page that reads it is a fault of its own, and the write after it another (`bench run --only
+// A bucket whose occupied bit is not set is empty. It is written without being read: a read that
+// touches a new page is one fault, and the write after it another (`bench run --only
 // hrtimer.source.normal`, whose wheel is new in each block).
 static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                 struct hrt_node *node, uint32_t place) {
@@ -72,7 +72,7 @@ static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class
     uint32_t last = 0;
     if (!is_occupied(level, place % HRT_BUCKETS)) {
         assert(is_empty(&class->buckets[place]));
-        mark(level, place % HRT_BUCKETS);
+        set_occupied(level, place % HRT_BUCKETS);
         set_earliest(class, place, index, node->key);
         unsigned shift = level_shift(place / HRT_BUCKETS);
         uint64_t begin = node->key >> HRT_TICK_BITS >> shift << shift;
@@ -110,8 +110,9 @@ void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-// A bucket stays occupied, even if it is empty now: a timer that comes and goes would have its bit
-// set and cleared each time. The next search that meets it clears the bit.
+// The bucket's occupied bit stays set, even if the bucket is empty now: otherwise a timer that is
+// armed and disarmed would set and clear it each time. The next search that finds the bucket empty
+// clears the bit.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
@@ -129,9 +130,9 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
     hrt_wheel_file(queue, class, index);
 }
 
-// Some of the nodes listed were disarmed since, moved later again, or went to the near tier or
-// another per-class wheel; some are listed twice. The first pass prefetches every line that the
-// second will write.
+// Since they were listed, some nodes were disarmed, moved later again, or went to the near tier or
+// another per-class wheel; some are listed twice. The first pass prefetches each line that the
+// second writes.
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
@@ -165,17 +166,17 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
     }
 }
 
-// Distance from bucket `from` to the first occupied one, going round; -1 if there is none.
-static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
+// Distance from bucket `from` to the first occupied one, wrapping around; -1 if there is none.
+static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
     uint32_t word = from / 64;
     uint64_t occupied = level->occupied[word] >> (from % 64);
     if (occupied != 0) return __builtin_ctzll(occupied);
-    // Bit k of `words` is for word + 1 + k; the last is the word we began in, with its bits before
-    // `from`.
-    uint32_t both = level->marked_words | level->marked_words << HRT_MARK_WORDS;
-    uint32_t words = both >> (word + 1) & ((1U << HRT_MARK_WORDS) - 1);
+    // Bit k of `words` is for word + 1 + k; the last bit is for the word of `from`, for its bits
+    // before `from`.
+    uint32_t both = level->occupied_words | level->occupied_words << HRT_OCCUPIED_WORDS;
+    uint32_t words = both >> (word + 1) & ((1U << HRT_OCCUPIED_WORDS) - 1);
     if (words == 0) return -1;
-    uint32_t found = (word + 1 + (uint32_t)__builtin_ctz(words)) % HRT_MARK_WORDS;
+    uint32_t found = (word + 1 + (uint32_t)__builtin_ctz(words)) % HRT_OCCUPIED_WORDS;
     uint32_t bucket = found * 64 + (uint32_t)__builtin_ctzll(level->occupied[found]);
     return (int)((bucket - from) % HRT_BUCKETS);
 }
@@ -185,24 +186,24 @@ static int distance_to_marked(const struct hrt_level *level, uint32_t from) {
 static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
     struct hrt_level *level = &class->levels[number];
-    if (level->marked_words == 0) return NULL;
+    if (level->occupied_words == 0) return NULL;
     uint64_t after = (class->tick >> level_shift(number)) + 1;
     int distance;
-    while ((distance = distance_to_marked(level, after & (HRT_BUCKETS - 1))) >= 0) {
+    while ((distance = distance_to_occupied(level, after & (HRT_BUCKETS - 1))) >= 0) {
         uint64_t level_tick = after + (uint64_t)distance;
         struct hrt_bucket *bucket = bucket_at(class, number, level_tick);
         if (!is_empty(bucket)) {
             *out_level_tick = level_tick;
             return bucket;
         }
-        unmark(level, level_tick & (HRT_BUCKETS - 1));
+        clear_occupied(level, level_tick & (HRT_BUCKETS - 1));
     }
     return NULL;
 }
 
-// The next tick at which a bucket begins that holds a node, and a bit for each level that has one.
-// Buckets of several levels can begin together. None of a level begins before the present one ends,
-// so that mostly the finest decides.
+// The next tick at which a bucket that holds a node begins, and a bit for each level that has such
+// a bucket. Buckets of several levels can begin together. No bucket of a level begins before the
+// level's present one ends, so that mostly the finest level decides.
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
@@ -219,8 +220,8 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
     return *out_tick != UINT64_MAX;
 }
 
-// Of the first bucket of each level, the one that promises the earliest node. A level whose first
-// bucket cannot begin before what was found need not be looked at, nor any coarser one.
+// Among the first buckets of all levels, the one with the least lower bound. If the first bucket of
+// a level cannot begin before the key found so far, that level and all coarser ones are skipped.
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
@@ -248,7 +249,7 @@ static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
     return (level_tick + ((place - level_tick) & (HRT_BUCKETS - 1))) << shift;
 }
 
-// A node of a bucket that was looked into, to which no list leads any more.
+// Files or drops a node that was taken out of its bucket and is in no chain any more.
 static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                       struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
@@ -256,8 +257,8 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 }
 
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
-// per-class wheel of timers with tolerance those with keys below the limit go near, where the ends
-// of windows are compared. A crowd is only noted.
+// per-class wheel of timers with tolerance, nodes with keys below the limit go to the near tier,
+// which compares the ends of windows. A crowd is only noted.
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
@@ -300,7 +301,7 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_class *cl
     }
 }
 
-// Takes the node, the first of its chain, from it. Writing the next node's link fetches its line.
+// Removes the node, the first of its chain. Writing the next node's link fetches that node's line.
 static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain,
                                        const struct hrt_node *node) {
     uint32_t next = node->next;
@@ -309,8 +310,8 @@ static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain
     return next;
 }
 
-// Takes one node off every chain, one after another: the next node of a chain has come by the time
-// the other chains were served.
+// Takes one node off every chain in turn: the next node of a chain is in the cache by the time the
+// other chains were served.
 static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct hrt_bucket *bucket,
                        int *moves_left) {
     uint32_t left = 0;
@@ -326,8 +327,8 @@ static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct 
     return left != 0;
 }
 
-// What the wheel can tell apart by now goes to its finer levels, the rest of the crowd to the near
-// tier, which finds the earliest without walking. So a node takes part in this at most once a
+// Nodes that finer levels of the wheel can tell apart by now go there, the rest of the crowd to the
+// near tier, which finds the earliest without a walk. So this happens to a node at most once a
 // level.
 static void file_from_crowd(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                             struct hrt_node *node) {
@@ -363,24 +364,24 @@ void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
     class->crowd = HRT_NOWHERE;
 }
 
-// Prefetches the first nodes of a bucket that is opened soon. An empty chain prefetches node 0,
-// which is there.
-static void ask_for(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
+// Prefetches the first nodes of a bucket that cascades soon. An empty chain prefetches node 0,
+// whose address is valid.
+static void prefetch_first(const struct hrt_queue *queue, const struct hrt_bucket *bucket) {
     for (unsigned i = 0; i < HRT_CHAINS; i++)
         __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
-void hrt_wheel_open(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
-    while (class->opening != 0) {
-        unsigned number = (unsigned)__builtin_ctz(class->opening);
+    while (class->cascading != 0) {
+        unsigned number = (unsigned)__builtin_ctz(class->cascading);
         uint64_t level_tick = class->tick >> level_shift(number);
-        if (number == 0) ask_for(queue, bucket_at(class, 0, level_tick + BUCKETS_AHEAD));
+        if (number == 0) prefetch_first(queue, bucket_at(class, 0, level_tick + BUCKETS_AHEAD));
         do {
             if (*moves_left <= 0) return;
         } while (take_round(queue, class, bucket_at(class, number, level_tick), moves_left));
-        unmark(&class->levels[number], level_tick & (HRT_BUCKETS - 1));
-        class->opening &= (uint8_t)~(1U << number);
+        clear_occupied(&class->levels[number], level_tick & (HRT_BUCKETS - 1));
+        class->cascading &= (uint8_t)~(1U << number);
     }
 }
 
@@ -390,9 +391,9 @@ void hrt_wheel_trim(struct hrt_class *class) {
         uint32_t first = number * HRT_BUCKETS;
         for (uint32_t bucket = 0; bucket < HRT_BUCKETS; bucket++) {
             if (is_occupied(level, bucket) && is_empty(&class->buckets[first + bucket]))
-                unmark(level, bucket);
+                clear_occupied(level, bucket);
         }
-        if (level->marked_words != 0) continue;
+        if (level->occupied_words != 0) continue;
         hrt_pages_give_back_within(class->earliest + first, class->earliest + first + HRT_BUCKETS);
         hrt_pages_give_back_within(class->owners + first, class->owners + first + HRT_BUCKETS);
         hrt_pages_give_back_within(class->buckets + first, class->buckets + first + HRT_BUCKETS);

@@ -1,4 +1,4 @@
-// The levels of a per-class wheel: nodes filed by deadline, as coarsely as they are far away.
+// The levels of a per-class wheel: nodes filed by deadline, coarser the later they are due.
 #ifndef HRT_QUEUE_WHEEL_H
 #define HRT_QUEUE_WHEEL_H
 
@@ -11,22 +11,22 @@ struct hrt_wheel_first {
     bool is_exact;   // one has it
 };
 
-// Clears the occupied bits of empty buckets, and gives back the memory of levels without others.
+// Clears the occupied bits of empty buckets, and gives back the memory of levels that are empty.
 void hrt_wheel_trim(struct hrt_class *class);
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING;
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING;
-void hrt_wheel_open(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING;
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING;
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
-// Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it
-// from where it is filed, if it is. Does the one after the other.
+// hrt_wheel_file: files the node, which must not be filed, by its key: in the wheel or the near
+// tier. hrt_wheel_unfile: removes it from where it is filed, if it is. hrt_wheel_refile does both.
 void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
                     uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
@@ -34,7 +34,7 @@ void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
-// Whether the look promised by a filing in the bucket comes no later than the key.
+// Whether the queue looks at a node of the bucket no later than at the key.
 static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket,
                                       uint64_t key) {
     uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;

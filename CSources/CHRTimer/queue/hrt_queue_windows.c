@@ -1,17 +1,17 @@
-// The windows of timers with tolerance. Their per-class wheel is one by deadline like the others;
-// what it has beside is the end of each node's window, and a heap of the ends of those that are
-// near. Timers in the wheel need no place there: their windows end after they begin, and those that
-// begin before the earliest end are near (hrt_class_settle).
+// The windows of timers with tolerance. Their per-class wheel files by deadline like the others; it
+// also has the end of each node's window, and a heap of the ends of near nodes. Timers in the wheel
+// need no entry there: windows end after they begin, and a timer whose window begins before the
+// earliest end is in the near tier (hrt_class_normalize).
 //
-// An end stays in the heap when its timer is disarmed or moved, until it is met as the earliest, or
-// until those that are of no use are the most: a wake-up takes nearly all that is near, and one by
-// one would cost more than all at once.
+// When a timer is disarmed or moved, its end stays in the heap until it becomes the earliest, or
+// until most entries are stale: a wake-up takes nearly all near nodes, and removing their ends one
+// by one would cost more than rebuilding the heap.
 #include <errno.h>
 
 #include "hrt_queue_pages.h"
 #include "hrt_queue_windows.h"
 
-enum { FAN = 4, USELESS = 16 };
+enum { FAN = 4, MIN_STALE_ENDS = 16 };
 
 struct hrt_windows *hrt_windows_create(void) {
     struct hrt_windows *windows = hrt_pages_map(sizeof *windows);
@@ -73,8 +73,8 @@ static void sink(struct hrt_windows *windows, uint32_t place, struct hrt_window_
     put(windows, place, end);
 }
 
-// The node is near now. Its last end may still have a place, so that there is one place for a node
-// at most.
+// The node is in the near tier now. If its former end is still in the heap, that entry is replaced:
+// a node has one entry at most.
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING {
     struct hrt_window_end end = {.end = windows->end_of.keys[index], .index = index};
     uint32_t place = windows->entry_of.indices[index];
@@ -87,7 +87,7 @@ void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKIN
     }
 }
 
-// Whether a timer's window ends then. It need not be near: the end is as good.
+// Whether the entry is the end of an armed timer's window. The timer need not be in the near tier.
 static bool is_open(const struct hrt_queue *queue, const struct hrt_class *class,
                     struct hrt_window_end end) {
     const struct hrt_node *node = hrt_node_at(queue, end.index);
@@ -105,8 +105,8 @@ static void keep_near_only(struct hrt_queue *queue, struct hrt_class *class) {
     }
 }
 
-// What belongs to the nodes first ... before end, which are not filed; and the room of the heap
-// that is not used. The heap must not name them any more.
+// Gives back the elements of the nodes from first to before end, which are not filed, and the
+// unused part of the heap's array. The heap must have no entries of these nodes.
 void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first,
                       uint32_t end) {
     struct hrt_windows *windows = class->windows;
@@ -120,12 +120,12 @@ void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t
     hrt_room_give_back(&windows->heap, sizeof(struct hrt_window_end), windows->count, room);
 }
 
-// The earliest end of the windows of those that are near, HRT_KEY_NEVER if there is none; with no
-// moves left it may be too early.
+// The earliest end of the near nodes' windows, HRT_KEY_NEVER if there is none. If no moves are
+// left, it may be too early.
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING {
     struct hrt_windows *windows = class->windows;
-    if (windows->count > 2 * class->near_count + USELESS &&
+    if (windows->count > 2 * class->near_count + MIN_STALE_ENDS &&
         class->near_count <= HRT_MOVES_PER_CALL) {
         *moves_left -= (int)class->near_count;
         keep_near_only(queue, class);

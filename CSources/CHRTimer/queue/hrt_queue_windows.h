@@ -1,4 +1,4 @@
-// Windows of tolerance: by when the timers of a per-class wheel must be called.
+// Windows of timers with tolerance: the latest instants at which they must fire.
 #ifndef HRT_QUEUE_WINDOWS_H
 #define HRT_QUEUE_WINDOWS_H
 
@@ -23,7 +23,7 @@ static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index,
     }
 }
 
-// `wake` is known exactly: the end that stands first, or none.
+// `wake` is exact now: the end at the top of the heap, or HRT_KEY_NEVER.
 static inline void hrt_windows_normalized(struct hrt_windows *windows, uint64_t wake) {
     windows->wake = wake;
     windows->wake_index = windows->count == 0 ? 0 : windows->heap.ends[0].index;

@@ -10,7 +10,7 @@ uint32_t hrt_fork_count;
 static void count_child(void) { __atomic_fetch_add(&hrt_fork_count, 1, __ATOMIC_RELAXED); }
 
 __attribute__((constructor)) static void watch_forks(void) {
-    // ENOMEM: before main, where nothing works without memory.
+    // It fails with ENOMEM alone: this runs before main, where nothing works without memory.
     int error = pthread_atfork(NULL, NULL, count_child);
     if (error != 0) hrt_impossible("pthread_atfork", error);
 }

@@ -25,7 +25,7 @@ void hrt_thread_set_name(const char *name) {
 }
 
 int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
-    // The kernel's own bound, CONFIG_NR_CPUS, is not above this anywhere.
+    // CONFIG_NR_CPUS, the kernel's own bound, is nowhere above this.
     enum { MOST = 8192 };
     size_t size = CPU_ALLOC_SIZE(MOST);
     cpu_set_t *cpus = CPU_ALLOC(MOST);

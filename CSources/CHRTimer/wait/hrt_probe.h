@@ -1,15 +1,15 @@
 #ifndef HRT_PROBE_H
 #define HRT_PROBE_H
 
-// Whether the kernel lets the process wait: a filter of system calls (seccomp(2)) may refuse what
-// waits are made of although it gives the descriptors. Better known when something is made, which
-// can fail, than at its first wait, which cannot.
+// Whether the kernel lets the process wait: a filter of system calls (seccomp(2)) may allow the
+// descriptors and refuse the calls that wait on them. Creating an object can fail, its first wait
+// cannot: so this is found out at creation.
 
-// timerfd_settime(2) of the timer, which it disarms, and epoll_wait(2) of the set, which has
-// nothing that is ready. 0 or a negative errno.
+// Tries timerfd_settime(2), which disarms the timer, and epoll_wait(2) on the set, in which nothing
+// is ready. 0 or a negative errno.
 int hrt_probe(int epoll_fd, int timer_fd);
 
-// The same, and epoll_ctl(2), by a set of its own, which it closes; and poll(2).
+// The same with a set of its own, which it closes; also epoll_ctl(2) and poll(2).
 int hrt_probe_timer(int timer_fd);
 
 #endif

@@ -57,8 +57,8 @@ void hrt_shared_alarm_set(hrt_shared_alarm *alarm, hrt_clock clock, int64_t inst
 }
 
 void hrt_shared_alarm_wait(hrt_shared_alarm *alarm) {
-    // Room for both, so that one thread takes both edges if they come together. Without a timeout,
-    // which may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+    // Room for both, so that one thread takes both edges if they come together. No timeout: that
+    // may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
     struct epoll_event events[2];
     if (HRT_RETRY(epoll_wait(alarm->epoll_fd, events, 2, -1)) < 0)
         hrt_impossible("epoll_wait", errno);

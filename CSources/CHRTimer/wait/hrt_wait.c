@@ -42,7 +42,7 @@ static int libevent_until(hrt_wait *wait, int64_t deadline_ns) {
         int reason = hrt_loop_wait(wait->loop, deadline_ns);
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         if (reason == 0) return HRT_WAIT_TIMED_OUT;
-        // A wake of the loop that belongs to one already consumed.
+        // The loop reported a wake that was already consumed.
     }
 }
 

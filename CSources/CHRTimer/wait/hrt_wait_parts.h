@@ -8,8 +8,8 @@
 #include "../include/hrt_wait.h"
 
 struct hrt_wait {
-    // 1 while a wake is pending. The futex sleeps on this word; the other ways use it to skip waits
-    // and needless wakes.
+    // 1 while a wake is pending. The futex sleeps on this word; the other kinds use it to skip
+    // waits and needless wakes.
     _Atomic uint32_t woken;
     hrt_wait_kind kind;
     hrt_clock clock;
@@ -18,9 +18,9 @@ struct hrt_wait {
             int epoll_fd;
             int timer_fd;
             int wake_fd;
-            int later_fd;  // a timer that other threads set, for a wake at a later instant
-            _Atomic int64_t later_ns;  // what it is to be set to; HRT_NEVER since the last wait
-            int64_t armed_ns;  // what timer_fd was last set to; only the waiting thread touches it
+            int later_fd;  // a timer that other threads arm, for a wake at a later instant
+            _Atomic int64_t later_ns;  // its deadline; HRT_NEVER since it last ended a wait
+            int64_t armed_ns;  // the deadline of timer_fd; only the waiting thread touches it
         } timerfd;
         hrt_loop *loop;
     };
@@ -30,8 +30,8 @@ static inline int hrt_wait_consume_wake(hrt_wait *wait) {
     return atomic_exchange(&wait->woken, 0) ? HRT_WAIT_WOKEN : HRT_WAIT_TIMED_OUT;
 }
 
-// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c. `open` gives 0 or a negative errno. Files
-// call one way: precise -> wait -> the ways.
+// One file each: hrt_wait_futex.c, hrt_wait_timerfd.c. `open` returns 0 or a negative errno. Files
+// call one way: precise -> wait -> futex, timerfd.
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_futex_wake(hrt_wait *wait);
 

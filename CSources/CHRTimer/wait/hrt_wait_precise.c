@@ -1,8 +1,8 @@
-// The two parts of a precise wait: a sleep until the spin window, and reading the clock after it.
+// The two parts of a precise wait: a sleep until the spin window, and a spin on the clock.
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
 
-// Spin windows are shorter (hrt_spin_window.h): where more is left of one, the clock was set back.
+// Spin windows are shorter (hrt_spin_window.h): if more is left, the clock was set back.
 static const int64_t LONGEST_SPIN_NS = 20 * 1000 * 1000;
 
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window) {
@@ -17,10 +17,9 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;
     for (;;) {
-        *out_now_ns = hrt_spin_reserve(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
-                                      window, out_spun_ns);
-        // Read once more after the deadline: a caller that is not woken may go on without checking
-        // why.
+        *out_now_ns = hrt_spin_in_window(&wait->woken, wait->clock, deadline_ns, LONGEST_SPIN_NS,
+                                         window, out_spun_ns);
+        // Checks for a wake once more after the deadline: a caller that gets TIMED_OUT need not.
         if (atomic_load_explicit(&wait->woken, memory_order_acquire))
             return hrt_wait_consume_wake(wait);
         if (*out_now_ns >= deadline_ns) return HRT_WAIT_TIMED_OUT;

@@ -14,7 +14,7 @@ static int watch(hrt_wait *wait, int fd) {
     return hrt_status(epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event));
 }
 
-// A descriptor, perhaps, which goes into the set.
+// Stores the descriptor and adds it to the set, or returns the error of the call that made it.
 static int keep(hrt_wait *wait, int fd, int *out_fd) {
     *out_fd = fd;
     return fd < 0 ? hrt_status(fd) : watch(wait, fd);
@@ -53,16 +53,16 @@ void hrt_wait_timerfd_close(hrt_wait *wait) {
 }
 
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
-    // Also when the deadline is the one already set: a timerfd that has expired makes no new edge
-    // by itself.
+    // Arms it also for the deadline that it has: a timerfd that has expired makes no new edge by
+    // itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
     hrt_timerfd_arm(wait->timerfd.timer_fd, deadline_ns);
     wait->timerfd.armed_ns = deadline_ns;
 }
 
-// Callers meet: each lowers the word, and the one that has set the timer looks whether that is
-// still what the word says. A wait that has begun since then knows of the deadline by itself, and
-// what was set for it wakes it once too often at most.
+// For concurrent callers: each lowers the word, and after it armed the timer checks that the word
+// still has its deadline. A wait that has begun since then knows the deadline itself; the timer
+// then causes one needless wake at most.
 bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
     int64_t former_ns = atomic_load(&wait->timerfd.later_ns);
     do {
@@ -84,12 +84,11 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(wait->clock) >= deadline_ns)
             return HRT_WAIT_TIMED_OUT;
-        // Again if it has expired and the wall clock was set back before it could be read: there
-        // comes no second edge.
+        // Arms it again if it has expired and the wall clock was set back before it could be read:
+        // there is no second edge.
         if (!is_armed) arm_timer_fd(wait, deadline_ns);
         is_armed = true;
-        // Without a timeout of its own, which may be 0.1 % late by design (__estimate_accuracy in
-        // fs/select.c).
+        // No timeout: that may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
         long count = HRT_RETRY(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1));
         if (count < 0) hrt_impossible("epoll_wait", errno);
         bool is_later = false;
@@ -98,7 +97,7 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
             is_later |= events[index].data.fd == wait->timerfd.later_fd;
         }
         if (is_later) {
-            // Before the waiting thread looks at what it was woken for.
+            // Before the waiting thread looks why it was woken.
             atomic_store(&wait->timerfd.later_ns, HRT_NEVER);
             atomic_exchange(&wait->woken, 0);
             return HRT_WAIT_WOKEN;

@@ -4,53 +4,53 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// A part of a Swift task that is cancelled without the rest of it: the cancellation scope that
-// Swift's runtime has from 6.5 on (swift_task_pushCancellationScope), for older ones.
+// Cancels a part of a Swift task without the rest: the cancellation scope that Swift's runtime has
+// from 6.5 on (swift_task_pushCancellationScope), for older runtimes.
 //
 // A task has a list of status records, innermost first: cancellation handlers, groups, `async let`
-// children (swift/ABI/TaskStatus.h). `swift_task_cancel` sets a bit in the task's status, and goes
-// through that list under the task's lock. A scope puts two handlers of its own into the list. If
-// it is the scope that cancels, the first of them ends the walk there for a moment, so that nothing
-// outside is notified; when the scope is left the bit is cleared.
+// children (swift/ABI/TaskStatus.h). `swift_task_cancel` sets a bit in the task's status, and walks
+// that list under the task's lock. A scope adds two handlers of its own to the list. If the scope
+// cancels, the inner handler cuts the list there for the rest of the walk, so that nothing outside
+// is notified; when the scope is left, the bit is cleared.
 //
-// The place of a record's next one, of the bit and of the list are looked for and checked at each
-// cts_enter, by what is known of them. If anything is otherwise than expected, nothing is touched:
-// then cancelling a scope cancels its whole task, for good.
+// Each cts_enter finds the links, the bit and the list in the task's memory and checks them against
+// their known values. If anything differs, no memory is written: then cancelling a scope cancels
+// its whole task, for good.
 
 typedef struct cts_scope {
     void *_Nullable task;
     void *_Nullable inner;
     void *_Nullable outer;
-    // What stands in the list while the scope cancels.
+    // The record that ends the list while the scope cancels.
     struct {
         size_t flags;
         void *_Nullable next;
         void *_Nullable run;
         void *_Nullable argument;
     } end;
-    // The word of the task's status; NULL if the runtime is not as expected.
+    // The word with the task's status; NULL if the runtime is not as expected.
     unsigned *_Nullable status;
     bool did_cancel;
 } cts_scope;
 
-// Whether the calling task is in the body of a task group, of its own. False outside of tasks.
+// Whether the calling task is inside the body of a task group that it made. False outside tasks.
 bool cts_is_in_group(void);
 
 // Begins a scope of the calling task. The scope stays where it is until cts_leave.
 void cts_enter(cts_scope *_Nonnull scope);
 
-// Cancels what the task has begun since cts_enter and not ended, handlers and children, and all
+// Cancels the handlers and children that the task has begun since cts_enter and not ended, and all
 // that it begins until cts_leave. Runs the handlers. Any thread, between cts_enter and cts_leave.
-// Does nothing to a task that is cancelled; that is so, too, while a scope inside of this one has
-// cancelled it.
+// Does nothing if the task is cancelled already, also by a scope inside this one.
 void cts_cancel(cts_scope *_Nonnull scope);
 
-// Ends the scope, the innermost one, on its task. True if it had cancelled the task and the task is
-// cancelled no more. Somebody else's cancellation in between is not seen by Swift's runtime.
+// Ends the scope, which must be the innermost, on its task. True if the scope had cancelled the
+// task, and the task is no longer cancelled. Swift's runtime ignores a cancellation of the whole
+// task in between.
 bool cts_leave(cts_scope *_Nonnull scope);
 
-// Where the value of a task-local is that the calling task sees; NULL if it has none. Child tasks
-// see that of their parent, at the same place; other tasks have copies.
+// The address of a task-local's value for the calling task; NULL if it has none. Child tasks have
+// the same address as their parent; other tasks have copies.
 const void *_Nullable cts_local_value(const void *_Nonnull key);
 
 #endif

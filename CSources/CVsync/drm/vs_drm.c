@@ -14,7 +14,7 @@ typedef struct {
     vs_source source;
     const vs_drm_calls *calls;
     uint32_t crtc_id;
-    uint32_t crtc_index;  // its place among the card's, which the old call goes by
+    uint32_t crtc_index;  // its index among the card's CRTCs, which WAIT_VBLANK takes
     int has_queue;        // CRTC_QUEUE_SEQUENCE; else WAIT_VBLANK
     int is_waiting;
     uint64_t serial;
@@ -44,7 +44,7 @@ static int kernel_ioctl(int fd, int number, void *argument) {
 
 static const vs_drm_calls kernel_calls = {kernel_open, kernel_ioctl, read};
 
-// 0 or a negative errno. drm_ioctl restarts by itself what a signal interrupted, where it can.
+// 0 or a negative errno. drm_ioctl restarts itself after a signal, where it can.
 static int call(const vs_drm_calls *calls, int fd, int number, void *argument) {
     int status;
     do status = hrt_status(HRT_RETRY(calls->ioctl(fd, number, argument)));
@@ -86,7 +86,7 @@ static int drm_request(vs_source *source, uint64_t refreshes) {
     drm->serial = (drm->serial + 1) & INT32_MAX;
     drm->asked = drm->knows_last ? drm->last + refreshes : 0;
     int status = drm->has_queue ? queue(drm, refreshes) : wait_vblank(drm, refreshes);
-    // EINVAL while the CRTC is off: its count may be another when it is on again.
+    // EINVAL while the CRTC is off: its count may differ when it is on again.
     if (status == 0) drm->is_waiting = 1;
     else drm->knows_last = 0;
     return status;
@@ -101,14 +101,15 @@ static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
         sequence = event->crtc.sequence;
         time_ns = event->crtc.time_ns;
     } else if (event->type == VS_DRM_EVENT_VBLANK) {
-        // 32 bits of it: the difference to the last is right also when they wrap.
+        // Only 32 bits: the difference to the last count is right also when they wrap.
         int32_t step = (int32_t)(event->vblank.sequence - (uint32_t)drm->last);
         sequence = drm->knows_last ? drm->last + (uint64_t)(int64_t)step : event->vblank.sequence;
         time_ns = event->vblank.tv_sec * INT64_C(1000000000) + event->vblank.tv_usec * 1000;
     } else {
         return 0;
     }
-    // The event that waits when a CRTC is switched off comes at once, below the requested one.
+    // An event that is pending when a CRTC is switched off comes at once, below the requested
+    // count.
     int is_bogus = time_ns <= 0 || (drm->knows_last && sequence < drm->asked);
     drm->is_waiting = 0;
     drm->last = sequence;
@@ -123,7 +124,7 @@ static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
 
 static int drm_take(vs_source *source, vs_sample *out_sample) {
     vs_drm *drm = (vs_drm *)source;
-    // The kernel gives whole events (drm_read in drm_file.c).
+    // The kernel returns whole events (drm_read in drm_file.c).
     _Alignas(vs_drm_event) char buffer[1024];
     while (1) {
         ssize_t bytes = HRT_RETRY(drm->calls->read(drm->source.fd, buffer, sizeof buffer));
@@ -149,17 +150,17 @@ static void drm_close(vs_source *source) {
 
 static const vs_ops drm_ops = {drm_request, drm_take, drm_close};
 
-// Whether the CRTC is on, and by which call it reports its refreshes. -ENOTSUP if by none.
+// Finds out whether the CRTC is on, and which call reports its refreshes. -ENOTSUP if none does.
 static int is_on(vs_drm *drm, const vs_drm_crtc *crtc) {
     vs_drm_get_sequence now = {.crtc_id = crtc->crtc_id};
     int status = call(drm->calls, drm->source.fd, VS_DRM_CRTC_GET_SEQUENCE, &now);
     drm->has_queue = status == 0;
     if (status == 0) return now.active != 0;
-    // EINVAL is a CRTC that is off, or an ioctl that an old kernel does not have.
+    // EINVAL: the CRTC is off, or an old kernel does not have the ioctl.
     if (!crtc->mode_valid) return 0;
     vs_drm_wait_vblank old = {
         .type = VS_DRM_VBLANK_RELATIVE | drm->crtc_index << VS_DRM_VBLANK_CRTC_SHIFT};
-    // No refreshes from now: answered at once.
+    // Zero refreshes from now: answered at once.
     return call(drm->calls, drm->source.fd, VS_DRM_WAIT_VBLANK, &old) == 0 ? 1 : -ENOTSUP;
 }
 
@@ -245,7 +246,7 @@ int vs_drm_open(const char *card, const vs_drm_calls *calls, vs_source **out_sou
             *out_failure = NULL;
             return 0;
         }
-        // A card that is not there says less than one that is.
+        // The error of a card that exists is more useful than ENOENT of one that does not.
         if (answer != -ENOENT || status == -ENOENT) {
             status = answer;
             *out_failure = failure;

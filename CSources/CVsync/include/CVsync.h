@@ -4,28 +4,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// CVsync: a display's refreshes, as servers and the kernel report them. Each kind of source needs
-// nothing to be built: client libraries are loaded when a source is opened (dlopen(3)), the
+// CVsync: a display's refreshes, as servers and the kernel report them. No source needs a -dev
+// package to be built: client libraries are loaded when a source is opened (dlopen(3)), the
 // kernel's structures are declared here.
 //
-// * A source is one descriptor that is readable when there is something to take. There is no
-// thread, and nothing blocks but opening, which may wait for a server's answer.
+// * A source has one descriptor that is readable when there is something to take. It has no thread,
+//   and no call blocks but opening, which may wait for a server's answer.
 // * Each request is answered by one sample. Nothing is reported that was not requested.
-// * Units stand last in a name. Instants are on CLOCK_MONOTONIC.
+// * A name ends with its unit. Instants are on CLOCK_MONOTONIC.
 // * Status is 0, or a negative errno; results go through the last parameters.
-// * A source belongs to one thread at a time. A child of fork(2) must neither use nor close one: it
-// would speak on its parent's connection.
+// * A source belongs to one thread at a time. A child of fork(2) must neither use nor close one, as
+//   it would write to its parent's connection.
 typedef struct vs_source vs_source;
 
-// What a sample is like.
+// Flags of a sample.
 enum {
-    // The source does not count refreshes: the sequence means nothing.
+    // The source does not count refreshes: the sequence is invalid.
     VS_NO_SEQUENCE = 1,
-    // An answer, but no refresh: the display sleeps, is off, or counts from another number now. Who
-    // asks again at once may get the same answer again at once, without end.
+    // An answer without a refresh: the display sleeps, is off, or its count has restarted. A caller
+    // that requests again at once may get the same answer at once, endlessly.
     VS_BOGUS = 2,
-    // No answer: a surface's frame was shown, and its instant is reported later. The request is
-    // still under way.
+    // Not the answer yet: a surface's frame was shown, and its instant is reported later. The
+    // request is still pending.
     VS_SHOWN = 4,
 };
 
@@ -38,19 +38,19 @@ typedef struct {
 
 // An X server's refreshes, by the Present extension: those of the screen's corner at the given
 // position, in pixels. The display is named as for XOpenDisplay(3); NULL for $DISPLAY. Writes the
-// source, or what could not be done, in words that nobody frees. -ENOENT without the libraries
-// (libxcb.so.1, libxcb-present.so.0), -ECONNREFUSED without a server, or if it refuses us,
+// source, or a static string that says what failed. -ENOENT without the libraries (libxcb.so.1,
+// libxcb-present.so.0), -ECONNREFUSED if there is no server or it refuses the connection,
 // -ETIMEDOUT if it does not begin to answer in time, -ENOTSUP without Present, -ENOMEM.
 int vs_x11_open(const char *_Nullable display, int16_t x, int16_t y, int answer_within_ms,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);
 
-// The refreshes that a Wayland compositor reports of a surface: of the application's wl_display and
-// wl_surface, which live until the source is closed or detached. `library` is NULL for the
-// system's, else it lives as long as the source. Frame callbacks and wp_presentation go with
-// commits of the surface. Writes the source, or what could not be done. -ENOENT without the library
-// (libwayland-client.so.0), -ETIMEDOUT if the compositor does not answer in time, -EPIPE or another
-// errno if the connection is broken.
+// The refreshes that a Wayland compositor reports for the application's wl_surface on its
+// wl_display. Both must live until the source is closed or detached. `library` is NULL for the
+// system's; otherwise it must live as long as the source. Frame callbacks and wp_presentation are
+// bound to commits of the surface. Writes the source, or a static string that says what failed.
+// -ENOENT without the library (libwayland-client.so.0), -ETIMEDOUT if the compositor does not
+// answer in time, -EPIPE or another errno if the connection is broken.
 struct vs_wl;
 int vs_wayland_open(void *_Nonnull display, void *_Nonnull surface, int flags, int answer_within_ms,
                     const struct vs_wl *_Nullable library,
@@ -58,11 +58,11 @@ int vs_wayland_open(void *_Nonnull display, void *_Nonnull surface, int flags, i
                     const char *_Nullable *_Nonnull out_failure);
 
 enum {
-    // The source commits the surface with each request, as it is then. Else requests go with the
-    // application's own commits, before each of which it calls vs_wayland_will_commit.
+    // The source commits the surface's current state with each request. Without this flag requests
+    // go with the application's own commits, before each of which it calls vs_wayland_will_commit.
     VS_WAYLAND_COMMITS = 1,
-    // The source reads the connection too. Else only what others have read is taken, and nothing
-    // says when: the descriptor is never readable.
+    // The source also reads the connection. Without this flag it takes only what others have read,
+    // and its descriptor is never readable.
     VS_WAYLAND_READS = 2,
 };
 
@@ -70,40 +70,42 @@ enum {
 int vs_wayland_take_read(vs_source *_Nonnull source, vs_sample *_Nonnull out_sample);
 
 enum {
-    // The source has read the connection since the last call: what poll(2) said before is old.
+    // The source has read the connection since the last call: an earlier result of poll(2) is
+    // outdated.
     VS_WAYLAND_HAS_READ = 1,
-    // The display's own queue, which is the application's, has events that wait to be dispatched.
+    // The display's default queue, the application's, has events that wait to be dispatched.
     VS_WAYLAND_OTHERS_WAIT = 2,
 };
 
-// What those who watch the connection cannot learn from its descriptor any more: a set of the
-// above. Dispatches nothing of theirs.
+// A set of the above flags: what other readers of the connection can no longer learn from its
+// descriptor. Dispatches none of their events.
 int vs_wayland_others(vs_source *_Nonnull source);
 
 // The descriptor of the application's connection, by the number that the application knows; -1 once
 // detached.
 int vs_wayland_connection(const vs_source *_Nonnull source);
 
-// 1 if the request under way goes with the commit that follows, 2 if only a new callback does that
-// shows that the surface is shown; 0 if there is no request, or all of it is on its way already.
+// 1 if the pending request goes with the next commit; 2 if only a new frame callback does, which
+// shows that the surface is visible; 0 if there is no request or it has been sent completely.
 int vs_wayland_will_commit(vs_source *_Nonnull source);
 
-// Lets go of display and surface. The source is lost then; its descriptor stays until it is closed.
+// Releases display and surface. The source is lost then; its descriptor stays open until it is
+// closed.
 void vs_wayland_detach(vs_source *_Nonnull source);
 
 // Readable when there may be something to take. Belongs to the source.
 int vs_descriptor(const vs_source *_Nonnull source);
 
-// Asks for the refresh `refreshes` after the last that was reported, at least 1, or for the next if
-// that has passed. At most one request is under way: another one meanwhile is -EBUSY. -EPIPE once
-// the source is lost; other errno of the source's own.
+// Requests the refresh `refreshes` (at least 1) after the last reported one, or the next if that
+// has passed. At most one request is pending: a second one fails with -EBUSY. -EPIPE once the
+// source is lost; other errno of the source's own.
 int vs_request(vs_source *_Nonnull source, uint64_t refreshes);
 
-// 1 if there was an answer, 0 if there is none yet. A negative errno if the source is lost: nothing
-// will come any more, and it can only be closed.
+// 1 if there was an answer, 0 if there is none yet. A negative errno if the source is lost: no
+// answer will come, and it can only be closed.
 int vs_take(vs_source *_Nonnull source, vs_sample *_Nonnull out_sample);
 
-// What the source says its rate is, as a fraction; 0/1 if it says nothing. Often wrong.
+// The rate that the source claims, as a fraction; 0/1 if it claims none. Often wrong.
 void vs_told_rate(const vs_source *_Nonnull source, int64_t *_Nonnull out_numerator,
                   int64_t *_Nonnull out_denominator);
 

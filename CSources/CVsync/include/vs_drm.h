@@ -6,8 +6,8 @@
 
 #include "CVsync.h"
 
-// The kernel's interface to a card's refreshes, as of <drm/drm.h> and <drm/drm_mode.h>, which
-// Debian's linux-libc-dev leaves out. It is the kernel's ABI: it cannot change.
+// The kernel's interface to a card's refreshes, as in <drm/drm.h> and <drm/drm_mode.h>, which
+// Debian's linux-libc-dev does not have. It is the kernel's ABI: it cannot change.
 
 typedef struct {
     uint64_t capability, value;
@@ -44,14 +44,14 @@ typedef struct {
     uint64_t sequence, user_data;
 } vs_drm_queue_sequence;
 
-// Asked, and answered in the same place.
+// The request, and the answer in the same memory.
 typedef struct {
     uint32_t type, sequence;
-    long signal;  // of the answer the seconds
+    long signal;  // in the answer: the seconds
     long tval_usec;
 } vs_drm_wait_vblank;
 
-// An event of either type: 1 of WAIT_VBLANK, 3 of QUEUE_SEQUENCE.
+// An event: type 1 from WAIT_VBLANK, type 3 from QUEUE_SEQUENCE.
 typedef struct {
     uint32_t type, length;
     uint64_t user_data;
@@ -88,7 +88,7 @@ enum {
     VS_DRM_MODE_GETCRTC = 0xa1,
 };
 
-// The system calls, so that a test can be the kernel. As in the manual: -1, and errno.
+// The system calls, so that a test can replace the kernel. They return -1 and set errno.
 typedef struct {
     int (*_Nonnull open)(const char *_Nonnull path);
     // `number` is one of the above.
@@ -96,11 +96,11 @@ typedef struct {
     ssize_t (*_Nonnull read)(int fd, void *_Nonnull buffer, size_t bytes);
 } vs_drm_calls;
 
-// The refreshes of a card's first CRTC that is on: the path of a primary node, or NULL for the
-// first of /dev/dri/card0 to card15 that serves. `calls` is NULL for the kernel's. Needs no more
-// than to open the node (group video, or the seat's ACL). Writes the source, or what could not be
-// done. -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no refreshes or stamps them
-// on another clock, -ENXIO if no CRTC is on, -ENOMEM.
+// The refreshes of a card's first CRTC that is on. The path is that of a primary node, or NULL for
+// the first usable one of /dev/dri/card0 to card15. `calls` is NULL for the kernel's. Needs only
+// the right to open the node (group video, or the seat's ACL). Writes the source, or a static
+// string that says what failed. -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no
+// refreshes or stamps them on another clock, -ENXIO if no CRTC is on, -ENOMEM.
 int vs_drm_open(const char *_Nullable card, const vs_drm_calls *_Nullable calls,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);

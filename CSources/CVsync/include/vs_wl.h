@@ -3,10 +3,11 @@
 
 #include <stdint.h>
 
-// What is used of libwayland-client, declared here so that no -dev package is needed, and found by
-// dlopen(3). The layouts are the library's ABI. Only entry points of 1.10 (2016) and before.
+// The parts of libwayland-client that are used, declared here so that no -dev package is needed,
+// and loaded by dlopen(3). The layouts are the library's ABI. All entry points exist since 1.10
+// (2016).
 
-typedef struct vs_wl_proxy vs_wl_proxy;  // wl_proxy, and all that is one: wl_display, wl_surface
+typedef struct vs_wl_proxy vs_wl_proxy;  // wl_proxy, and its kinds: wl_display, wl_surface
 typedef struct vs_wl_queue vs_wl_queue;  // wl_event_queue
 
 typedef struct vs_wl_interface vs_wl_interface;
@@ -28,7 +29,7 @@ typedef union {
     uint32_t u;
     const char *s;
     vs_wl_proxy *o;
-    uint32_t n;  // of a new object, which the library numbers
+    uint32_t n;  // of a new object: the library chooses it
     int32_t h;
 } vs_wl_argument;
 
@@ -60,7 +61,7 @@ typedef struct vs_wl {
     vs_wl_queue *(*create_queue)(vs_wl_proxy *display);
     void (*destroy_queue)(vs_wl_queue *);
     int (*prepare_read)(vs_wl_proxy *display, vs_wl_queue *);
-    // Of the display's own queue, as is dispatch.
+    // Of the display's default queue, as dispatch.
     int (*prepare_read_own)(vs_wl_proxy *display);
     int (*dispatch)(vs_wl_proxy *display);
     void (*cancel_read)(vs_wl_proxy *display);
@@ -72,7 +73,7 @@ typedef struct vs_wl {
     int (*add_listener)(vs_wl_proxy *, vs_wl_handler *, void *data);
     void (*destroy)(vs_wl_proxy *);
     void (*marshal)(vs_wl_proxy *, uint32_t request, vs_wl_argument *);
-    // A request that makes an object, of the version of the one that it is made by.
+    // A request that makes an object; it has the version of the object that makes it.
     vs_wl_proxy *(*marshal_new)(vs_wl_proxy *, uint32_t request, vs_wl_argument *,
                                 const vs_wl_interface *);
     vs_wl_proxy *(*marshal_bind)(vs_wl_proxy *, uint32_t request, vs_wl_argument *,
@@ -80,10 +81,10 @@ typedef struct vs_wl {
     const vs_wl_interface *registry, *callback, *surface, *compositor, *shm, *shm_pool, *buffer;
 } vs_wl;
 
-// The library's functions, loaded once and never unloaded; NULL if it is not there. Any thread.
+// The library's functions, loaded once and never unloaded; NULL if there is no library. Any thread.
 const vs_wl *vs_wl_load(void);
 
-// Binds what the registry announced under that number.
+// Binds the global that the registry announced under that number.
 vs_wl_proxy *vs_wl_bind(const vs_wl *wl, vs_wl_proxy *registry, uint32_t name,
                         const vs_wl_interface *interface, uint32_t version);
 

@@ -6,20 +6,20 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// What the library knows of the connection, as a negative errno.
+// The error of the connection, as a negative errno.
 static int failure(const vs_wayland *wayland) {
     int error = wayland->wl->error(wayland->connection);
     return error > 0 ? -error : -EPIPE;
 }
 
-// Reads what comes until then, and dispatches all there is. 0 or a negative errno.
+// Waits for events until that instant, reads and dispatches them. 0 or a negative errno.
 static int read_until(vs_wayland *wayland, int64_t until_ms) {
     const vs_wl *wl = wayland->wl;
-    // Not 0 while there is something that somebody else has read.
+    // Not 0 while the queue has events that another reader has read.
     while (wl->prepare_read(wayland->connection, wayland->queue) != 0) {
         if (wl->dispatch_pending(wayland->connection, wayland->queue) < 0) return failure(wayland);
     }
-    // EAGAIN: the compositor takes nothing now. It may tell something all the same.
+    // EAGAIN: the compositor's socket is full. There may be events from it all the same.
     (void)wl->flush(wayland->connection);
     if (!vs_wait_readable(wayland->source.fd, until_ms)) {
         wl->cancel_read(wayland->connection);
@@ -37,7 +37,7 @@ static void commit(vs_wayland *wayland) {
 }
 
 static int wayland_request(vs_source *source, uint64_t refreshes) {
-    // The next one always: a surface that is drawn gets each reported.
+    // Always the next refresh: a surface that is drawn gets each one reported.
     (void)refreshes;
     vs_wayland *wayland = (vs_wayland *)source;
     if (!wayland->connection) return -EPIPE;
@@ -82,8 +82,8 @@ int vs_wayland_others(vs_source *source) {
     if (!wayland->connection) return 0;
     int found = wayland->has_read ? VS_WAYLAND_HAS_READ : 0;
     wayland->has_read = 0;
-    // Refused as long as that queue has events (wl_display_prepare_read): nothing else asks for
-    // them without dispatching.
+    // Fails as long as that queue has events (wl_display_prepare_read): no other call tells that
+    // without dispatching them.
     if (wayland->wl->prepare_read_own(wayland->connection) != 0) {
         found |= VS_WAYLAND_OTHERS_WAIT;
     } else {
@@ -111,7 +111,7 @@ void vs_wayland_detach(vs_source *source) {
     destroy(wayland, &wayland->presentation);
     if (wayland->surface) wayland->wl->destroy_wrapper(wayland->surface);
     if (wayland->display) wayland->wl->destroy_wrapper(wayland->display);
-    // After all that is on it.
+    // After all objects on it.
     if (wayland->queue) wayland->wl->destroy_queue(wayland->queue);
     wayland->connection = NULL;
 }
@@ -134,7 +134,7 @@ static void on_clock(void *data, vs_wl_proxy *proxy, uint32_t clock) {
     vs_wayland *wayland = data;
     struct timespec now;
     wayland->clock = (clockid_t)clock;
-    // Timestamps of a clock that nobody can read say nothing.
+    // Timestamps of a clock that cannot be read are useless.
     if (clock_gettime(wayland->clock, &now) == 0) return;
     wayland->clock = CLOCK_MONOTONIC;
     destroy(wayland, &wayland->presentation);
@@ -161,7 +161,7 @@ static void on_synced(void *data, vs_wl_proxy *proxy, uint32_t serial) {
     *(int *)data = 1;
 }
 
-// Waits until the compositor has answered all that was sent before.
+// Waits until the compositor has answered all former requests.
 static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
     static vs_wl_handler handlers[] = {(vs_wl_handler)on_synced};
     int is_done = 0;
@@ -190,7 +190,7 @@ static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
     if (!wayland->registry) return -ENOMEM;
     wayland->wl->add_listener(wayland->registry, handlers, wayland);
     int status = roundtrip(wayland, until_ms);
-    // The clock is known by the time that this comes back.
+    // The clock is known when this returns.
     if (status == 0) status = roundtrip(wayland, until_ms);
     destroy(wayland, &wayland->registry);
     return status;
@@ -198,7 +198,7 @@ static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
 
 static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     const vs_wl *wl = wayland->wl;
-    // Not the application's number, which it may close while the loop still watches.
+    // A duplicate: the application may close its own descriptor while the loop still watches.
     wayland->source.fd = fcntl(wl->descriptor(wayland->connection), F_DUPFD_CLOEXEC, 3);
     if (wayland->source.fd < 0) return hrt_status(wayland->source.fd);
     wayland->queue = wl->create_queue(wayland->connection);
@@ -210,7 +210,7 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     if (wl->error(wayland->connection) != 0) return failure(wayland);
     int status = find_presentation(wayland, answer_within_ms);
     if (status != 0 || wayland->reads) return status;
-    // Nothing is to be read by us: a descriptor that is never readable.
+    // The source does not read the connection: a descriptor that is never readable.
     int quiet = eventfd(0, EFD_CLOEXEC);
     if (quiet < 0) return hrt_status(quiet);
     close(wayland->source.fd);

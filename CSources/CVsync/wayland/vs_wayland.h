@@ -6,12 +6,12 @@
 #include "../vs_source.h"
 #include "vs_wl.h"
 
-// A compositor that does not answer: sway 0.15 without a screen never reported a presentation.
+// Some compositors never answer: sway 0.15 without a screen never reported a presentation.
 enum { FEEDBACKS = 8 };
 
 typedef struct vs_wayland vs_wayland;
 
-// A wp_presentation_feedback under way.
+// A pending wp_presentation_feedback.
 typedef struct {
     vs_wayland *owner;
     vs_wl_proxy *proxy;  // NULL if the place is free
@@ -33,7 +33,7 @@ struct vs_wayland {
     enum { IDLE, WANTED, SENT } state;
     vs_wl_proxy *frame;  // a wl_callback
     vs_feedback feedbacks[FEEDBACKS];
-    // Frame callbacks in a row without a presentation; they are believed from FEEDBACKS on.
+    // Frame callbacks in a row without a presentation; from FEEDBACKS on their times are used.
     int unpresented;
     unsigned frames;  // reported by callbacks
     int has_presented;
@@ -44,11 +44,11 @@ struct vs_wayland {
 
 extern const vs_wl_interface vs_wayland_presentation;
 
-// Requests a frame callback and a presentation with the commit that follows; what it gives is as of
+// Requests a frame callback and a presentation with the next commit. Returns the same as
 // vs_wayland_will_commit.
 int vs_wayland_ask(vs_wayland *wayland);
 
-// Destroys what was requested.
+// Destroys the pending requests' objects.
 void vs_wayland_forget(vs_wayland *wayland);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "vs_wayland.h"
 
-// wp_presentation of presentation-time.xml, version 1: what is sent and what is received. A type
-// that is NULL is not looked at: the surface's, which is the library's own, and the output's.
+// wp_presentation of presentation-time.xml, version 1: its requests and events. The library does
+// not check types that are NULL: those of the surface and the output.
 static const vs_wl_interface feedback_interface;
 static const vs_wl_interface *feedback_types[] = {NULL, &feedback_interface};
 static const vs_wl_interface *no_types[7];
@@ -30,7 +30,7 @@ static int64_t read_ns(clockid_t clock) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-// How much CLOCK_MONOTONIC is ahead of the compositor's clock now: they need not run alike.
+// How much CLOCK_MONOTONIC is ahead of the compositor's clock now; the difference may change.
 static int64_t ahead_ns(const vs_wayland *wayland) {
     if (wayland->clock == CLOCK_MONOTONIC) return 0;
     int64_t before_ns = read_ns(CLOCK_MONOTONIC);
@@ -47,7 +47,7 @@ static void answer(vs_wayland *wayland, int64_t time_ns, uint64_t sequence) {
     wayland->sample = (vs_sample){
         .time_ns = time_ns,
         .sequence = sequence,
-        // Some compositors count nothing.
+        // Some compositors do not count refreshes.
         .flags = sequence == 0 ? VS_NO_SEQUENCE : 0,
     };
     wayland->has_sample = 1;
@@ -61,7 +61,8 @@ static int has_feedback(const vs_wayland *wayland) {
     return 0;
 }
 
-// With the next commit. Where there was no presentation ever, none may come: so that is learnt.
+// Requests again with the next commit. If there never was a presentation, none may ever come: the
+// requests find that out.
 static void ask_again(vs_wayland *wayland) {
     wayland->state = WANTED;
     if (!wayland->commits) return;
@@ -105,13 +106,13 @@ static void on_discarded(void *data, vs_wl_proxy *proxy) {
     if (wayland->state == SENT && !wayland->frame && !has_feedback(wayland)) ask_again(wayland);
 }
 
-// The callback's time is in ms, of 32 bits, of a clock that is not said to be any: that of the
-// presentations, as far as was seen. Where it is not near, the frame was just now.
+// The callback's time has 32 bits of ms, of an unspecified clock: the presentations' clock in all
+// compositors that were seen. If it is far from that clock's time, the frame counts as shown now.
 static int64_t frame_ns(const vs_wayland *wayland, uint32_t time_ms) {
     int64_t now_ns = read_ns(wayland->clock);
     int32_t age_ms = (int32_t)((uint32_t)(now_ns / 1000000) - time_ms);
     int64_t at_ns = now_ns;
-    // In the middle of the ms that was cut off.
+    // In the middle of the ms, as the fraction is unknown.
     if (age_ms >= -50 && age_ms <= 50) at_ns = (now_ns / 1000000 - age_ms) * 1000000 + 500000;
     return at_ns + ahead_ns(wayland);
 }
@@ -122,8 +123,8 @@ static void on_frame(void *data, vs_wl_proxy *proxy, uint32_t time_ms) {
     wayland->frame = NULL;
     if (wayland->state != SENT) return;
     wayland->is_shown = 1;
-    // Shown, whatever became of the feedback. Commits of a hidden window have no callback: that
-    // theirs are discarded says nothing.
+    // The frame was shown, even if its feedback is discarded. Commits of a hidden window have no
+    // callback, so that their discarded feedback does not count here.
     if (wayland->unpresented < FEEDBACKS) wayland->unpresented++;
     if (believes_frames(wayland)) {
         wayland->frames++;
@@ -134,7 +135,7 @@ static void on_frame(void *data, vs_wl_proxy *proxy, uint32_t time_ms) {
 }
 
 static void ask_presentation(vs_wayland *wayland) {
-    // One now and then shows whether the compositor has come to answer.
+    // Requests one now and then, to find out whether the compositor answers by now.
     if (!wayland->presentation) return;
     if (believes_frames(wayland) && wayland->frames % RETRY_FRAMES != RETRY_FRAMES - 1) return;
     static vs_wl_handler handlers[] = {
@@ -155,8 +156,8 @@ static void ask_presentation(vs_wayland *wayland) {
 int vs_wayland_ask(vs_wayland *wayland) {
     if (wayland->state == IDLE) return 0;
     int was_wanted = wayland->state == WANTED;
-    // A callback under way stays: this commit takes the place of one that was not shown yet, or was
-    // presented before its callback. What was discarded with that one is requested again.
+    // A pending callback stays: this commit replaces one that was not shown yet, or that was
+    // presented before its callback. Feedback that was discarded with it is requested again.
     int asks_frame = !wayland->frame;
     int asks_presentation = was_wanted || asks_frame || !has_feedback(wayland);
     if (asks_frame) {

@@ -32,7 +32,7 @@ static int has_failed(vs_x11 *x11) {
     return x11->xcb->has_error(x11->connection) != 0;
 }
 
-// A target and divisor of 0 ask for the present count at once.
+// A target and divisor of 0 request the present count at once.
 static int notify(vs_x11 *x11, uint64_t target_msc) {
     x11->target_msc = target_msc;
     x11->serial++;
@@ -56,7 +56,7 @@ static int tell(vs_x11 *x11, const xcb_present_complete *event, vs_sample *out_s
     x11->last_msc = event->msc;
     x11->knows_last = 1;
     if (x11->state == FINDING) {
-        // Xvfb stamps this answer with the present instant: it is no refresh.
+        // Xvfb stamps this answer with the present instant, which is no refresh.
         x11->state = WAITING;
         (void)notify(x11, event->msc + x11->refreshes);
         return 0;
@@ -80,7 +80,7 @@ static int x11_take(vs_source *source, vs_sample *out_sample) {
         free(event);
         if (has_told) return 1;
     }
-    // Other events are not selected; an error means that the server did not take a request.
+    // No other events are selected; an error means that the server refused a request.
     uint8_t *other;
     int has_error = 0;
     while ((other = x11->xcb->poll_for_event(x11->connection))) {
@@ -111,7 +111,7 @@ static void read_mode(vs_x11 *x11, const xcb_randr_mode *mode) {
     }
 }
 
-// The rate of the mode of the CRTC that the position is on: zero on Xvfb, invented by Xwayland.
+// The mode's rate of the CRTC at the position: zero on Xvfb, made up by Xwayland.
 static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_y) {
     const vs_xcb *xcb = x11->xcb;
     const uint8_t *data = xcb->randr ? xcb->extension_data(x11->connection, xcb->randr) : NULL;
@@ -136,7 +136,7 @@ static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_
     free(resources);
 }
 
-// Present with an answer to it. The version is that of an X server of 2013.
+// Whether the server has Present and answers it. The version is that of an X server of 2013.
 static int has_present(vs_x11 *x11) {
     const uint8_t *data = x11->xcb->extension_data(x11->connection, x11->xcb->present);
     if (!data || !data[8]) return 0;
@@ -146,7 +146,8 @@ static int has_present(vs_x11 *x11) {
     return reply != NULL;
 }
 
-// A window of one pixel that is never shown: its place says which display's refreshes are reported.
+// A window of one pixel that is never shown: its position selects the display whose refreshes are
+// reported.
 static void make_window(vs_x11 *x11, uint32_t root, int16_t x, int16_t y) {
     const vs_xcb *xcb = x11->xcb;
     uint32_t is_unmanaged = 1;
@@ -193,7 +194,7 @@ int vs_x11_open(const char *display, int16_t x, int16_t y, int answer_within_ms,
     x11->source.ops = &x11_ops;
     x11->xcb = xcb;
     int screen = 0;
-    // Never NULL: a failed connection is one that has an error.
+    // Never NULL: a failed connection is an object with an error.
     x11->connection = xcb->connect(display, &screen);
     status = fill(x11, screen, x, y, out_failure);
     if (status != 0) {

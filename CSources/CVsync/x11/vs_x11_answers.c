@@ -35,10 +35,11 @@ int vs_x11_answers(const char *display, int within_ms) {
     if (end == display + 1 || number < 0) return 0;
     int fd = connect_local(number, 1);
     if (fd < 0) fd = connect_local(number, 0);
-    if (fd == -EAGAIN) return -ETIMEDOUT;  // as many wait for it as may
+    if (fd == -EAGAIN) return -ETIMEDOUT;  // the server's backlog is full
     if (fd < 0) return -ECONNREFUSED;
-    // A client of version 0, which every server refuses: an answer. One that was let in would be
-    // the last to leave perhaps, and servers begin again then (CloseDownClient in dix/dispatch.c).
+    // A client of version 0, which every server refuses: that is an answer. If it were accepted, it
+    // could be the last client to leave, at which servers reset (CloseDownClient in
+    // dix/dispatch.c).
     static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
     if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {

@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-// What is used of libxcb, declared here so that no -dev package is needed, and found by dlopen(3).
-// The layouts are the X11 protocol's: they cannot change.
+// The parts of libxcb that are used, declared here so that no -dev package is needed, and loaded by
+// dlopen(3). The layouts are the X11 protocol's: they cannot change.
 
 typedef struct xcb_connection xcb_connection;
 typedef struct xcb_special_event xcb_special_event;
@@ -12,7 +12,7 @@ typedef struct {
     const char *name;
     int global_id;
 } xcb_extension;
-// Cookies go by value.
+// Cookies are passed by value.
 typedef struct {
     unsigned sequence;
 } xcb_cookie;
@@ -104,12 +104,12 @@ typedef struct {
     xcb_randr_crtc *(*randr_crtc_reply)(xcb_connection *, xcb_cookie, void **out_error);
 } vs_xcb;
 
-// The libraries' functions, loaded once and never unloaded; NULL if they are not there. Any thread.
+// The libraries' functions, loaded once and never unloaded; NULL if one is missing. Any thread.
 const vs_xcb *vs_xcb_load(void);
 
-// 0 if the server of that display answers: -ETIMEDOUT if it does not in time, since it is stopped
-// perhaps, and xcb_connect would wait for ever; -ECONNREFUSED if there is none. 0 also for servers
-// on other machines, which are not asked.
+// 0 if the server of that display answers. -ETIMEDOUT if it does not in time: it may be stopped,
+// and xcb_connect would wait for ever. -ECONNREFUSED if there is none. 0 also for servers on other
+// machines, which are not tried.
 int vs_x11_answers(const char *display, int within_ms);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include <stdint.h>
 
-// A small Xlib client, for tests and examples: one window that has the keyboard, as applications
-// have it, and one that presses keys. Status is 0 or a negative errno. One thread at a time; the
-// libraries (libX11.so.6, libXtst.so.6) are loaded when they are needed.
+// A small Xlib client, for tests and examples: one window with the keyboard focus, and one that
+// presses keys. Status is 0 or a negative errno. One thread at a time; the libraries (libX11.so.6,
+// libXtst.so.6) are loaded when they are needed.
 typedef struct x11_window x11_window;
 
-// A window that is shown and has the keyboard, on the display of that name; NULL for $DISPLAY.
-// -ENOENT without the library, -ECONNREFUSED without a server.
+// A window that is shown and has the keyboard focus, on the display of that name; NULL for
+// $DISPLAY. -ENOENT without the library, -ECONNREFUSED without a server.
 int x11_window_open(const char *_Nullable display, x11_window *_Nullable *_Nonnull out_window);
 
 // ConnectionNumber(3).
@@ -21,8 +21,8 @@ void x11_window_draw(x11_window *_Nonnull window);
 // XSync(3): waits until the server has drawn, and reads all events that have come until then.
 void x11_window_sync(x11_window *_Nonnull window);
 
-// Takes the next event, and waits for it if there is none: XNextEvent(3). The code of the key that
-// was pressed, 0 for every other event.
+// Takes the next event, and waits if there is none: XNextEvent(3). Returns the code of the pressed
+// key, 0 for every other event.
 int x11_window_take(x11_window *_Nonnull window);
 
 // How many events can be taken without waiting: XPending(3), which reads the connection.
@@ -30,7 +30,7 @@ int x11_window_pending(x11_window *_Nonnull window);
 
 void x11_window_close(x11_window *_Nonnull window);
 
-// Who presses keys, by XTEST on a connection of its own. -ENOTSUP without the extension.
+// A client that presses keys, by XTEST on a connection of its own. -ENOTSUP without the extension.
 typedef struct x11_keys x11_keys;
 int x11_keys_open(const char *_Nullable display, x11_keys *_Nullable *_Nonnull out_keys);
 

@@ -1,28 +1,29 @@
 import Synchronization
 
-/// The calls of a handler that belongs to an actor: made on it, whichever thread they come from.
+/// Calls a handler that belongs to an actor on that actor, from any thread.
 ///
-/// Handlers are `@isolated(any)` functions, which know their actor (SE-0431): none if they were not given one.
+/// Handlers are `@isolated(any)` functions, which know their actor, or that they have none (SE-0431).
 final class ActorCalls: Sendable {
     private let merges: Bool
-    /// The ticks of calls that wait for the actor, doubled, and one more if a task is on its way to report them.
+    /// The ticks of calls that wait for the actor, times two, plus one if a task is about to report them.
     private let unreported = Atomic(0)
     private let reported = Atomic(0)
 
-    /// With `merges` a call that comes while another one waits for the actor counts with that: an actor that is busy is not
+    /// With `merges` a call that comes while another one waits for the actor counts with that one: a busy actor is not
     /// flooded with ticks.
     init(merges: Bool) {
         self.merges = merges
     }
 
-    /// How many ticks the present or latest call on the actor reports, its own and those of calls that counted with it.
+    /// How many ticks the present or latest call on the actor reports: its own, and those of calls that counted with
+    /// it.
     var reportedTicks: Int { reported.load(ordering: .acquiring) }
 
-    /// Whether the calling thread is the actor's, as far as that can be known: that of `TimerLoop.main` is the main actor's.
+    /// Whether the calling thread is the actor's, as far as is known: the thread of `TimerLoop.main` is the main
+    /// actor's.
     static func isHere(_ actor: any Actor) -> Bool { actor === MainActor.shared && MainQueue.isHeld }
 
-    /// Calls the function if the calling thread is the actor's, as that of `TimerLoop.main` is the main actor's; otherwise in a
-    /// task, unless it is off by then.
+    /// Calls the function at once if the calling thread is the actor's; otherwise in a task, unless `isOff` by then.
     func call(
         on actor: any Actor,
         ticks: Int = 0,
@@ -47,7 +48,7 @@ final class ActorCalls: Sendable {
         // The main actor's executor does not notify virtual time of its jobs.
         let hold = CurrentTime.virtual?.hold("a handler on its actor")
         if actor === MainActor.shared {
-            // Straight to the main actor, in order.
+            // A task of the main actor goes to it directly, so that calls stay in order.
             Task { @MainActor in
                 self.run(on: MainActor.shared, unless: isOff, function)
                 hold?.end()
@@ -60,7 +61,7 @@ final class ActorCalls: Sendable {
         }
     }
 
-    /// Leaves the ticks to the task that is on its way. False if there is none, and one must be sent.
+    /// Adds the ticks for the pending task to report. False if there is none, and one must be made.
     private func wait(with ticks: Int) -> Bool {
         var before = unreported.load(ordering: .relaxed)
         while true {
@@ -75,7 +76,7 @@ final class ActorCalls: Sendable {
     }
 
     private func run(on actor: isolated any Actor, unless isOff: () -> Bool, _ function: () -> Void) {
-        // By one exchange: from now on another call may wait for the actor, and its ticks are its own.
+        // One exchange: from now on a further call needs a task of its own for its ticks.
         let ticks = unreported.exchange(0, ordering: .acquiringAndReleasing) >> 1
         if isOff() { return }
         reported.store(ticks, ordering: .releasing)
@@ -96,22 +97,22 @@ func onItsActor(
     return { calls.call(on: actor, unless: isOff, plain) }
 }
 
-/// What has an `@isolated(any)` function, as what has the same function without that: to be called where its actor is. The one
-/// place where an actor is taken off a function.
+/// Converts a struct with an `@isolated(any)` function to one with the same function without that, to be called on its
+/// actor. The only place where a function loses its actor.
 ///
-/// Both are called alike: the actor stands in the function's context, for `isolation` alone. In structs, since a function that
-/// is passed to what is generic is wrapped, which a timer's and a link's must not be, on the hot path; and moved through memory,
-/// since `unsafeBitCast` copies, which counts a reference.
+/// Both functions are called alike: the actor is in the function's context, for `isolation` alone. They are in structs,
+/// since a function passed to generic code is wrapped, which must not happen to a timer's or link's on the hot path.
+/// They are moved through memory, since `unsafeBitCast` copies and so counts a reference.
 @inline(__always)
 func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Type) -> Plain {
     withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
         place.initializeElement(at: 0, to: isolated)
-        // Unsafe: of the same layout, and moved out as what it was moved in.
+        // Unsafe: both types have the same layout, and the value is moved out exactly once.
         return UnsafeMutableRawPointer(place.baseAddress!).assumingMemoryBound(to: Plain.self).move()
     }
 }
 
-/// The function as one that is called by itself, wherever its actor may be.
+/// The function without its actor, to be called where that is.
 @inline(__always)
 func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> Void) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
@@ -141,7 +142,7 @@ package func withoutActor<Value>(
     withoutActor(Isolated(function: function), as: Plain<Value>.self).function
 }
 
-/// The function with two arguments as one that is called by itself, wherever its actor may be; see `withoutActor`.
+/// The same for a function with two arguments; see `withoutActor`.
 func withoutActor<First: Sendable, Second: Sendable>(
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
 ) -> @Sendable (First, Second) -> Void {
@@ -151,7 +152,7 @@ func withoutActor<First: Sendable, Second: Sendable>(
 private struct IsolatedPair<First, Second> { let function: @isolated(any) @Sendable (First, Second) -> Void }
 private struct PlainPair<First, Second> { let function: @Sendable (First, Second) -> Void }
 
-/// The same for functions with two arguments. Nothing is merged: each call reports something else.
+/// The same for functions with two arguments. No calls are merged: each one reports other arguments.
 func onItsActor<First: Sendable, Second: Sendable>(
     unless isOff: @escaping @Sendable (First) -> Bool,
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void

@@ -2,24 +2,24 @@ import CHRTimer
 import Glibc
 import HRTimerCore
 
-/// Runs the cancellation handlers of operations whose deadlines have come: code of users, which may block. One thread takes
-/// them, in the order of their deadlines, started on demand; if one of them blocks for a millisecond while others wait, another
-/// thread goes on with those. A thread that has nothing to do for a second ends.
+/// Runs the cancellation handlers of operations whose deadlines have passed: users' code, which may block. One thread,
+/// started on demand, takes them in the order of their deadlines. If a handler blocks for a millisecond while others
+/// wait, another thread continues with those. A thread that is idle for a second ends.
 final class CancellationThreads: @unchecked Sendable {
-    // Sendable: all that changes is read and written with `mutex` held.
+    // Sendable: all mutable state is read and written with `mutex` held.
 
-    /// The process's; a forked child, which lacks the threads, has another one.
+    /// The process's instance; a forked child, which lacks the threads, has another one.
     static var shared: CancellationThreads { sharedThreads.engine }
 
-    // On the heap, since neither may move.
+    // On the heap, since they must not move.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let wakes = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// Those that have come, and are not begun, from `first` on.
+    /// The scopes that wait to be cancelled begin at `first`.
     private var scopes: [DeadlineScope?] = []
     private var first = 0
-    /// The thread that takes them, by its number; nil if none does.
+    /// The number of the thread that takes scopes; nil if none does.
     private var runner: Int?
-    /// How many threads are there that wait, or are about to.
+    /// How many threads wait, or are about to.
     private var waiters = 0
     private var threadsStarted = 0
     /// How many scopes were taken.
@@ -46,8 +46,8 @@ final class CancellationThreads: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Has the scope's operation cancelled on one of the threads; on the calling one if there is none, and no room for one. Any
-    /// thread.
+    /// Has one of the threads cancel the scope's operation; the calling thread does if there is none and none can be
+    /// made. Any thread.
     func expire(_ scope: DeadlineScope) {
         pthread_mutex_lock(mutex)
         scopes.append(scope)
@@ -81,7 +81,7 @@ final class CancellationThreads: @unchecked Sendable {
             runner = number
             while runner == number, !isEmpty { runFirst() }
             if runner == number { runner = nil }
-            // Another one waits already.
+            // Another thread waits already.
             waiters += 1
             if waiters > 1 { break }
         }
@@ -94,14 +94,14 @@ final class CancellationThreads: @unchecked Sendable {
         first += 1
         if isEmpty { (scopes, first) = ([], 0) }
         taken += 1
-        // Somebody has to see whether this one blocks.
+        // Another thread must check whether this one blocks.
         if !isEmpty, waiters == 0 { _ = startWaiter() }
         pthread_mutex_unlock(mutex)
         scope?.expire()
         pthread_mutex_lock(mutex)
     }
 
-    /// False if there was nothing to do for long.
+    /// False if the thread was idle for too long.
     private func waitForTurn() -> Bool {
         while isEmpty || runner != nil {
             let (wasEmpty, before) = (isEmpty, taken)
@@ -113,7 +113,7 @@ final class CancellationThreads: @unchecked Sendable {
         return true
     }
 
-    /// True if so much time has passed.
+    /// True if the time has passed.
     private func wait(_ duration_ns: Int) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)

@@ -1,12 +1,12 @@
 public import HRTimerCore
 
-/// Which clock it is whose instants a `MonotonicClock`, `BootTimeClock` or `WallClock` has: those with equal ids read
-/// the same, even if different engines fire their sleeps. Nested deadlines of one id are one deadline; see
+/// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`: clocks with equal ids have the same reading,
+/// even if different engines fire their sleeps. Nested deadlines of one id are one deadline; see
 /// `withDeadline(_:tolerance:clock:operation:)`.
 public struct TimerClockID: Hashable, Sendable {
     /// Which of the clocks.
     public let clock: TimerClock
-    /// Nil for the kernel's. Good as long as somebody holds that time, as every clock on it does.
+    /// Nil for the kernel's clock. Valid as long as the virtual time exists, which every clock on it holds.
     private let virtual: ObjectIdentifier?
 
     init(_ time: TimeBase) {
@@ -14,24 +14,24 @@ public struct TimerClockID: Hashable, Sendable {
         virtual = time.virtual.map { ObjectIdentifier($0) }
     }
 
-    /// Whether it is virtual, a test's.
+    /// Whether the clock is virtual, a test's.
     public var isVirtual: Bool { virtual != nil }
 }
 
 extension MonotonicClock: Identifiable {
-    /// Equal for all on the kernel's clock, and for all on one virtual time.
+    /// Equal for all clocks on the kernel's, and for all on one virtual time.
     public var id: TimerClockID { TimerClockID(time) }
 }
 
 extension EngineClock: Identifiable {
-    /// Equal for all on the kernel's clock, and for all on one virtual time.
+    /// Equal for all clocks on the kernel's, and for all on one virtual time.
     public var id: TimerClockID { TimerClockID(time) }
 }
 
 #if compiler(>=6.2) && !compiler(>=6.5)
-/// Which of the standard library's clocks it is, as Swift 6.5 has it: a package may write `where C.ID == SystemClockID`.
+/// The identity of the standard library's clocks, as in Swift 6.5: a package may write `where C.ID == SystemClockID`.
 ///
-/// The standard library may have more clocks one day: a `switch` needs a `default` there.
+/// The standard library may get more clocks: a `switch` needs a `default`.
 public enum SystemClockID: Hashable, Sendable {
     /// `ContinuousClock`, Linux's `CLOCK_BOOTTIME`.
     case continuous

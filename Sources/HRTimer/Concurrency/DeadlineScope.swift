@@ -5,42 +5,44 @@ import Synchronization
 
 /// The operation of one `withDeadline`, which a timer cancels: once, and never after the operation has returned.
 ///
-/// It has a child task of its own; in the body of a task group, where the operation may have captured the group, it stays in its
+/// The operation runs in a child task; in the body of a task group, which it may have captured, it runs in its caller's
+/// task. See `run(isolation:_:)`.
 /// caller's task. See `run(isolation:_:)`.
 class DeadlineScope: HostAlarm, @unchecked Sendable {
-    // Sendable: what changes is written before the phase says running, and `waiting` before it says awaited.
+    // Sendable: the variables are written before the phase becomes running, and `waiting` before it becomes awaited.
 
     private enum Phase {
         /// The operation has not begun.
         static let created = 0
-        /// The deadline came before it did.
+        /// The deadline passed before the operation began.
         static let expiredBefore = 1
         static let running = 2
         /// A thread is cancelling it.
         static let cancelling = 3
-        /// The operation has returned, and waits until that thread has let go of its task.
+        /// The operation has returned, and waits until that thread no longer uses its task.
         static let awaited = 4
         static let cancelled = 5
-        /// Nobody touches the task from now on.
+        /// No other thread uses the task from now on.
         static let ended = 6
     }
 
     private let phase = Atomic(Phase.created)
     private let expired = Atomic(false)
-    /// The one that the operation runs in. Good up to `ended`.
+    /// The task that the operation runs in. Valid up to `ended`.
     private var task: UnsafeCurrentTask?
-    /// The one that waits for that, if it is another one.
+    /// The task that waits for it, if that is another one.
     private var caller: UnsafeCurrentTask?
-    /// Its part of the task, if that is the caller's.
+    /// The cancellation scope in the caller's task, if the operation runs there.
     private var part: UnsafeMutablePointer<cts_scope>?
     private var waiting: UnsafeContinuation<Void, Never>?
-    /// The operation's task was cancelled from inside, as a whole, before its deadline came: so is the caller's, when it ends.
+    /// The operation's task was cancelled as a whole, from inside and before its deadline: then the caller's task is,
+    /// too, when it ends.
     private let isCancelledInside = Atomic(false)
-    /// Its deadline comes in virtual time: nobody waits for handlers there, and all is in order.
+    /// The deadline is in virtual time: there handlers run in order and no thread waits for them.
     private var isVirtual = false
-    /// Where the task has its `innermost` of this scope, which its child tasks see there too.
+    /// The address of the task's `innermost` for this scope, which its child tasks share.
     private var home: UnsafeRawPointer?
-    /// The scope around, if it cancels the task which made this one.
+    /// The enclosing scope, if it cancels the task which made this one.
     let outer: DeadlineScope?
 
     fileprivate init(within outer: DeadlineScope?) {
@@ -52,25 +54,25 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
         phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// Who keeps the deadline; nil if `sleepUntilDeadline` has to.
+    /// What has a timer for the deadline; nil if `sleepUntilDeadline` must sleep.
     func keepTime() -> KeptTime? { nil }
 
     func sleepUntilDeadline() async throws {}
 
     override final func deadlineHasCome() { expireElsewhere() }
 
-    /// A deadline that nobody keeps any more counts as come, as a sleep is cancelled then.
+    /// If the timer is dropped, the deadline counts as passed, as a sleep is cancelled then.
     override final func hostHasEnded() { expireElsewhere() }
 
     /// Whether the operation has returned.
     final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
-    /// Whether the deadline came before that.
+    /// Whether the deadline passed before that.
     final var hasExpired: Bool { expired.load(ordering: .acquiring) }
 }
 
-// The deadline comes.
+// The deadline passes.
 extension DeadlineScope {
-    /// Neither engines and loops nor Swift's pool run what a user's handler does.
+    /// Users' handlers must run neither on engines or loops nor in Swift's pool.
     fileprivate final func expireElsewhere() {
         if hasEnded { return }
         if isVirtual { expire() } else { CancellationThreads.shared.expire(self) }
@@ -94,15 +96,15 @@ extension DeadlineScope {
     }
 }
 
-// What the operation's task does, before and after it.
+// The parts that run in the operation's task, before and after it.
 extension DeadlineScope {
-    /// `part` if the task is the caller's.
+    /// `part` if the operation runs in the caller's task.
     private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
         task = withUnsafeCurrentTask { $0 }
         self.part = part
         if let part { cts_enter(part) }
         if advance(from: Phase.created, to: Phase.running) { return }
-        // The thread that found this may not have stored it yet.
+        // The thread that set that phase may not have stored this yet.
         expired.store(true, ordering: .releasing)
         cancel()
         phase.store(Phase.cancelled, ordering: .releasing)
@@ -120,8 +122,8 @@ extension DeadlineScope {
         }
     }
 
-    /// The caller's task, after the operation. The scope whose operation is the caller's task is notified, too: where
-    /// its deadline has come by now, the runtime takes no second cancellation.
+    /// In the caller's task, after the operation. An enclosing scope whose operation is the caller's task is notified,
+    /// too: if its deadline has passed by now, the runtime ignores a second cancellation.
     private func handOnCancellation() {
         guard isCancelledInside.load(ordering: .acquiring) else { return }
         withUnsafeCurrentTask { current in
@@ -130,7 +132,8 @@ extension DeadlineScope {
         }
     }
 
-    /// While a scope had cancelled the calling task, others around it may have been to do so, in vain.
+    /// While this scope had cancelled the calling task, cancellations by enclosing scopes had no effect: they follow
+    /// now.
     private func cancelForOthers() {
         var outermost: DeadlineScope?
         var isAll = false
@@ -146,10 +149,10 @@ extension DeadlineScope {
 
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
 
-    /// The operation's task. All that is begun there sees the scope as its innermost one.
+    /// In the operation's task. All that begins there has this scope as its innermost one.
     private final func perform(_ work: Work, isolation: isolated (any Actor)?) async {
         await Self.$innermost.withValue(self) {
-            // Captured, the closure is isolated as this function is.
+            // Captured, so that the closure is isolated as this function is.
             _ = isolation
             home = Self.place
             await work()
@@ -157,14 +160,14 @@ extension DeadlineScope {
         await end()
     }
 
-    /// Runs the operation, and waits for its end. A child task of its own is what is cancelled at the deadline. Not so in the
-    /// body of a task group: what the operation adds to that group has the present task for its parent, which has to outlive it.
-    /// There it is a part of the task that is cancelled.
+    /// Runs the operation, and waits for its end. At the deadline its child task is cancelled. In the body of a task
+    /// group there is no child task: a task that the operation adds to that group has the present task as its parent,
+    /// which must outlive it. There a part of the present task is cancelled.
     fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
         isVirtual = time.host.time.virtual != nil
         let isInGroup = cts_is_in_group()
-        // Before the operation begins: it may compute, or block, and nobody else would do it then.
+        // Before the operation begins: it may compute or block, and then no other thread would do this.
         let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
         if isInGroup {
             await runInPart(isolation: isolation, work)
@@ -183,11 +186,12 @@ extension DeadlineScope {
         handOnCancellation()
     }
 
-    /// On a clock that no host keeps.
+    /// For a clock without a host.
     private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
         isVirtual = CurrentTime.virtual != nil
         let isInGroup = cts_is_in_group()
-        // Of no actor: the operation may block its own. A closure in the group's body crashes the compiler (Swift 6.3).
+        // Isolated to no actor, as the operation may block its own. A closure in the group's body crashes the compiler
+        // (Swift 6.3).
         let sleep: @Sendable () async -> Void = { [self] in
             try? await sleepUntilDeadline()
             if !Task.isCancelled { expireElsewhere() }
@@ -203,9 +207,9 @@ extension DeadlineScope {
         }
     }
 
-    /// What the child runs.
+    /// The child task's work.
     private struct Sent: @unchecked Sendable {
-        // Sendable: the child runs where its parent does, to which all of it belongs, and the parent waits meanwhile.
+        // Sendable: the child runs where its parent does, which owns all of this and waits meanwhile.
         let work: Work
     }
 
@@ -221,13 +225,13 @@ extension DeadlineScope {
     private func runInChild(isolation: isolated (any Actor)?, _ sent: Sent) async {
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
             group.addImmediateTask(name: Task.name) {
-                // Captured, the child is isolated as its parent is.
+                // Captured, so that the child is isolated as its parent is.
                 _ = isolation
                 self.begin()
                 await withTaskCancellationHandler {
                     await self.perform(sent.work, isolation: isolation)
                 } onCancel: {
-                    // Not for the caller's own cancellation, which has come to this child.
+                    // Not after a cancellation of the caller, which has reached this child.
                     let isInside = !self.hasExpired && self.caller?.isCancelled == false
                     if isInside { self.isCancelledInside.store(true, ordering: .releasing) }
                 }
@@ -238,24 +242,24 @@ extension DeadlineScope {
     }
 }
 
-// Whose deadlines the calling code has.
+// The deadlines that the calling code is under.
 extension DeadlineScope {
-    /// The scope that the calling task is in, or was when it was made.
+    /// The scope that the calling task is in, or was in when it was made.
     @TaskLocal static var innermost: DeadlineScope?
 
-    /// Where the calling task sees that.
+    /// The address of that value for the calling task.
     private static var place: UnsafeRawPointer? {
         cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
     }
 
-    /// The innermost scope that cancels the calling task. A task made by `Task {}` has a copy of its maker's task-local values,
-    /// but nobody cancels it.
+    /// The innermost scope that cancels the calling task. A task made by `Task {}` has a copy of its maker's task-local
+    /// values, but no deadline cancels it.
     static var current: DeadlineScope? {
         guard let scope = innermost, scope.home == place, !scope.hasEnded else { return nil }
         return scope
     }
 
-    /// The earliest deadline on that clock of all scopes around.
+    /// The earliest deadline on that clock of all enclosing scopes.
     static func nearest<C: Clock & Identifiable>(_ clock: C) -> C.Instant? {
         var nearest: C.Instant?
         var next = current
@@ -270,7 +274,7 @@ extension DeadlineScope {
         return nearest
     }
 
-    /// For an operation with that deadline; nil if one around it is earlier, and cancels it too.
+    /// For an operation with that deadline; nil if an enclosing one is earlier, and cancels it too.
     static func make<C: Clock & Identifiable>(
         _ deadline: C.Instant,
         _ tolerance: C.Instant.Duration?,
@@ -284,13 +288,14 @@ extension DeadlineScope {
 
     /// Runs the operation, which is cancelled at the deadline, and waits for its end.
     ///
-    /// Not generic over the clock too: code that is generic over several types is not specialised for one of them.
+    /// Not generic over the clock too: code that is generic over several types is not specialised for a single one of
+    /// them.
     nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
         _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
     ) async throws(Failure) -> Return {
         let value = UnsafeMutablePointer<Return>.allocate(capacity: 1)
         defer { value.deallocate() }
-        // Not an optional Failure, whose type had to be looked up each time.
+        // Not an optional Failure, whose type would have to be looked up each time.
         var failure: (any Error)?
         await run(isolation: #isolation) {
             do throws(Failure) {
@@ -306,7 +311,7 @@ extension DeadlineScope {
 
 /// A scope with its deadline.
 final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @unchecked Sendable {
-    // Sendable: what it has of its own is constant.
+    // Sendable: its own members are constant.
 
     let clock: C
     let deadline: C.Instant
@@ -320,7 +325,7 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
     }
 
     override func keepTime() -> KeptTime? {
-        // By far the most frequent, and cheap to check.
+        // By far the most frequent clock, and cheap to check.
         if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
             return KeptTime(clock.host, clock.plan(deadline, tolerance as? Duration))
         }

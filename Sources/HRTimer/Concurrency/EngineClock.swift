@@ -2,8 +2,8 @@
 ///
 ///     try await Task.sleep(until: .now.advanced(by: .seconds(3600)), clock: .bootTime)
 ///
-/// As `MonotonicClock`, but for what time means: boot time goes on while the system is suspended, and the wall clock besides
-/// may be set, which wakes a sleeper at once if the step passes its deadline, and lets it sleep longer if it goes back.
+/// Like `MonotonicClock`, with another time: boot time goes on while the system is suspended. So does the wall clock,
+/// which may also be set: a step forward past the deadline wakes a sleeper at once, a step back makes it sleep longer.
 public struct EngineClock<Instant: TimerInstant>: Clock {
     /// Swift's own duration.
     public typealias Duration = Swift.Duration
@@ -15,7 +15,7 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
         self.engine = engine
     }
 
-    /// What the clock reads.
+    /// The clock's present reading.
     public var now: Instant { engine.now }
 
     /// One nanosecond, the unit of the kernel's interface.

@@ -1,30 +1,31 @@
 import HRTimerCore
 
-/// What one timer of a host calls once: at its deadline, or because the host has ended and the deadline never comes.
+/// The object that a host's timer calls once: at its deadline, or because the host has ended and the deadline never
+/// comes.
 ///
 /// On an engine the timer holds this object itself, so that arming allocates nothing.
 class HostAlarm: @unchecked Sendable, TimerOwner {
-    // Sendable: it has nothing; subclasses say why they are.
+    // Sendable: it has no members; subclasses say why they are Sendable.
 
     init() {}
 
-    /// The host's thread, with no lock held: the deadline has come.
+    /// The deadline has come. On the host's thread, with no lock held.
     func deadlineHasCome() {}
 
-    /// The host has ended, or ends, and lets go of the timer. Any thread, no lock held.
+    /// The host has ended, or ends, and drops the timer. On any thread, with no lock held.
     func hostHasEnded() {}
 
-    /// When to call, and how much later it may be.
+    /// The deadline and the tolerance.
     struct Request {
         var deadline_ns: Int64
         var tolerance_ns: Int64 = 0
-        /// What counts as tolerance among thousands of timers.
+        /// The tolerance on an engine with thousands of timers.
         var crowdTolerance_ns: Int64 = 0
-        /// To be called as soon as a precise engine is awake for it.
+        /// Whether to call as soon as a precise engine is awake for it.
         var isEarly = false
     }
 
-    /// To be armed once. `hostHasEnded` and `deadlineHasCome` may be called before this returns.
+    /// Must be armed only once. `hostHasEnded` and `deadlineHasCome` may be called before this returns.
     final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
         guard case .engine(let core) = host else {
             let lifeline = Lifeline(self)
@@ -42,7 +43,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         return .engine(token)
     }
 
-    /// Held by a handler alone: when the host drops it without a call, it has ended.
+    /// Only a handler holds it: if the host drops that without a call, the host has ended.
     private final class Lifeline: Sendable {
         let alarm: HostAlarm
 
@@ -50,11 +51,11 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
             self.alarm = alarm
         }
 
-        // After a call too: an alarm that has expired ignores it.
+        // Also after a call: an alarm that has expired ignores it.
         deinit { alarm.hostHasEnded() }
     }
 
-    // What the engine's core calls, the first two with its lock held.
+    // Called by the engine's core, the first two with its lock held.
 
     final func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         fire.callback = Callback { [self] in deadlineHasCome() }

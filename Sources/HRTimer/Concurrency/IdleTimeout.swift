@@ -7,23 +7,24 @@ import Synchronization
 ///     idle.touch()                                // a request has come: thirty seconds from now
 ///     idle.cancel()                               // the connection is closed
 ///
-/// `touch()` reads the clock and exchanges one word: no lock, no allocation, no system call. The engine learns of it when the
-/// deadline comes that it knows, and waits for the later one: one wake-up at most for each timeout that passes.
+/// `touch()` reads the clock and exchanges one word: no lock, no allocation, no system call. The engine is not
+/// notified: at the former deadline it reads the new one and waits for that. So each timeout period costs one wake-up
+/// at most.
 ///
-/// The handler is called once for each time that runs out, on the engine's thread, never early, and never after a `touch()` or
-/// `cancel()` that returned true: each of them and the end of the time happen one after the other. It goes on holding what it
-/// captured until `cancel()`, the end of the engine, or the last reference to the timeout goes. All members may be called from
-/// any thread, and from the handler.
+/// The handler is called once each time the timeout expires, on the engine's thread, never early, and never after a
+/// `touch()` or `cancel()` that returned true: these and the expiry are ordered. The handler and its captures are held
+/// until `cancel()`, until the engine ends, or until the last reference to the timeout goes. All members may be called
+/// from any thread, and from the handler.
 ///
-/// In virtual time the engine knows every deadline at once.
+/// In virtual time the engine is notified of every deadline at once.
 public final class IdleTimeout: Sendable {
     private let core: IdleCore
     /// Keeps the engine running.
     private let engine: TimerEngine
 
-    /// Runs from now on; see `start()`. Zero, less, and NaN run out at once.
+    /// Starts at once; see `start()`. Zero, negative values and NaN expire at once.
     ///
-    /// On an engine that was shut down it never does: `isRunning` is false.
+    /// On an engine that was shut down it never starts: `isRunning` is false.
     public init(
         _ timeout: some TimeSpan,
         engine: TimerEngine = .shared,
@@ -39,43 +40,43 @@ public final class IdleTimeout: Sendable {
         core.cancel()
     }
 
-    /// Restarts the timeout. True if that was before the engine called, even if the deadline had passed; false also if
+    /// Restarts the timeout. True if that was before the engine's call, even if the deadline had passed; false also if
     /// it is paused or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
-    /// The time stands still, and does not run out, until `start()`: while a request is worked at. True if it was running.
+    /// Stops the timeout until `start()`, for example while a request is handled. True if it was running.
     @discardableResult
     public func pause() -> Bool { core.pause() }
 
-    /// Begins the time, from now: after `pause()`, or once more when it has run out. While it runs it is the same as `touch()`.
-    /// False after `cancel()`, or if the engine has ended.
+    /// Starts the timeout from now: after `pause()`, or again after it has expired. While it runs, the same as
+    /// `touch()`. False after `cancel()`, or if the engine has ended.
     @discardableResult
     public func start() -> Bool { core.start() }
 
-    /// Ends it for good, unlike `pause()`, and frees the handler. True if the time was running, so that the handler is not
-    /// called for it.
+    /// Ends it for good, unlike `pause()`, and frees the handler. True if it was running, so that the handler is not
+    /// called.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 
-    /// How long nothing may happen. A new value counts from the next `touch()` or `start()` on.
+    /// The idle time after which it expires. A new value counts from the next `touch()` or `start()` on.
     public var timeout: Duration {
         get { .nanoseconds(core.timeout_ns.load(ordering: .relaxed)) }
         set { core.timeout_ns.store(newValue.nanosecondsRoundedUp, ordering: .relaxed) }
     }
 
-    /// When the time runs out; nil if it does not run.
+    /// When it expires; nil if it does not run.
     public var deadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 
-    /// Whether the time runs: neither paused nor cancelled, nor has it run out.
+    /// Whether it runs: neither paused, nor cancelled, nor expired.
     public var isRunning: Bool { core.deadline_ns != nil }
 }
 
-/// What the engine holds of an `IdleTimeout`.
+/// The part of an `IdleTimeout` that the engine holds.
 private final class IdleCore: TimerOwner, @unchecked Sendable {
-    // Sendable: `timer` is written before anything else is called, `handler` is behind a lock.
+    // Sendable: `timer` is written before any other call, `handler` is behind a lock.
 
-    /// The deadline while the time runs; otherwise why it does not. The thread whose exchange succeeds decides.
+    /// The deadline while it runs; otherwise why it does not. The thread whose exchange succeeds decides.
     private let word: Atomic<Int64>
     private static let paused = Int64.max
     private static let expired = Int64.min
@@ -93,7 +94,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         word = Atomic(Self.paused)
     }
 
-    /// First of all.
+    /// Called before all others.
     func register() {
         var request = TimerRequest()
         request.isOwned = true
@@ -101,7 +102,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         if timer == .stale { coreHasEnded() }
     }
 
-    /// Of a time that begins now. Never one of the words that are none.
+    /// The deadline of a timeout that starts now. Never one of the words that are not deadlines.
     private var next_ns: Int64 {
         let deadline_ns = core.time.now_ns.addingSaturating(timeout_ns.load(ordering: .relaxed))
         return min(max(deadline_ns, Self.cancelled + 1), Self.paused - 1)
@@ -125,14 +126,14 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, next_ns) else { continue }
-            // Armed at once where it is earlier than the engine knows, and where virtual time would show it.
+            // Armed at once if it is earlier than the engine's deadline, and if virtual time must show it.
             if next_ns < before || !core.defersMoves { arm(next_ns) }
             return true
         }
         return false
     }
 
-    /// Has the engine look at that instant, or before.
+    /// Has the engine check at that instant, or before.
     private func arm(_ deadline_ns: Int64) { _ = core.arm(timer, deadline_ns: deadline_ns) }
 
     func start() -> Bool {
@@ -151,7 +152,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, Self.paused) else { continue }
-            // Where nothing is deferred nothing is left either.
+            // If moves are not deferred, no former deadline is left.
             if !core.defersMoves { arm(.max) }
             return true
         }
@@ -172,7 +173,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         withExtendedLifetime(left) {}
     }
 
-    /// The engine's thread: the deadline that it knew has come.
+    /// On the engine's thread: its deadline has come.
     private func look() {
         var before = word.load(ordering: .acquiring)
         while Self.isDeadline(before) {
@@ -196,7 +197,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     }
 
     func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
-        // Paused, or run out before: nothing to look for.
+        // Paused, or expired before: nothing to wait for.
         guard deadline_ns != nil else { return false }
         fire.callback = Callback { [self] in look() }
         return true

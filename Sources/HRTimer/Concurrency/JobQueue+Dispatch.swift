@@ -1,7 +1,7 @@
 import Dispatch
 
 extension JobQueue {
-    /// Where jobs go on that have lost their thread.
+    /// Where jobs run whose host has ended.
     static func runOnDispatch(_ block: @escaping @Sendable () -> Void) {
         DispatchQueue.global().async(execute: block)
     }

@@ -1,31 +1,31 @@
 import Glibc
 import HRTimerCore
 
-/// Jobs of Swift's runtime that run on a host's thread in the order in which they came, those of tasks and of actors alike;
-/// when the host has ended, on libdispatch's. To actors it is their executor.
+/// Jobs of Swift's runtime, of tasks and actors alike, that run on a host's thread in the order in which they came;
+/// when the host has ended, on libdispatch's threads. To actors it is their executor.
 package final class JobQueue: SerialExecutor {
-    /// What runs an actor's job, if it is not this executor that the actor knows.
+    /// Runs an actor's job, if the actor's executor is another object than this.
     package typealias Run = @Sendable (UnownedJob) -> Void
 
     package let host: TimerHost
-    /// What keeps the thread there: the handle of an engine or of a loop's thread.
+    /// Keeps the thread running: the handle of an engine or of a loop's thread.
     private let keeper: (any AnyObject & Sendable)?
     private let runs: Run?
     private let state = Locked(State())
 
     fileprivate struct Entry: Sendable {
         let job: UnownedJob
-        /// Of a task that prefers it; nil for an actor's job.
+        /// The task executor that the job's task prefers; nil for an actor's job.
         let executor: TimerExecutor?
     }
 
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
-        /// The former array, empty, so that its memory is used again.
+        /// The former array, emptied, to reuse its memory.
         var spare: [Entry] = []
-        /// Somebody is about to run them: the host by a work item, or libdispatch.
+        /// The host, by a work item, or libdispatch is about to run the jobs.
         var isCalled = false
-        /// A thread is in the midst of jobs: nobody else runs any, neither beside it nor inside of one.
+        /// A thread runs jobs: no other thread runs any meanwhile, and none run inside a job.
         var isRunning = false
         var hasHost = true
     }
@@ -42,7 +42,7 @@ package final class JobQueue: SerialExecutor {
     var isCurrent: Bool { CurrentQueue.value === self || host.isOnItsThread }
 }
 
-// What Swift's runtime calls.
+// The functions that Swift's runtime calls.
 extension JobQueue {
     package func enqueue(_ job: consuming ExecutorJob) {
         add(UnownedJob(job), nil)
@@ -56,7 +56,7 @@ extension JobQueue {
 }
 
 extension JobQueue {
-    /// `executor` if it is the job of a task that prefers it.
+    /// `executor` for the job of a task that prefers it.
     package func add(_ job: UnownedJob, _ executor: TimerExecutor?) {
         let mustCall = state.withLock { state in
             state.entries.append(Entry(job: job, executor: executor))
@@ -65,7 +65,7 @@ extension JobQueue {
         if mustCall { call() }
     }
 
-    /// Calls `body` on the host's thread, and then at once what jobs it made ready.
+    /// Calls `body` on the host's thread, and then at once the jobs that it made ready.
     package func resuming(_ body: () -> Void) {
         guard state.withLock({ $0.begin() }) else { return body() }
         body()
@@ -87,7 +87,8 @@ extension JobQueue {
         if state.withLock({ $0.end(&entries) }) { call() }
     }
 
-    /// As what it was enqueued for, so that code of the same kind goes on without being enqueued again.
+    /// Runs the job on the executor for which it was enqueued, so that code of the same executor continues without
+    /// being enqueued again.
     private func run(_ entry: Entry) {
         if let executor = entry.executor {
             entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
@@ -98,14 +99,14 @@ extension JobQueue {
         }
     }
 
-    /// Asks the host to run the jobs. One that has ended drops the work item.
+    /// Has the host run the jobs. A host that has ended drops the work item.
     private func call() {
         let workItem = WorkItem(self)
         guard state.withLock({ $0.hasHost }) else { return workItem.runElsewhere() }
         host.runSoon { workItem.run() }
     }
 
-    /// One call of the host. It has an effect whether the host makes the call or drops it.
+    /// One call of the host. It runs the jobs whether the host makes the call or drops it.
     private final class WorkItem: Sendable {
         private let queue: JobQueue
         private let isDone = Locked(false)
@@ -129,7 +130,7 @@ extension JobQueue {
         }
 
         deinit {
-            // The host has let go of it without a call: it has ended.
+            // The host has dropped it without a call: it has ended.
             guard isDone.withLock({ !$0 }) else { return }
             queue.state.withLock { $0.hasHost = false }
             WorkItem(queue).runElsewhere()
@@ -138,14 +139,14 @@ extension JobQueue {
 }
 
 extension JobQueue.State {
-    /// True if somebody must be called: nobody is there, and nobody is about to come.
+    /// True if a call is needed: no thread runs jobs, and no call is pending.
     fileprivate mutating func call() -> Bool {
         if isRunning || isCalled { return false }
         isCalled = true
         return true
     }
 
-    /// False if a thread is in the midst of jobs, maybe the calling one.
+    /// False if a thread runs jobs, perhaps the calling one.
     fileprivate mutating func begin() -> Bool {
         defer { isRunning = true }
         return !isRunning
@@ -158,7 +159,7 @@ extension JobQueue.State {
         return taken
     }
 
-    /// True if more came meanwhile, and somebody must be called for them. Takes the empty array back.
+    /// True if more jobs came meanwhile, and a call is needed. Takes the empty array back.
     fileprivate mutating func end(_ empty: inout [JobQueue.Entry]) -> Bool {
         isRunning = false
         swap(&spare, &empty)

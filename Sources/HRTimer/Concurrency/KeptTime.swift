@@ -1,19 +1,20 @@
 #if compiler(>=6.2)
 import HRTimerCore
 
-/// Who keeps a deadline: a timer of ours takes the place of a sleep.
+/// What has the timer for a deadline, so that no task need sleep.
 struct KeptTime {
     let host: TimerHost
     /// Nil for a deadline that never comes.
     let request: HostAlarm.Request?
 
-    /// A host whose thread is the calling one fires nothing while an operation computes or blocks there: then it is another one.
+    /// If the host's thread is the calling one, it fires nothing while an operation computes or blocks there: then
+    /// another host is used.
     init(_ host: TimerHost, _ plan: Sleeper.Plan) {
         self.host = host.time.virtual == nil && host.isOnItsThread ? Self.engine(for: host.time.clock) : host
         request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 
-    /// One whose thread never runs anything but timers for deadlines.
+    /// A host whose thread fires timers for deadlines alone.
     private static func engine(for clock: TimerClock) -> TimerHost {
         switch clock {
         case .monotonic: .engine(monotonic.engine.core)
@@ -28,10 +29,10 @@ private let monotonic = SharedEngine { try TimerEngine(.init(name: name, time: $
 private let bootTime = SharedEngine { try BootTimeTimerEngine(.init(name: name, time: $0)) }
 private let wall = SharedEngine { try WallTimerEngine(.init(name: name, time: $0)) }
 
-/// A clock whose sleeps our hosts fire, or could.
+/// A clock whose sleeps a host of this library fires, or could fire.
 protocol EngineTimedClock {
     var host: TimerHost { get }
-    /// Nil if the instant is not the clock's.
+    /// Nil if the instant is not of that clock.
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan?
 }
 
@@ -41,7 +42,7 @@ extension EngineClock: EngineTimedClock {
     }
 }
 
-// As Task.sleep has them: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
+// As Task.sleep: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
 
 extension ContinuousClock: EngineTimedClock {
     var host: TimerHost { .engine(BootTimeTimerEngine.shared.core) }
@@ -60,7 +61,8 @@ extension SuspendingClock: EngineTimedClock {
 }
 
 extension Sleeper.Plan {
-    /// For instants that are opaque. `rest` was read before: what time passes between makes the deadline later, not earlier.
+    /// For opaque instants. `rest` was read before: the time that passes in between makes the deadline later, not
+    /// earlier.
     fileprivate init(rest: Duration, _ time: TimeBase, _ tolerance: Duration?) {
         self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)
     }

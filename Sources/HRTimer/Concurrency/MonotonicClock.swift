@@ -4,16 +4,16 @@ public import HRTimerCore
 ///
 ///     try await Task.sleep(until: .now.advanced(by: .milliseconds(5)), clock: MonotonicClock())
 ///
-/// It works wherever a clock is asked for, and serves every task; the clock of an engine on virtual time is virtual.
+/// It works wherever a clock is taken, and serves every task; the clock of an engine on virtual time is virtual.
 public struct MonotonicClock: Clock {
     /// A point on the monotonic clock.
     public typealias Instant = MonotonicInstant
     /// Swift's own duration.
     public typealias Duration = Swift.Duration
 
-    /// Nil for the one that is nearest.
+    /// Nil for the nearest host.
     private let engine: TimerEngine?
-    /// What is said of tolerance counts for nothing.
+    /// Whether tolerances are ignored.
     let isStrict: Bool
 
     /// A clock whose sleeps are fired where the task runs, if that is a `TimerExecutor`, and by the shared engine
@@ -29,19 +29,19 @@ public struct MonotonicClock: Clock {
         isStrict = false
     }
 
-    /// A clock whose sleeps are as exact as that, for code that has no engine of its own; also on a `TimerExecutor`.
+    /// A clock whose sleeps have that precision, for code that has no engine of its own; also on a `TimerExecutor`.
     ///
-    /// * `.coalesced`: the shared engine, on which tolerances count.
-    /// * `.normal`: the same engine, which is awake at each deadline, also with a tolerance.
-    /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to deadlines
-    ///   within the default `spinBudget`, and so does the task that sleeps. Traps like `TimerEngine.shared` where no thread can
-    ///   be had.
+    /// * `.coalesced`: the shared engine, which uses tolerances.
+    /// * `.normal`: the same engine, which wakes at each deadline, even if the sleep has a tolerance.
+    /// * `.precise`: a second engine, started at first use and shared by all such clocks. Its thread spins up to
+    ///   deadlines within the default `spinBudget`, and so does the sleeping task. Traps like `TimerEngine.shared` if
+    ///   no thread can be made.
     public init(precision: TimerPrecision) {
         engine = TimerEngine.shared(precision)
         isStrict = precision != .coalesced
     }
 
-    /// What the clock reads.
+    /// The clock's present reading.
     public var now: MonotonicInstant { engine?.now ?? .now }
 
     /// One nanosecond, the unit of the kernel's interface.
@@ -50,27 +50,27 @@ public struct MonotonicClock: Clock {
     #if compiler(>=6.2)
     /// Suspends the task until the clock reads `deadline` or later; never shorter.
     ///
-    /// A past deadline returns at once, `distantFuture` sleeps until cancelled. Cancelling the task ends the sleep at once
-    /// and takes the timer out of the queue. Throws `CancellationError` and nothing else: for a task that is cancelled,
-    /// and when the engine is shut down, or the loop ends, during or before the sleep.
+    /// A past deadline returns at once, `distantFuture` sleeps until cancelled. Cancelling the task ends the sleep at
+    /// once and removes its timer. Throws `CancellationError` alone: for a cancelled task, and if the engine is shut
+    /// down, or the loop ends, during or before the sleep.
     ///
-    /// The thread of the engine, or of the loop, wakes at the deadline. A task that runs there by a `TimerExecutor` goes on at
-    /// once; any other goes on where it belongs, one executor hop later. Called by an actor it does not leave it, which
-    /// takes Swift 6.2.
+    /// The thread of the engine, or of the loop, wakes at the deadline. A task that runs there by a `TimerExecutor`
+    /// resumes at once; any other resumes on its own executor, one hop later. With Swift 6.2 or newer a call from an
+    /// actor does not leave it.
     ///
-    /// `tolerance` says how much later the thread may wake to share a wake-up; on an engine in `.coalesced` precision, as the
-    /// shared one is, it does, and in the others it wakes at the deadline. Zero asks for the deadline. Nil asks for it too, but
-    /// leaves it to an engine that coalesces and has more than 4096 timers pending to wait a thousandth of the sleep's length,
-    /// at least 50 µs and at most 1 ms; not on virtual time.
+    /// `tolerance` is how much later the thread may wake to share a wake-up. An engine in `.coalesced` precision, such
+    /// as the shared one, uses it; others wake at the deadline. Zero requests the deadline. So does nil, but an engine
+    /// that coalesces and has more than 4096 pending timers may then wait a thousandth of the sleep's length longer, at
+    /// least 50 µs and at most 1 ms; not in virtual time.
     ///
-    /// One allocation, and the queue's arm and cancel.
+    /// Costs one allocation, and arming and disarming in the queue.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws
     {
         try await Sleeper.sleep(on: host, plan(deadline, tolerance))
         withExtendedLifetime(engine) {}
     }
     #else
-    /// Suspends the task until the clock reads `deadline` or later; never shorter. As it is documented for Swift 6.2.
+    /// Suspends the task until the clock reads `deadline` or later; never shorter. As documented for Swift 6.2.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
         try await Sleeper.sleep(on: host, plan(deadline, tolerance))
         withExtendedLifetime(engine) {}
@@ -81,10 +81,10 @@ public struct MonotonicClock: Clock {
         Sleeper.Plan(until: deadline.nanoseconds, tolerance: isStrict ? .zero : tolerance)
     }
 
-    /// Who fires a sleep that begins now.
+    /// The host of a sleep that begins now.
     var host: TimerHost {
         if let engine { return .engine(engine.core) }
-        // What this clock reads is what its sleeps go by.
+        // A clock's sleeps end by the clock's own reading.
         if let host = JobQueue.current?.host, host.time.virtual === CurrentTime.virtual { return host }
         return .engine(TimerEngine.shared.core)
     }

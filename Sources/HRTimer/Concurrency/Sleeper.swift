@@ -1,22 +1,23 @@
 import HRTimerCore
 import Synchronization
 
-/// One sleep: resumes its task exactly once, for the first of deadline, cancellation, interruption, and end of the host.
+/// One sleep. It resumes its task exactly once, at the first of deadline, cancellation, interruption, and end of the
+/// host.
 ///
-/// The task holds it, and so does its timer. The resumption carries no value, since Thread Sanitizer does not see it
-/// (the runtime's `swift_continuation_await`): the result of the sleep stands in `phase`.
+/// The task and its timer hold it. The resumption carries no value, since Thread Sanitizer does not see it (the
+/// runtime's `swift_continuation_await`): the result is in `phase`.
 final class Sleeper: HostAlarm, @unchecked Sendable {
-    // Sendable: `continuation` and `alarm` are written before the phase that lets others read them.
+    // Sendable: `continuation` and `alarm` are written before the phase that lets other threads read them.
 
     /// What ended a sleep.
     enum Outcome: Int {
         case deadline = 16
         case cancellation
-        /// By the consumer that planned it, and plans again.
+        /// The consumer that planned the sleep interrupts it, and plans again.
         case interruption
     }
 
-    /// idle -> starting -> sleeping, and from each of them to an outcome, which stays.
+    /// idle -> starting -> sleeping, and from each of them to a final outcome.
     private enum Phase {
         static let idle = 0
         /// There is a continuation.
@@ -27,12 +28,12 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     private let phase = Atomic(Phase.idle)
-    // Unsafe: that it is resumed exactly once is what a Sleeper is for, and a second watchman costs an allocation.
+    // Unsafe: a Sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
     private var continuation: UnsafeContinuation<Void, Never>?
     private var alarm: TimerHost.Alarm?
     private let host: TimerHost
     private let jobs: JobQueue?
-    /// When an early one was called.
+    /// When an early call was made.
     private let firedAt_ns = Atomic<Int64>(0)
 
     private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
@@ -52,7 +53,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
 
     private func start(_ request: Request, _ continuation: UnsafeContinuation<Void, Never>) {
         self.continuation = continuation
-        // Ended before it began.
+        // The sleep ended before it began.
         guard advance(from: Phase.idle, to: Phase.starting) else { return continuation.resume() }
         host.noteSleep(until: request.deadline_ns)
         let alarm = arm(request, on: host)
@@ -67,7 +68,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// The first call counts. The timer has gone when the task goes on.
+    /// The first call counts. The timer is gone when the task resumes.
     private func end(_ outcome: Outcome) {
         var seen = phase.load(ordering: .acquiring)
         while seen < Phase.firstOutcome {
@@ -78,7 +79,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
             )
             if isFirst {
                 if seen == Phase.sleeping, outcome != .deadline, let alarm { host.disarm(alarm) }
-                // Before it starts the continuation is its task's alone.
+                // Before it starts, only its task uses the continuation.
                 if seen != Phase.idle { continuation?.resume() }
                 return
             }
@@ -97,19 +98,19 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
 
     override func hostHasEnded() { end(.cancellation) }
 
-    /// Ends the sleep, also one that has not begun. Any thread.
+    /// Ends the sleep, also before it begins. Any thread.
     func interrupt() { end(.interruption) }
 }
 
 extension Sleeper {
-    /// A sleep as it is asked for.
+    /// A requested sleep.
     struct Plan: Sendable {
         var deadline_ns: Int64
         var tolerance_ns: Int64 = 0
-        /// May wait a little among thousands, where nothing was said of tolerance.
+        /// Without a given tolerance it may wait a little longer if there are thousands of timers.
         var isPatient = false
 
-        /// As `Clock.sleep(until:tolerance:)` has it.
+        /// With the arguments of `Clock.sleep(until:tolerance:)`.
         init(until deadline_ns: Int64, tolerance: Duration?) {
             self.deadline_ns = deadline_ns
             if let tolerance { tolerance_ns = max(0, tolerance.nanosecondsRoundedUp) } else { isPatient = true }
@@ -123,14 +124,14 @@ extension Sleeper {
         }
     }
 
-    /// What a sleep of that length may be late where nothing was said of tolerance, on an engine that coalesces thousands: a
-    /// thousandth, as poll(2) has it, 50 µs at least and 1 ms at most.
+    /// The tolerance of a sleep of that length if none was given, on an engine that coalesces thousands of timers: a
+    /// thousandth, as in poll(2), 50 µs at least and 1 ms at most.
     private static func crowdTolerance_ns(_ length_ns: Int64) -> Int64 {
         min(max(50_000, length_ns / 1000), 1_000_000)
     }
 
-    /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host goes on in the fire.
-    /// Throws `CancellationError` alone.
+    /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host resumes within the
+    /// fire. Throws `CancellationError` alone.
     static func sleep(on host: TimerHost, _ plan: Plan, isolation: isolated (any Actor)? = #isolation) async throws {
         try Task.checkCancellation()
         if await sleep(on: host, plan, entering: { _ in true }) == .cancellation { throw CancellationError() }
@@ -139,8 +140,8 @@ extension Sleeper {
     /// The same for callers that interrupt sleeps: `enter` gets each sleeper before it sleeps, and may refuse, which
     /// counts as an interruption. A cancelled task does not sleep.
     ///
-    /// On a precise engine the task is resumed early, by what the way to it takes, and spins the rest by itself: then all that
-    /// is between engine and task is done, and in the cache, when the deadline comes.
+    /// On a precise engine the task is resumed early, by the time that its resumption takes, and spins the rest itself:
+    /// then the path from engine to task has run, and is cached, when the deadline comes.
     static func sleep(
         on host: TimerHost,
         _ plan: Plan,

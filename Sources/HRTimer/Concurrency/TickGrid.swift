@@ -1,6 +1,6 @@
 import HRTimerCore
 
-/// The grid that the consumers of one tick sequence share, and that may change under them.
+/// The grid that the consumers of one tick sequence share, and that may change while they use it.
 final class TickGrid: Sendable {
     let time: TimeBase
     let host: @Sendable () -> TimerHost
@@ -8,11 +8,11 @@ final class TickGrid: Sendable {
     /// A stretch of equal intervals.
     struct Stretch: Sendable {
         var interval: ExactInterval
-        /// Its ticks, counted from the first one; nil before anybody waited, if nobody said when to begin.
+        /// The ticks, counted from the first one; nil until a consumer waits, if no first tick was given.
         var grid: Grid?
-        /// Of the changes so far.
+        /// The number of changes so far.
         var generation = 0
-        /// When it became so, and whether what was before it is forgotten.
+        /// When this stretch began, and whether former ticks are forgotten.
         var begun_ns = Int64.min
         var isNew = true
 
@@ -35,10 +35,10 @@ final class TickGrid: Sendable {
 
     private struct State: Sendable {
         var stretch: Stretch
-        /// A consumer has begun with the first tick: others begin with the next.
+        /// A consumer has begun with the first tick: later ones begin with the next.
         var hasBegun = false
         var isCancelled = false
-        /// Who sleeps for a tick of the present stretch.
+        /// The consumers that sleep for a tick of this stretch.
         var sleepers: [Sleeper] = []
     }
 
@@ -99,11 +99,11 @@ final class TickGrid: Sendable {
             defer { state.sleepers = [] }
             return state.sleepers
         }
-        // They plan again.
+        // The interrupted consumers plan again.
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
-    /// The stretch as it is, and its ticks, which begin now if they have not yet; nil if there are none any more.
+    /// The present stretch and its ticks, which begin now if they have not yet; nil if the sequence has ended.
     func present(_ now_ns: Int64) -> (stretch: Stretch, grid: Grid)? {
         state.withLock { state in
             if state.isCancelled { return nil }
@@ -136,7 +136,7 @@ final class TickGrid: Sendable {
     }
 }
 
-/// What was left of an interval, of another one.
+/// The rest of an interval, in proportion to another interval.
 private func scaled(_ deadline_ns: Int64, at now_ns: Int64, from before_ns: Int64, to after_ns: Int64) -> Int64 {
     let rest = Int128(deadline_ns) - Int128(now_ns)
     if rest <= 0 { return deadline_ns }
@@ -145,16 +145,16 @@ private func scaled(_ deadline_ns: Int64, at now_ns: Int64, from before_ns: Int6
     return Int64(clamping: Int128(now_ns) + scaled)
 }
 
-/// How far one consumer of a tick sequence has come.
+/// The position of one consumer in a tick sequence.
 struct TickConsumer {
     private let grid: TickGrid
     private let policy: MissedTickPolicy
     private let tolerance_ns: Int64
     private var position = GridPosition(deadline_ns: .max)
-    /// As it was when `position` was set; nil before the first.
+    /// The stretch when `position` was set; nil before the first.
     private var stretch: TickGrid.Stretch?
     private var recurrence = Recurrence.once
-    /// A tick was given out, and its consumer has not come back.
+    /// A tick was returned, and its consumer has not come back yet.
     private var isConsuming = false
     private var hasEnded = false
 
@@ -179,7 +179,7 @@ struct TickConsumer {
         while !Task.isCancelled, plan() {
             if position.deadline_ns > grid.time.now_ns {
                 if await sleep() == .cancellation { break }
-                // The consumer looks whether its plan still holds.
+                // The consumer checks whether its plan is still valid.
                 continue
             }
             if let tick = take() { return tick }
@@ -188,11 +188,11 @@ struct TickConsumer {
         return nil
     }
 
-    /// The tick that is due; nil if the policy leaves it out.
+    /// The tick that is due; nil if the policy skips it.
     private mutating func take() -> Tick? {
         let now_ns = grid.time.now_ns
         let deadline_ns = position.deadline_ns
-        // A clock that was set back meanwhile has it wait again.
+        // If the clock was set back meanwhile, the consumer waits again.
         guard deadline_ns <= now_ns, let missed = recurrence.begin(&position, now_ns: now_ns) else { return nil }
         isConsuming = true
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed)
@@ -214,7 +214,7 @@ struct TickConsumer {
         return outcome
     }
 
-    /// Sets the next deadline by the grid as it is now. False if it has ended.
+    /// Sets the next deadline by the present grid. False if the sequence has ended.
     private mutating func plan() -> Bool {
         let now_ns = grid.time.now_ns
         guard let (present, ticks) = grid.present(now_ns) else { return false }

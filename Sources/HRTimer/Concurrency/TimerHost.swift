@@ -5,7 +5,7 @@ package enum TimerHost: Sendable {
     case engine(EngineCore)
     case loop(TimerLoop)
 
-    /// What was armed, to take it back by.
+    /// The armed timer, to disarm it by.
     package enum Alarm: Sendable {
         case engine(TimerToken)
         case loop(LoopTimer)
@@ -18,7 +18,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Notifies a virtual time, if it is on one, that the calling task is about to sleep: for messages.
+    /// For messages: tells the host's virtual time, if it has one, that the calling task is about to sleep.
     func noteSleep(until deadline_ns: Int64) {
         guard let virtual = time.virtual else { return }
         switch self {
@@ -27,7 +27,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Calls `handler` once at the deadline. A host that has ended lets go of it at once.
+    /// Calls `handler` once at the deadline. A host that has ended drops the handler at once.
     package func arm(
         _ deadline_ns: Int64,
         tolerance_ns: Int64,
@@ -48,7 +48,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Lets go of the handler, and does not call it any more unless the call has begun.
+    /// Drops the handler, and does not call it unless the call has begun.
     package func disarm(_ alarm: Alarm) {
         switch (self, alarm) {
         case (.engine(let core), .engine(let token)): _ = core.cancel(token)
@@ -57,7 +57,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Calls `block` once, after what is due and what was asked for before. A host that has ended lets go of it at once.
+    /// Calls `block` once, after the timers that are due and former blocks. A host that has ended drops it at once.
     package func runSoon(_ block: @escaping @Sendable () -> Void) {
         switch self {
         case .engine(let core): _ = core.runSoon(block)
@@ -73,7 +73,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Whether it is the very same thread.
+    /// Whether both have the same thread.
     func isSame(as other: TimerHost) -> Bool {
         switch (self, other) {
         case (.engine(let one), .engine(let other)): one === other

@@ -6,18 +6,18 @@ public import HRTimerCore
 ///         step(tick.missedTicks + 1)
 ///     }
 ///
-/// Never early. The deadlines are start + k × interval, however late a tick is; `missedTicks` reports what is missed
-/// while the consumer is busy, as the `MissedTickPolicy` has it. Nothing is buffered: what is not consumed is counted
-/// by arithmetic, and a sequence that nobody waits for costs no wake-up.
+/// Never early. The deadlines are start + k × interval, however late a tick is; `missedTicks` reports the ticks that
+/// were missed while the consumer was busy, by the `MissedTickPolicy`. Nothing is buffered: missed ticks are computed,
+/// and a sequence that no task waits for costs no wake-up.
 ///
-/// It ends, for good, when its task is cancelled, with `cancel()`, and when the engine is shut down. From then on there is no
-/// tick, not even one whose deadline had come.
+/// It ends, for good, when its task is cancelled, by `cancel()`, and when the engine is shut down. After that there is
+/// no tick, not even one whose deadline had come.
 ///
-/// Several tasks may iterate over one sequence: all of them see its ticks, each in its own time. What `interval` and
-/// `schedule(first:every:)` change counts for all of them at once, and no tick of the former grid comes after they return; one
-/// that a consumer has been given before they were called may still be on its way to it.
+/// Several tasks may iterate over one sequence: each gets all ticks, at its own pace. Changes by `interval` and
+/// `schedule(first:every:)` count for all of them at once: after they return no tick of the former grid comes, except
+/// one that a consumer was already given.
 public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
-    /// What the iterator gives.
+    /// What the iterator returns.
     public typealias Element = TimerTick<Instant>
     /// None.
     public typealias Failure = Never
@@ -32,37 +32,39 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         self.tolerance = tolerance
     }
 
-    /// The time between two nominal deadlines. A new one keeps the phase, as a musician does who changes the tempo: what was
-    /// left of the present interval is left of the new one, in proportion. Zero or less counts as 0.1 ms. Any thread.
+    /// The time between two nominal deadlines. A new one keeps the phase, as a musician who changes the tempo: the rest
+    /// of the present interval shrinks or grows in proportion. Zero or less counts as 0.1 ms. Any thread.
     ///
-    /// Ticks of the former tempo that a consumer has missed are counted in its next tick, under every policy. With `.delay`,
-    /// whose intervals are each consumer's own, the same holds for what is left of those.
+    /// A consumer's missed ticks of the former tempo are counted in its next tick, under every policy. With `.delay`,
+    /// where each consumer has its own intervals, the same holds for the rest of those.
     public var interval: Duration {
         get { grid.interval }
         nonmutating set { grid.setInterval(newValue) }
     }
 
-    /// Begins a new grid at `first`, one interval from now if it is nil. What was missed before is forgotten. Any thread.
+    /// Begins a new grid at `first`, or one interval from now if it is nil. Ticks missed before are forgotten. Any
+    /// thread.
     public func schedule(first: Instant? = nil, every interval: some TimeSpan) {
         grid.schedule(first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero)
     }
 
-    /// Ends it for all who iterate, now and later, whereas cancelling a task ends its own iteration. Idempotent, any thread.
+    /// Ends it for all consumers, now and later; cancelling a task ends its own iteration alone. Idempotent, any
+    /// thread.
     public func cancel() { grid.cancel() }
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { grid.isCancelled }
 
-    /// Begins at the grid's first tick, or if others have come before at its next one.
+    /// Begins at the grid's first tick, or at its next one if other consumers have begun before.
     public func makeAsyncIterator() -> Iterator {
         Iterator(consumer: TickConsumer(grid, policy, tolerance))
     }
 
-    /// One consumer's way through the ticks.
+    /// One consumer's iteration.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var consumer: TickConsumer
 
-        /// The next tick, when it has come; nil for ever once the sequence has ended.
+        /// The next tick, when its time has come; nil for ever once the sequence has ended.
         public mutating func next() async -> TimerTick<Instant>? {
             await next(isolation: nil)
         }
@@ -84,9 +86,9 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 public struct TimerTick<Instant: TimerInstant>: Sendable, Hashable {
     /// The nominal deadline: a point of the grid.
     public let deadline: Instant
-    /// What the clock read when the tick was given out; never earlier than `deadline`.
+    /// The clock's reading when the tick was returned; never earlier than `deadline`.
     public let firedAt: Instant
-    /// Nominal deadlines without a tick of their own since the tick before; see `MissedTickPolicy`.
+    /// Nominal deadlines without a tick of their own since the last tick; see `MissedTickPolicy`.
     public let missedTicks: Int
 
     /// How late: `firedAt` minus `deadline`, never negative.
@@ -97,18 +99,18 @@ extension MonotonicClock {
     /// Ticks of this clock; see `TimerTicks`.
     ///
     /// - Parameters:
-    ///   - interval: between nominal deadlines; zero, less, and NaN count as 0.1 ms.
-    ///   - first: the first one. Nil: one interval after somebody first waits for a tick. With a past one ticks count from
-    ///     there.
+    ///   - interval: between nominal deadlines; zero or less, and NaN, count as 0.1 ms.
+    ///   - first: the first one. Nil: one interval after a consumer first waits for a tick. With a past one ticks count
+    ///     from there.
     ///   - tolerance: how much later a tick may come to share a wake-up, at most half the interval; as in `sleep`.
-    ///   - policy: what becomes of ticks that the consumer was too busy for.
+    ///   - policy: what happens to ticks for which the consumer was too busy.
     public func ticks(
         every interval: some TimeSpan,
         first: MonotonicInstant? = nil,
         tolerance: some TimeSpan = Duration.zero,
         policy: MissedTickPolicy = .merge
     ) -> TimerTicks<MonotonicInstant> {
-        // Captured, the clock keeps its engine.
+        // Captured, so that the clock holds its engine.
         let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero) { self.host }
         return TimerTicks(grid, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
     }
@@ -117,8 +119,8 @@ extension MonotonicClock {
 extension EngineClock {
     /// Ticks of this clock; see `TimerTicks` and `MonotonicClock.ticks(every:first:tolerance:policy:)`.
     ///
-    /// When the wall clock is set, ticks follow: a step forward makes those due that it passes, a step back delays the next
-    /// one.
+    /// When the wall clock is set, ticks follow: a step forward makes the ticks due that it passes, a step back delays
+    /// the next one.
     public func ticks(
         every interval: some TimeSpan,
         first: Instant? = nil,

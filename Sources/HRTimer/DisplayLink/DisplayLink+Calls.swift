@@ -1,9 +1,9 @@
 import HRTimerCore
 
 extension DisplayLink {
-    /// One due refresh, of which nothing was prepared before. `now_ns` is what the loop's clock reads.
+    /// Calls the handler for a due refresh that was not prepared. `now_ns` is the reading of the loop's clock.
     func fire(_ now_ns: Int64) {
-        // Without a closure, which would give the handler wrapped.
+        // Without a closure: passed to one, the handler would be wrapped.
         let link = state.lock()
         if let delivery = link.pointee.delivery {
             state.unlock()
@@ -15,8 +15,8 @@ extension DisplayLink {
         endCall(isCalled: handler != nil)
     }
 
-    /// The display is looked after here, on the loop's thread; all else is done where the handler runs. Until then the timer is not
-    /// set: a busy actor costs no wake-ups.
+    /// The source is served here, on the loop's thread; the rest is done where the handler runs. Until then the timer
+    /// is not armed: a busy actor costs no wake-ups.
     private func submit(by delivery: LinkState.Delivery) {
         let source = state.withLock { $0.source }
         source?.follow(after: self)
@@ -24,7 +24,7 @@ extension DisplayLink {
         source?.tend(after: self)
     }
 
-    /// For the latest refresh by now, if there is one that was not called for.
+    /// Calls for the latest refresh by now, unless it was called for already.
     private func callOnActor() {
         let link = state.lock()
         let now_ns = link.pointee.time.now_ns
@@ -36,7 +36,7 @@ extension DisplayLink {
         }
     }
 
-    /// Sets the next refresh, after a call that may have been prepared.
+    /// Arms the next refresh, after a call that may have been prepared.
     func endCall(isCalled: Bool, _ call: LinkCall? = nil) {
         let source = state.withLock { $0.source }
         source?.follow(after: self)
@@ -47,13 +47,13 @@ extension DisplayLink {
         source?.tend(after: self)
     }
 
-    /// Refreshes to come are at other instants; if the link is held, there are no calls until it is no longer.
+    /// The instants of future refreshes have changed; while the link is held there are no calls.
     func sourceHasChanged(isHeld: Bool) {
         rearm { state, _ in state.hold(isHeld) }
     }
 
-    /// Changes what decides about the next call. One that is due already comes all the same, unless `keepsDue` is false: it
-    /// was made then, or was held back.
+    /// Changes what determines the next call. A call that is due already is made all the same, unless `keepsDue` is
+    /// false: it was made already, or was held back.
     func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
@@ -61,14 +61,14 @@ extension DisplayLink {
             change(&state, now_ns)
             state.changes &+= 1
             let next_ns = state.resolveNextCall(now_ns, keepsDue: keepsDue)
-            // The timer of a call that is due is left alone: moved, it would come a pass later.
+            // The timer of a due call is left alone: moved, it would fire one pass later.
             return (state.isDue ? nil : state.timer, next_ns, state.changes)
         }
         while timer != nil {
-            // Without the lock: the loop may end with this.
+            // Without the lock: the loop may end with this reference.
             timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
             if state.withLock({ $0.changes == changes }) { return }
-            // Another thread changed something meanwhile: its instant may just have been replaced by an older one.
+            // Another thread changed something meanwhile: this may just have replaced its instant by an older one.
             (timer, next_ns, changes) = state.withLock { state in
                 (state.timer, state.resolveNextCall(state.time.now_ns, keepsDue: true), state.changes)
             }

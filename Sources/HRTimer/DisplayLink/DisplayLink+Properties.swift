@@ -3,14 +3,14 @@ public import HRTimerCore
 extension DisplayLink {
     private var now_ns: Int64 { state.withLock { $0.time.now_ns } }
 
-    /// The refresh that the present or latest call belongs to, not the instant of the call; before the first call the
-    /// present instant.
+    /// The refresh of the present or latest call, not the instant of the call; before the first call the present
+    /// instant.
     public var timestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: state.withLock { $0.reported.timestamp_ns } ?? now_ns)
     }
 
-    /// The refresh that the next call is for: when the frame now being prepared should appear. Before the first call it is
-    /// what `timestamp` is.
+    /// The refresh of the next call: when the frame now being prepared should appear. Before the first call the same as
+    /// `timestamp`.
     public var targetTimestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: state.withLock { $0.reported.target_ns } ?? now_ns)
     }
@@ -21,27 +21,27 @@ extension DisplayLink {
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
-    /// From the refresh of the call before to that of this one: how far what is drawn has to move. Also across a change of rate,
-    /// or a pause. Zero in the first call.
+    /// From the refresh of the last call to that of this one: how far animations have to move. Also across a change of
+    /// rate, or a pause. Zero in the first call.
     public var delta: Duration { .nanoseconds(state.withLock { $0.reported.delta_ns }) }
 
-    /// From the beginning of the call before to that of this one, as it was. Zero in the first call.
+    /// The measured time from the begin of the last call to that of this one. Zero in the first call.
     public var rawDelta: Duration { .nanoseconds(state.withLock { $0.reported.rawDelta_ns }) }
 
-    /// Where the refreshes come from; nil before the link is added to a loop, if none was given.
+    /// Where the refreshes come from; nil if none was given and the link was not added to a loop yet.
     public var source: VsyncSource? { state.withLock { $0.source } }
 
-    /// The display's rate: as measured, or as given. 60 before a link without a rate is added to a loop.
+    /// The display's rate, measured or given. 60 before a link without a rate is added to a loop.
     public var maximumFramesPerSecond: Double { state.withLock { $0.maximumFramesPerSecond } }
 
-    /// Whether the display's rate is another one, by more than a thousandth, than at the call before the present or latest:
+    /// Whether the display's rate differs by more than a thousandth from that at the call before the present or latest:
     /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
     public var hasNewRate: Bool { state.withLock { $0.reported.hasNewRate } }
 
-    /// The requested rate of calls; 0, as at first, is the display's own. What is used is the display's rate divided by
-    /// a whole number, the nearest such rate, of two equally near ones the slower: 24 at 60 Hz is 20. A virtual display
-    /// can have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN count as
-    /// 0. Takes the place of a range or an interval.
+    /// The requested rate of calls; 0, the default, is the display's own. The rate used is the display's divided by a
+    /// whole number: the nearest such rate, or the slower of two equally near ones: 24 at 60 Hz gives 20. A virtual
+    /// display can have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN
+    /// count as 0. Replaces a range or an interval.
     public var preferredFramesPerSecond: Double {
         get {
             if case .rate(let preferred) = state.withLock({ $0.request }) { return preferred }
@@ -50,9 +50,9 @@ extension DisplayLink {
         set { request(newValue > 0 ? .rate(newValue) : .none) }
     }
 
-    /// The requested rates of calls. Of the display's rate divided by whole numbers the one nearest to the preferred
-    /// one that lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Takes the place of a
-    /// rate or an interval.
+    /// The requested range of rates. Of the display's rate divided by whole numbers, the one nearest to the preferred
+    /// rate that lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Replaces a rate or an
+    /// interval.
     public var preferredFrameRateRange: FrameRateRange {
         get {
             if case .range(let range) = state.withLock({ $0.request }) { return range }
@@ -64,8 +64,8 @@ extension DisplayLink {
     /// Whether the rate of calls in use lies in the preferred range.
     public var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
 
-    /// One of so many refreshes has a call: 2 for every second one. Values below 1 count as 1. Setting it takes the
-    /// place of a rate or a range; without an interval it is what those came to.
+    /// The number of refreshes for each call: 2 for every second one. Values below 1 count as 1. Setting it replaces a
+    /// rate or a range; without one set it is the number that those result in.
     public var frameInterval: Int {
         get { state.withLock { Int($0.divisor) } }
         set { request(newValue > 1 ? .interval(newValue) : .none) }
@@ -84,14 +84,14 @@ extension DisplayLink {
         state.withLock { $0.maximumFramesPerSecond / Double($0.divisor) }
     }
 
-    /// How long before the end of its frame, `targetTimestamp`, a call comes; at the frame's beginning, `timestamp`, unless
-    /// something else is asked for, and never before that. A handler that takes longer than its lead loses a refresh.
+    /// How long before the end of its frame, `targetTimestamp`, a call comes. By default it comes at the frame's
+    /// beginning, `timestamp`, and never before that. A handler that takes longer than its lead loses a refresh.
     public var wakeLead: WakeLead {
         get { state.withLock { $0.lead } }
         set { rearm { state, _ in state.lead = newValue } }
     }
 
-    /// How exact the calls are to be, if that is more than the loop is; see `LoopTimer.precision`.
+    /// The precision of the calls, if it is to be higher than the loop's; see `LoopTimer.precision`.
     public var precision: TimerPrecision? {
         get { state.withLock { $0.precision } }
         set {
@@ -103,7 +103,8 @@ extension DisplayLink {
         }
     }
 
-    /// Whether calls are held back. After a pause they go on at the next refresh; what passed meanwhile is not counted.
+    /// Whether calls are suspended. After a pause they continue at the next refresh; refreshes meanwhile are not
+    /// counted.
     public var isPaused: Bool {
         get { state.withLock { $0.isPaused } }
         set {
@@ -112,21 +113,21 @@ extension DisplayLink {
         }
     }
 
-    /// Refreshes so far that should have had a call and had none, because the handler or the loop was busy.
-    /// Those while the loop ran in a mode without the link do not count.
+    /// Refreshes so far that should have had a call but had none, because the handler or the loop was busy. Refreshes
+    /// while the loop ran in a mode without the link do not count.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
-    /// What a link has done so far.
+    /// Counts and sums of a link's calls.
     public struct Statistics: Sendable, Hashable {
         /// Calls of the handler.
         public var calls = 0
-        /// As of `droppedFrames`.
+        /// The same as `droppedFrames`.
         public var droppedFrames = 0
-        /// How long after its instant the latest call came.
+        /// How long after its instant the latest call began.
         public var lateness = Duration.zero
-        /// The most of all.
+        /// The maximum of all calls.
         public var maximumLateness = Duration.zero
-        /// The sum of all: divided by `calls`, the mean.
+        /// The sum of all calls: divided by `calls`, the mean.
         public var totalLateness = Duration.zero
     }
 
@@ -144,8 +145,8 @@ extension DisplayLink {
         }
     }
 
-    /// How long after its instant each call came so far, from the refresh, or with a lead from the instant that it asks for: a
-    /// copy. O(buckets).
+    /// How long after its instant each call began so far, counted from the refresh, or with a lead from the instant
+    /// requested by that: a copy. O(buckets).
     public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
 
     /// `timestamp` and `targetTimestamp`; nil before the first call.
@@ -155,7 +156,7 @@ extension DisplayLink {
         return (MonotonicInstant(nanoseconds: timestamp_ns), MonotonicInstant(nanoseconds: target_ns))
     }
 
-    /// Whether some loop calls it.
+    /// Whether a loop calls it.
     package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }
 
     /// False once invalidated.

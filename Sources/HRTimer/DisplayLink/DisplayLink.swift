@@ -5,30 +5,30 @@ import HRTimerCore
 ///     let link = DisplayLink { link in draw(for: link.targetTimestamp) }
 ///     link.add(to: .current, forMode: .default)
 ///
-/// Without a rate the refreshes are those of `VsyncSource.shared`: a real display's, where there is one. With a rate they are
-/// a virtual display's, a grid of instants of `CLOCK_MONOTONIC` that starts when its first link is added to a loop; links of
-/// one rate share it. Calls come on the loop's thread, at a refresh or after it, never before it.
+/// Without a rate the refreshes are those of `VsyncSource.shared`: a real display's, if there is one. With a rate they
+/// are a virtual display's, a grid of instants of `CLOCK_MONOTONIC` that starts when its first link is added to a loop;
+/// links of one rate share it. Calls come on the loop's thread, at a refresh or after it, never before it.
 ///
-/// Refreshes are skipped, never queued. If the handler returns after the next refresh, the call after it comes at the
-/// first refresh that follows. If the loop was kept from calling, the late call is for the latest refresh, and once only.
-/// `droppedFrames` counts what was left out.
+/// Refreshes are skipped, never queued. If the handler returns after the next refresh, the next call comes at the first
+/// refresh that follows. If the loop was kept from calling, there is one late call, for the latest refresh.
+/// `droppedFrames` counts the refreshes without a call.
 ///
 /// The loop holds a link that was added to it, and the link its handler; `invalidate()` ends both. Other members may be
 /// used from any thread, and from the handler.
 public final class DisplayLink: Sendable {
-    /// What a link calls.
+    /// A link's handler.
     public typealias Handler = @Sendable (DisplayLink) -> Void
-    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that: at once where the loop's
-    /// thread is the actor's, elsewhere by a task. What a call reports is worked out when the actor gets to it: it is
-    /// for the latest refresh by then, and those that passed meanwhile are dropped ones. A closure in code of a global
-    /// actor belongs to that.
+    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that actor: at once if
+    /// the loop's thread is the actor's, otherwise by a task. The call's values are determined when the actor runs it:
+    /// it is for the latest refresh by then, and refreshes that passed meanwhile count as dropped. A closure in code of
+    /// a global actor belongs to that actor.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
-    /// A method of a target, not applied yet; one of an actor is called on that.
+    /// A method of a target, not applied yet; one of an actor is called on that actor.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
     let state: Locked<LinkState>
 
-    /// A link to a display of that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
+    /// A link to a display with that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
     public convenience init(framesPerSecond: Double, @_inheritActorContext handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
@@ -38,7 +38,7 @@ public final class DisplayLink: Sendable {
         state = Locked(LinkState(handler: Self.plain(handler), on: handler.isolation, rate: frameRate))
     }
 
-    /// A link to the display of `source`: unless another one is given, the one that was found when this was first asked for.
+    /// A link to the display of `source`; without one, to the display that was found at the first use.
     ///
     /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
     public convenience init(source: VsyncSource? = nil, @_inheritActorContext handler: @escaping Block) {
@@ -113,7 +113,7 @@ public final class DisplayLink: Sendable {
         }
     }
 
-    /// To be called where its actor is. See `LoopTimer`'s.
+    /// To be called on its actor. See `LoopTimer`'s.
     private static func plain(_ block: @escaping Block) -> Handler {
         struct Isolated { let function: Block }
         struct Plain { let function: Handler }
@@ -122,9 +122,9 @@ public final class DisplayLink: Sendable {
 }
 
 extension DisplayLink {
-    /// Has the loop call the handler when it runs in `mode`. A link may be in several modes of one loop; adding it to a
-    /// second loop, to one that has ended or is on another clock than its source's, or after `invalidate()`, does nothing. When
-    /// its loop ends it may be added to another.
+    /// Has the loop call the handler when it runs in `mode`. A link may be in several modes of one loop. Adding it to a
+    /// second loop, to one that has ended or is on another clock than its source's, or after `invalidate()`, does
+    /// nothing. When its loop ends it may be added to another one.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         add(to: loop, forMode: mode, holder: nil)
     }
@@ -140,14 +140,14 @@ extension DisplayLink {
             state.source = state.source ?? source
             guard state.source?.begin(loop.time, now_ns: now_ns) == true else { return nil }
             state.time = loop.time
-            // The interval is never used: each call sets the instant of the next.
+            // The interval is never used: each call arms the next instant.
             let timer = LoopTimer(
                 fireAt: MonotonicInstant(nanoseconds: state.resolveNextCall(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
             ) { [call] _ in call.fire() }
             timer.precision = state.precision
-            // Nobody else has the timer yet.
+            // No other thread has the timer yet.
             timer.state.companion = call
             state.enter(timer, call)
             return timer
@@ -167,7 +167,7 @@ extension DisplayLink {
         tellSource()
     }
 
-    /// Takes the link out of one mode. Out of its last mode the loop lets go of it; it may be added again.
+    /// Removes the link from one mode. After its last mode the loop no longer holds it; it may be added again.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         guard let timer = state.withLock({ $0.timer }), loop.contains(timer, forMode: mode) else { return }
         loop.remove(timer, forMode: mode)
@@ -184,16 +184,16 @@ extension DisplayLink {
         withExtendedLifetime(left) {}
     }
 
-    /// The loop of that stay has let go of the link: it has ended, if the link has not left it before.
+    /// The loop no longer has the link: it has ended, if the link was not removed from it.
     func hasLeft(_ stay: UInt) {
         let left = state.withLock { $0.stays == stay ? $0.leave() : nil }
         if left != nil { tellSource() }
     }
 
-    /// Ends the link for good, unlike `isPaused` and `remove`: out of all modes, its handler freed. Does not wait for a call
-    /// that another thread makes. Idempotent; from the handler and from any thread.
+    /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed. Does not
+    /// wait for a call on another thread. Idempotent; from the handler and from any thread.
     public func invalidate() {
-        // Let go without a lock: freeing what the handler captured may come back here.
+        // Freed without a lock: freeing the handler's captures may call this again.
         let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
             (state.handler.take(), state.leave())
         }
@@ -202,7 +202,7 @@ extension DisplayLink {
         withExtendedLifetime(handler) {}
     }
 
-    /// Which loop and modes the link is in decides where its source is watched.
+    /// The link's loop and modes determine where its source is watched.
     func tellSource() {
         let (source, loop, modes, isActive, request) = state.withLock { state in
             (state.source, state.loop, state.modes, !state.isPaused, state.request.framesPerSecond)
@@ -210,7 +210,7 @@ extension DisplayLink {
         source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, request: request)
     }
 
-    /// Without the lock: to find the shared source may take some time.
+    /// Without the lock: finding the shared source may take some time.
     private func resolvedSource(for time: TimeBase) -> VsyncSource {
         let (source, rate) = state.withLock { ($0.source, $0.rate) }
         if let source { return source }

@@ -1,13 +1,14 @@
 import HRTimerCore
 
-/// Delivers the latest of any number of updates, once a frame at most: what a progress bar needs of a download.
+/// Delivers the latest of any number of updates, once a frame at most, for example a download's progress to a progress
+/// bar.
 ///
 ///     let bar = FrameCoalescer<Double>(loop: .main) { progress in draw(progress) }
 ///     // on any thread, a million times a second
 ///     bar.update(done / total)
 ///
-/// The handler is called on the loop's thread, at a refresh. With nothing new there are no calls and no wake-ups. The loop
-/// holds it until `finish()` or `invalidate()`, or until it ends itself. Any thread.
+/// The handler is called on the loop's thread, at a refresh. Without a new update there are no calls and no wake-ups.
+/// The loop holds it until `finish()` or `invalidate()`, or until the loop ends. Any thread.
 public final class FrameCoalescer<Value: Sendable>: Sendable {
     private struct State: Sendable {
         var latest: Value?
@@ -18,10 +19,11 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     private let state = Locked(State())
     private let link: DisplayLink
 
-    /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; that of links without one if it is nil.
+    /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; if that is nil, at those of
+    /// `VsyncSource.shared`.
     ///
-    /// A handler of an actor, as every closure in code of a global actor is, is called on that: at once where the loop's thread
-    /// is the actor's, elsewhere by a task, which delivers what is the latest by then.
+    /// A handler of an actor, as every closure in code of a global actor is, is called on that actor: at once if the
+    /// loop's thread is the actor's, otherwise by a task, which delivers the latest update by then.
     public init(
         source: VsyncSource? = nil,
         loop: TimerLoop,
@@ -41,8 +43,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         weak var coalescer: FrameCoalescer?
     }
 
-    /// Takes the place of the update before, if that was not delivered yet. After `finish()` or `invalidate()` it does
-    /// nothing.
+    /// Replaces the former update, if that was not delivered yet. After `finish()` or `invalidate()` it does nothing.
     public func update(_ value: Value) {
         guard link.isValid else { return }
         let (mustResume, before) = state.withLock { state -> (Bool, Value?) in
@@ -52,12 +53,12 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
             defer { state.isRunning = true }
             return (!state.isRunning, before)
         }
-        // Let go without the lock.
+        // Freed without the lock.
         withExtendedLifetime(before) {}
         if mustResume { link.isPaused = false }
     }
 
-    /// Delivers the update that is still waiting at the next refresh, and ends then.
+    /// Delivers the pending update at the next refresh, and then ends.
     public func finish() {
         let isDone = state.withLock { state in
             state.isFinishing = true
@@ -66,7 +67,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if isDone { invalidate() }
     }
 
-    /// Ends at once, unlike `finish()`: an update that was not delivered never is. Idempotent.
+    /// Ends at once, unlike `finish()`: a pending update is never delivered. Idempotent.
     public func invalidate() {
         link.invalidate()
         let latest = state.withLock { state in
@@ -76,7 +77,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         withExtendedLifetime(latest) {}
     }
 
-    /// No call is to come.
+    /// Whether no call is to come.
     var isIdle: Bool { link.isPaused }
 
     private func tick(_ handler: (Value) -> Void) {
@@ -88,7 +89,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if isFinishing { return invalidate() }
         guard value == nil else { return }
         link.isPaused = true
-        // An update may have come in between, and have resumed before this paused.
+        // An update may have come meanwhile, and have resumed the link before this paused it.
         if state.withLock({ $0.isRunning }) { link.isPaused = false }
     }
 }

@@ -1,6 +1,6 @@
 import HRTimerCore
 
-/// The grid of a display's refreshes, and its rate as a number: that of a rate that was given is exactly what was given.
+/// The grid of a display's refreshes, and its rate as a number: a given rate is kept exactly.
 struct FrameGrid: Sendable, Hashable {
     let grid: Grid
     let framesPerSecond: Double
@@ -18,7 +18,7 @@ struct FrameGrid: Sendable, Hashable {
         )
     }
 
-    /// Of a period that was measured; brought into 1 ns ... 1000 s.
+    /// Of a measured period, which is limited to 1 ns ... 1000 s.
     init(anchor_ns: Int64, first: Int64 = 0, period_ns: Double) {
         let interval = ExactInterval(nanoseconds: min(period_ns, 1e12))
         self.init(Grid(anchor: ExactInstant(anchor_ns), number: first, interval: interval), 1e9 / interval.nanoseconds)
@@ -29,7 +29,7 @@ struct FrameGrid: Sendable, Hashable {
         FrameGrid(Grid(anchor: anchor, number: number, interval: grid.interval), framesPerSecond)
     }
 
-    /// As a number, for what need not be exact.
+    /// The rate as a number, where it need not be exact.
     var period_ns: Double { grid.interval.nanoseconds }
 
     /// The time from one refresh to the next, rounded to the nearest nanosecond.
@@ -41,7 +41,7 @@ struct FrameGrid: Sendable, Hashable {
     /// The number of the latest refresh at or before `now_ns`.
     func number(at now_ns: Int64) -> Int64 { grid.number(at: now_ns) }
 
-    /// The number of the refresh nearest to `instant_ns`, of two equally near ones of the earlier.
+    /// The number of the refresh nearest to `instant_ns`; of two equally near ones, the earlier.
     func nearest(to instant_ns: Int64) -> Int64 {
         let number = number(at: instant_ns)
         let next = number.addingSaturating(1)

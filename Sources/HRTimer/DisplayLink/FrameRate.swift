@@ -1,19 +1,19 @@
-/// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94. In lowest terms: however
-/// they were spelled, equal rates are equal.
+/// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94. In lowest terms,
+/// so that equal rates compare equal.
 public struct FrameRate: Hashable, Sendable {
-    /// Above the line; at least 1.
+    /// The numerator; at least 1.
     public let numerator: Int64
-    /// Below the line; at least 1.
+    /// The denominator; at least 1.
     public let denominator: Int64
 
-    /// What a rate that makes no sense becomes.
+    /// The rate used for an invalid one.
     public static let standard = FrameRate(60)
 
-    /// The slowest and the fastest rate there is: one refresh in 1000 s, and one in 0.1 ms.
+    /// The slowest and the fastest rate: one refresh in 1000 s, and one in 0.1 ms.
     public static let bounds: ClosedRange<Double> = 0.001...10_000
 
-    /// `framesPerSecond`, to a millionth. Zero, negative values and NaN give 60; others are brought into `bounds`,
-    /// infinity too.
+    /// `framesPerSecond`, to a millionth. Zero, negative values and NaN give 60; others, infinity too, are limited to
+    /// `bounds`.
     public init(_ framesPerSecond: Double) {
         guard framesPerSecond > 0 else {
             self.init(checked: 60_000_000, 1_000_000)
@@ -23,8 +23,8 @@ public struct FrameRate: Hashable, Sendable {
         self.init(checked: Int64((bounded * 1e6).rounded()), 1_000_000)
     }
 
-    /// `numerator / denominator`, exactly, if that lies in `bounds` and `denominator` is at most a million; otherwise as
-    /// the quotient's nearest rate.
+    /// `numerator / denominator`, exactly, if that lies in `bounds` and `denominator` is at most a million; otherwise
+    /// the nearest rate.
     public init(_ numerator: Int64, _ denominator: Int64) {
         let quotient = Double(numerator) / Double(denominator)
         if denominator > 0, denominator <= 1_000_000, Self.bounds.contains(quotient) {
@@ -44,16 +44,16 @@ public struct FrameRate: Hashable, Sendable {
         other == 0 ? one : greatestCommonDivisor(other, one % other)
     }
 
-    /// From one frame to the next, as exactly as a `Duration` can hold it, to an attosecond: a timer's interval of so
-    /// many hertz.
+    /// From one frame to the next, as exact as a `Duration`, to an attosecond: the interval of a timer with that many
+    /// hertz.
     public var interval: Duration { .seconds(denominator) / numerator }
 
     /// As a number.
     public var framesPerSecond: Double { Double(numerator) / Double(denominator) }
 
-    /// Which of rate, rate/2, rate/3 … to use for a requested rate: the one that lies nearest. Of two about equally
-    /// near ones, to within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No
-    /// request (zero, negative, NaN), or one above the rate, gives 1.
+    /// Which of rate, rate/2, rate/3 … to use for a requested rate: the nearest. Of two about equally near ones, to
+    /// within 1 % of the step between them, the slower: 45 gives 30 at 60 Hz, and at 59.94 Hz as well. No request
+    /// (zero, negative, NaN), or one above the rate, gives 1.
     static func divisor(of maximum: Double, forPreferred preferred: Double) -> Int64 {
         guard preferred > 0, preferred < maximum else { return 1 }
         let slowest = maximum / bounds.lowerBound
@@ -63,8 +63,8 @@ public struct FrameRate: Hashable, Sendable {
         return Int64(isSlower ? fewer + 1 : fewer)
     }
 
-    /// What a display that can have any rate of `rates` is to have for a requested rate: the lowest whole multiple of
-    /// it in there, else the nearest bound; without a request the fastest.
+    /// The rate of a display that can have any rate of `rates`, for a requested rate: the lowest whole multiple of it
+    /// in that range, else the nearest bound; without a request the fastest.
     static func fitting(_ preferred: Double?, in rates: ClosedRange<Double>) -> FrameRate {
         guard let preferred, preferred < rates.upperBound else { return FrameRate(rates.upperBound) }
         let multiple = max(1, (rates.lowerBound / max(preferred, bounds.lowerBound)).rounded(.up)) * preferred

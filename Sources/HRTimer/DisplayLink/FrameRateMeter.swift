@@ -1,6 +1,6 @@
 public import HRTimerCore
 
-/// Counts frames and measures their rate: what an FPS label shows.
+/// Counts frames and measures their rate, for an FPS label.
 ///
 ///     let meter = FrameRateMeter()
 ///     let link = DisplayLink { link in
@@ -8,21 +8,21 @@ public import HRTimerCore
 ///         label.text = meter.text
 ///     }
 ///
-/// Any thread; one at a time notes frames. No memory but a histogram's.
+/// Any thread, but one at a time notes frames. The only memory it keeps is a histogram.
 public final class FrameRateMeter: Sendable {
     private struct State: Sendable {
         var first_ns: Int64?
         var last_ns: Int64?
-        /// Frames since `first_ns`, which itself is none.
+        /// Frames since `first_ns`, which is not counted.
         var frames = 0
         var counted: Double?
         var instantaneous: Double?
         var smoothed: Double?
         var maximum: Double
         var droppedFrames = 0
-        /// What the link has dropped before the meter saw it is not counted.
-        var toldDropped: Int?
-        /// The link's, at its latest call.
+        /// The link's dropped frames when it was last noted: those before the first note do not count.
+        var notedDropped: Int?
+        /// How often the link had rested (was without calls by intent) when it was last noted.
         var rests: Int?
         /// The next frame ends a pause.
         var isPaused = false
@@ -32,15 +32,15 @@ public final class FrameRateMeter: Sendable {
     private let histogram = LatencyHistogram()
     private let window_ns: Int64
 
-    /// A meter that counts over `window` before it gives a rate, a second at least. The colour is green at `maximum`
+    /// A meter that counts over `window` before it reports a rate, a second at least. The colour is green at `maximum`
     /// frames a second, which `note(_:)` sets to the link's.
     public init(window: some TimeSpan = Duration.seconds(1), maximum: Double = 60) {
         window_ns = max(1_000_000_000, window.nanosecondsOrZero)
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))
     }
 
-    /// One frame, that of a link's present call. Time in which the link had no calls by intent is no frame: it was paused, in no
-    /// loop, or its surface hidden.
+    /// Notes the frame of a link's present call. Time in which the link had no calls by intent does not count: while it
+    /// was paused, in no loop, or its surface hidden.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
         let rests = link.state.withLock { $0.reported.rests }
@@ -51,17 +51,17 @@ public final class FrameRateMeter: Sendable {
         note(at: link.timestamp)
         state.withLock { state in
             state.maximum = maximum
-            state.droppedFrames += max(0, dropped - (state.toldDropped ?? dropped))
-            state.toldDropped = dropped
+            state.droppedFrames += max(0, dropped - (state.notedDropped ?? dropped))
+            state.notedDropped = dropped
         }
     }
 
-    /// The time up to the next frame is a pause, and no frame. For frames that are noted by their instants.
+    /// The time up to the next frame is a pause, and does not count. For frames that are noted by their instants.
     public func notePause() {
         state.withLock { $0.isPaused = true }
     }
 
-    /// One frame. An instant that is not later than that of the frame before does not count.
+    /// Notes one frame. An instant that is not later than that of the last frame does not count.
     public func note(at instant: MonotonicInstant) {
         let now_ns = instant.nanoseconds
         state.withLock { state in
@@ -72,7 +72,7 @@ public final class FrameRateMeter: Sendable {
             guard now_ns > last_ns else { return }
             let step_ns = now_ns.subtractingSaturating(last_ns)
             if state.isPaused {
-                // The window is as much longer.
+                // The window is extended by the pause.
                 (state.first_ns, state.last_ns) = (first_ns.addingSaturating(step_ns), now_ns)
                 state.isPaused = false
                 return
@@ -81,7 +81,7 @@ public final class FrameRateMeter: Sendable {
             state.last_ns = now_ns
             let rate = 1e9 / Double(step_ns)
             state.instantaneous = rate
-            // A tenth of the new one: a step has passed for the most part after twenty frames.
+            // Each new one weighs a tenth: twenty frames after a step most of it shows.
             let smoothed_ns = state.smoothed.map { 1e9 / $0 } ?? Double(step_ns)
             state.smoothed = 1e9 / (smoothed_ns + 0.1 * (Double(step_ns) - smoothed_ns))
             state.frames += 1
@@ -95,20 +95,20 @@ public final class FrameRateMeter: Sendable {
     /// Frames a second, counted over the latest whole window; nil before there was one.
     public var framesPerSecond: Double? { state.withLock { $0.counted } }
 
-    /// By the latest two frames alone.
+    /// From the latest two frames alone.
     public var instantaneousFramesPerSecond: Double? { state.withLock { $0.instantaneous } }
 
-    /// By the frame times of the latest twenty or so, the newer the more.
+    /// From the frame times of about the latest twenty, the newer weighing more.
     public var smoothedFramesPerSecond: Double? { state.withLock { $0.smoothed } }
 
-    /// Those that the link left out since the meter first noted it.
+    /// The frames that the link dropped since the meter first noted it.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
-    /// How often each time from one frame to the next occurred, so far.
+    /// Counts of the times from one frame to the next.
     public var frameTimes: LatencyHistogram { histogram.copy() }
 
-    /// The colour of the classic label: 0 is red, at a fifth of the maximum and below, 0.216 a yellowish green, at the maximum.
-    /// A hue, of which 1 is the whole circle.
+    /// The colour of the usual label: 0 is red, at a fifth of the maximum and below; 0.216 a yellowish green, at the
+    /// maximum. A hue, of which 1 is the whole circle.
     public var hue: Double {
         let (counted, maximum) = state.withLock { ($0.counted, $0.maximum) }
         let part = min((counted ?? maximum) / maximum, 1)
@@ -120,7 +120,7 @@ public final class FrameRateMeter: Sendable {
 
     /// The text in its colour, for a terminal with 24 bits of colour (ECMA-48, SGR 38;2).
     public var ansiText: String {
-        // Within the first third of the circle red gives way to green.
+        // In the first third of the circle red turns into green.
         let sixth = hue * 6
         let (red, green) = (min(1, max(0, 2 - sixth)), min(1, sixth))
         return "\u{1b}[38;2;\(Int(red * 230));\(Int(green * 230));0m\(text)\u{1b}[0m"

@@ -1,16 +1,16 @@
 import HRTimerCore
 
-/// Which rates of calls would do: `CAFrameRateRange`.
+/// The acceptable rates of calls: `CAFrameRateRange`.
 public struct FrameRateRange: Sendable, Hashable {
     /// The slowest.
     public var minimum: Double
     /// The fastest.
     public var maximum: Double
-    /// The best; nil for the fastest.
+    /// The preferred; nil for the fastest.
     public var preferred: Double?
 
-    /// Rates from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN and what is not above zero count as no
-    /// bound.
+    /// Rates from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN, zero and negative values count as
+    /// no bound.
     public init(minimum: Double, maximum: Double, preferred: Double? = nil) {
         let low = minimum > 0 ? minimum : 0
         let high = maximum > 0 ? maximum : .infinity
@@ -19,18 +19,18 @@ public struct FrameRateRange: Sendable, Hashable {
         self.preferred = preferred.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// The rate of the display.
+    /// The display's rate.
     public static let `default` = FrameRateRange(minimum: 0, maximum: 0)
 
-    /// Whether a rate lies in it, give or take a tenth of a per cent: 60 includes 60000/1001.
+    /// Whether a rate lies in it, within a tenth of a per cent: 60 includes 60000/1001.
     public func contains(_ framesPerSecond: Double) -> Bool {
         framesPerSecond >= minimum * 0.998_9 && framesPerSecond <= maximum * 1.001_1
     }
 
-    /// Those of rate, rate/2, rate/3 … that lie in it, down to the slowest rate there is.
+    /// The divisors of rate, rate/2, rate/3 … that lie in the range, down to the slowest possible rate.
     func divisors(of framesPerSecond: Double) -> Range<Int64> {
         let slowest = (framesPerSecond / FrameRate.bounds.lowerBound).rounded(.up)
-        /// The least divisor that gives at most this rate. That of a quotient may be one off.
+        /// The least divisor that gives at most this rate. Computed as a quotient it may be off by one.
         func least(_ isReached: (Double) -> Bool, near bound: Double) -> Int64 {
             var divisor = min(max((framesPerSecond / bound).rounded(.down) - 1, 1), slowest)
             while divisor <= slowest, !isReached(framesPerSecond / divisor) { divisor += 1 }
@@ -42,15 +42,15 @@ public struct FrameRateRange: Sendable, Hashable {
     }
 }
 
-/// What a link was asked for, in one of three ways.
+/// A link's request, in one of three forms.
 enum RateRequest: Sendable, Hashable {
     case none
     case rate(Double)
     case range(FrameRateRange)
-    /// Every so many refreshes.
+    /// One call every so many refreshes.
     case interval(Int)
 
-    /// The rate of calls that would be best; nil for every refresh of the display, or each so many.
+    /// The preferred rate of calls; nil for every refresh of the display, or one of so many.
     var framesPerSecond: Double? {
         switch self {
         case .none, .interval: return nil
@@ -76,13 +76,13 @@ enum RateRequest: Sendable, Hashable {
     }
 }
 
-/// How long before the end of its frame a link calls, so that what it draws is as fresh as can be.
+/// How long before the end of its frame a link calls, so that its contents are as recent as possible.
 public enum WakeLead: Sendable, Hashable {
     /// At the refresh with which the frame begins.
     case none
-    /// So long before the refresh that the frame is for. Zero and negative durations call at that refresh itself.
+    /// This long before the refresh that the frame is for. Zero and negative durations call at that refresh itself.
     case fixed(Duration)
-    /// As late as the handler's own duration allows: the longest of late, a tenth more, and 1 ms.
+    /// As late as the handler's own duration allows: its recent maximum, plus a tenth, plus 1 ms.
     case learned
 
     func nanoseconds(learned_ns: Double) -> Int64? {

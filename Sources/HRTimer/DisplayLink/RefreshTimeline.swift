@@ -1,36 +1,36 @@
 import HRTimerCore
 
-/// The refreshes of one display as its links see them: a number for each, and its instant.
+/// The refreshes of one display as its links see them: the number and the instant of each.
 ///
-/// An instant that may have been reported to a link is never changed: what is learnt about the display counts from the
+/// An instant that may have been reported to a link never changes: new knowledge of the display applies from the
 /// refresh after the next. So all links agree on every instant, and instants rise strictly.
 struct RefreshTimeline: Sendable {
     private struct Segment: Sendable {
-        /// The first refresh that it is for; what is before the oldest one is computed by that, too.
+        /// The first refresh of the segment; the oldest segment also gives the refreshes before it.
         let from: Int64
         let grid: FrameGrid
     }
 
     private var latest: Segment
-    /// How often instants to come were changed.
+    /// How often future instants were changed.
     private(set) var changes: UInt = 0
-    /// Those before, the oldest first: enough for the refreshes that a late link may ask about, or one with a lead that has a call
-    /// for a frame of many refreshes before its end.
+    /// Former segments, oldest first: enough for the refreshes that a late link may ask for, or a link with a lead,
+    /// whose call may lie many refreshes before the end of its frame.
     private var older: [Segment] = []
     private static let kept = 64
-    /// How far a refresh may be moved towards where it should be, as a part of the period.
+    /// How far one refresh may be moved towards its true instant, as a part of the period.
     private static let slew = 20.0
 
     init(_ grid: FrameGrid) {
         latest = Segment(from: .min, grid: grid)
     }
 
-    /// What the refreshes to come are on.
+    /// The grid of future refreshes.
     var grid: FrameGrid { latest.grid }
 
     func instant_ns(_ number: Int64) -> Int64 { grid(of: number).instant_ns(number) }
 
-    /// The same to an attosecond.
+    /// The instant, to an attosecond.
     func instant(_ number: Int64) -> ExactInstant { grid(of: number).grid.instant(number) }
 
     private func grid(of number: Int64) -> FrameGrid {
@@ -59,7 +59,8 @@ struct RefreshTimeline: Sendable {
         return rest == 0 ? first : first.addingSaturating(rest > 0 ? divisor - rest : -rest)
     }
 
-    /// Takes the period of `model` at once, and moves towards its phase by at most a twentieth of a period each refresh.
+    /// Adopts the period of `model` at once, and moves towards its phase by at most a twentieth of a period each
+    /// refresh.
     mutating func follow(_ model: FrameGrid, now_ns: Int64) {
         let next = number(at: now_ns).addingSaturating(1)
         var aimed = instant(next)
@@ -75,7 +76,7 @@ struct RefreshTimeline: Sendable {
         if !isThere { replace(from: next + 1, model.anchored(at: moved, next + 1)) }
     }
 
-    /// Another rate from now on: the next refresh is a whole number of new periods after the latest.
+    /// Changes the rate: the next refresh is a whole number of new periods after the latest.
     mutating func setRate(_ rate: FrameRate, now_ns: Int64) {
         setPeriod(of: FrameGrid(anchor_ns: 0, rate: rate), now_ns: now_ns)
     }
@@ -89,7 +90,7 @@ struct RefreshTimeline: Sendable {
     private mutating func replace(from: Int64, _ grid: FrameGrid) {
         changes &+= 1
         if latest.from < from { older.append(latest) }
-        // Those that never came to be.
+        // Removes segments that never came into effect.
         older.removeAll { $0.from >= from }
         if older.count >= Self.kept { older.removeFirst(older.count - Self.kept + 1) }
         latest = Segment(from: from, grid: grid)

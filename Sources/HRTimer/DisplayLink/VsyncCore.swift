@@ -1,7 +1,7 @@
 import CVsync
 import HRTimerCore
 
-/// The state of a `VsyncSource`: its refreshes, what is known of the display, and when to ask what.
+/// The state of a `VsyncSource`: its refreshes, its knowledge of the display, and its requests.
 struct VsyncCore: Sendable {
     /// A link that is in a loop.
     struct Member: Sendable {
@@ -9,11 +9,11 @@ struct VsyncCore: Sendable {
         weak var loop: TimerLoop?
         let modes: Set<TimerLoop.Mode>
         let isActive: Bool
-        /// The rate of calls that it requests; nil for every refresh, or each so many.
+        /// The rate of calls that it requests; nil for every refresh, or one of so many.
         let request: Double?
     }
 
-    /// Where the driver's descriptor is watched.
+    /// The loop in which the driver's descriptor is watched.
     struct Hosting: Sendable {
         let source: LoopSource
         weak var loop: TimerLoop?
@@ -24,51 +24,51 @@ struct VsyncCore: Sendable {
     var driver: (any VsyncDriver)?
     var members: [ObjectIdentifier: Member] = [:]
     var hosting: Hosting?
-    /// How often that was changed.
+    /// How often `hosting` was changed.
     private(set) var hostings = 0
     private(set) var timeline: RefreshTimeline?
     private(set) var time = TimeBase.kernel
     private(set) var model = VsyncModel()
     private(set) var statistics = VsyncSource.Statistics()
-    /// A request is under way, for so many refreshes after the last.
+    /// A request is pending, for the refresh that many after the last.
     private var isWaiting = false
     private var asked: Int64 = 1
-    /// When the answer to the request under way should have been taken by the loop that watches.
+    /// When the loop that watches should have taken the answer to the pending request.
     private var overdue_ns = Int64.max
-    /// A request was refused, and nobody has looked since whether the driver is lost.
+    /// A request failed, and the driver has not been checked since.
     private var hasFailed = false
     /// How many answers were taken.
     private(set) var answers = 0
-    /// When the last good answer came; before the first, when the first was asked for.
+    /// When the last good answer came; before the first one, when it was requested.
     private var heard_ns: Int64?
-    /// Not before this is there another request, or another attempt to open the driver.
+    /// The earliest instant of another request, or of another attempt to open the driver.
     private var retry_ns = Int64.min
     private var pause_ns = Self.shortest_ns
     private var wasStale = false
     private var isOpening = false
-    /// When the request under way went to the compositor, with a commit of the surface.
+    /// When the pending request was sent to the compositor, with a commit of the surface.
     private var sent_ns: Int64?
-    /// From that answer on a request may wait for another commit.
+    /// From that number of answers on, a request may wait for one more commit.
     private var nextDelay = 0
-    /// What is done while the surface is hidden.
+    /// What links do while the surface is hidden.
     private(set) var whenHidden = VsyncSource.WhenHidden.full
-    /// Those before they were slowed because the surface is hidden.
+    /// The grid before it was slowed because the surface is hidden.
     private var slowed: FrameGrid?
-    /// Links are held back, or no longer, and were not notified.
+    /// Links are held, or no longer held, and were not notified of that.
     private var hasHeldOrFreed = false
     /// The timeline's changes that the links were notified of.
-    private var toldChanges: UInt = 0
-    /// Of a virtual display that can change its rate.
+    private var reportedChanges: UInt = 0
+    /// The rates of a virtual display that can change its rate.
     let rates: ClosedRange<Double>?
 
-    /// While answers report no refresh, at most four requests a second.
+    /// The interval of requests while answers report no refresh.
     private static let probe_ns: Int64 = 250_000_000
-    /// Between two attempts to open: twice as long each time.
+    /// The time between two attempts to open; it doubles each time.
     private static let shortest_ns: Int64 = 250_000_000
     private static let longest_ns: Int64 = 8_000_000_000
     private static let silence_ns: Int64 = 100_000_000
     private static let loss_ns: Int64 = 2_000_000_000
-    /// Once the display is known.
+    /// The rate of requests once the display is known.
     private static let requestsPerSecond = 6.0
 
     init(rate: FrameRate, rates: ClosedRange<Double>? = nil, driver: (any VsyncDriver)?) {
@@ -101,7 +101,7 @@ struct VsyncCore: Sendable {
         timeline?.setRate(rate, now_ns: now_ns)
     }
 
-    /// A virtual display that can change its rate takes the one that its links request.
+    /// A virtual display of variable rate adopts the rate that its links request.
     mutating func adapt() {
         guard let rates else { return }
         let wishes = members.values.filter(\.isActive).map(\.request)
@@ -110,13 +110,13 @@ struct VsyncCore: Sendable {
         if fitting != rate { setRate(fitting) }
     }
 
-    /// The links, if they must be notified that refreshes to come are at other instants than they were, or that calls
-    /// are held back. Each holds instants that it worked out before.
-    mutating func linksToTell() -> [DisplayLink] {
+    /// The links, if they must be notified that the instants of future refreshes have changed, or that calls are held.
+    /// Each link has instants that it computed before.
+    mutating func linksToNotify() -> [DisplayLink] {
         let changes = timeline?.changes ?? 0
-        guard hasHeldOrFreed || changes != toldChanges else { return [] }
+        guard hasHeldOrFreed || changes != reportedChanges else { return [] }
         hasHeldOrFreed = false
-        toldChanges = changes
+        reportedChanges = changes
         return members.values.compactMap(\.link)
     }
 
@@ -134,7 +134,7 @@ struct VsyncCore: Sendable {
         return silence_ns > max(Self.silence_ns, 4 * fit.grid.interval_ns) ? .coasting : .locked
     }
 
-    /// For how long there has been no good answer that should have come.
+    /// How long a good answer has been overdue.
     private func silence_ns(_ now_ns: Int64) -> Int64 {
         guard let heard_ns else { return 0 }
         let period_ns = slowed?.interval_ns ?? period_ns
@@ -147,11 +147,11 @@ struct VsyncCore: Sendable {
 
     mutating func requestIfDue(_ now_ns: Int64) {
         guard let driver, !isWaiting, now_ns >= retry_ns, hosting != nil, hasActiveMember else { return }
-        let isSettled = model.isSettled && driver.commits == nil && silence_ns(now_ns) < Self.loss_ns
-        asked = isSettled ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
+        let hasEnoughSamples = model.hasEnoughSamples && driver.commits == nil && silence_ns(now_ns) < Self.loss_ns
+        asked = hasEnoughSamples ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
         if heard_ns == nil { heard_ns = now_ns }
         statistics.requests += 1
-        // What fails here fails at the next `take` too, which reports that the driver is lost.
+        // A failure here shows again at the next `take`, which reports that the driver is lost.
         guard driver.request(asked) == 0 else {
             hasFailed = true
             retry_ns = now_ns.addingSaturating(Self.probe_ns)
@@ -162,16 +162,16 @@ struct VsyncCore: Sendable {
         if driver.commits == .source { sent_ns = now_ns }
     }
 
-    /// A refresh more than was asked for: the loop that watches has had its time.
+    /// One refresh more than requested: the loop that watches has had time to take the answer.
     private mutating func expectAnswer(from sent_ns: Int64) {
         overdue_ns = sent_ns.addingSaturating((asked + 1) * period_ns)
     }
 
-    /// Whether there may be an answer that the loop that watches has left where it is: it does not run, or not in the mode.
+    /// Whether there may be an answer that the loop that watches has not taken: it does not run, or not in the mode.
     func isOverdue(_ now_ns: Int64) -> Bool { hasFailed || isWaiting && now_ns >= overdue_ns }
 
-    /// Takes all answers, or if it does not read those alone that others have read. Gives what must be let go without the lock if
-    /// the driver is lost.
+    /// Takes all answers; if not `reads`, only those that others have read. If the driver is lost, returns it and its
+    /// hosting, to be released without the lock.
     mutating func drain(reads: Bool = true) -> (driver: any VsyncDriver, hosting: Hosting?)? {
         let now_ns = now_ns
         hasFailed = false
@@ -208,7 +208,7 @@ struct VsyncCore: Sendable {
         let verdict = model.add(reported, now_ns: now_ns, asked: asked)
         if verdict == .stale {
             statistics.bogus += 1
-            // One may be old because the loop was busy; a second one shows that more would come at once.
+            // One may be old because the loop was busy; after a second one, more would come at once.
             if wasStale { retry_ns = now_ns.addingSaturating(Self.probe_ns) }
             wasStale = true
             return
@@ -220,12 +220,12 @@ struct VsyncCore: Sendable {
 
     // MARK: A surface
 
-    /// The application is about to commit it.
+    /// The application is about to commit the surface.
     ///
-    /// Without a count, a display of half the rate that is believed reports the same refreshes, if all commits that
-    /// take a request along come in the second half of its period. Now and then a request waits for the commit after.
-    /// Where that comes in the second half, too, as of a link for each second refresh of the rate that is believed, the
-    /// two cannot be told apart.
+    /// Suppose that the source has no sequence and the display has half the rate that the model assumes. If all commits
+    /// with a request come in the second half of its period, it reports the same refreshes as one of the assumed rate.
+    /// So now and then a request waits for the next commit. If that comes in the second half, too, as with a link for
+    /// every second refresh of the assumed rate, the two cannot be told apart.
     mutating func willCommit(_ now_ns: Int64) {
         if model.mayBeDoubled, answers >= nextDelay {
             nextDelay = answers + 3
@@ -234,26 +234,26 @@ struct VsyncCore: Sendable {
         let taken = driver?.willCommit() ?? 0
         if taken != 0 { sent_ns = now_ns }
         guard taken == 1 else { return }
-        // Nobody asked for what came before the commit: with a link for every second refresh only each second one can
-        // be reported. Once the display is known, a commit close to a refresh is for the next.
+        // Refreshes before the commit were not requested: with a link for every second refresh, only every second one
+        // can be reported. Once the display is known, a commit close to a refresh is for the next one.
         let slack_ns = model.fit == nil ? 0 : period_ns / 8
         let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
         asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
         expectAnswer(from: now_ns)
     }
 
-    /// Whether the compositor has had a commit for long, and reported no refresh.
+    /// Whether the compositor has had a commit for long without reporting a refresh.
     func isHidden(_ now_ns: Int64) -> Bool {
         sent_ns.map { now_ns.subtractingSaturating($0) >= Self.loss_ns } ?? false
     }
 
-    /// Whether no link is to be called.
+    /// Whether no link may be called.
     var isHeld: Bool { slowed != nil && whenHidden == .stop }
 
     mutating func slowIfHidden(_ now_ns: Int64) {
         guard whenHidden != .full, slowed == nil, isHidden(now_ns), let grid = timeline?.grid else { return }
         var rate = FrameRate(1)
-        if case .rate(let wished) = whenHidden { rate = wished }
+        if case .rate(let requested) = whenHidden { rate = requested }
         slowed = grid
         if rate.framesPerSecond < grid.framesPerSecond { timeline?.setRate(rate, now_ns: now_ns) }
         hasHeldOrFreed = true
@@ -274,13 +274,13 @@ struct VsyncCore: Sendable {
 
     // MARK: The driver
 
-    /// Gives what must be let go without the lock.
+    /// Returns what must be released without the lock.
     mutating func detach() -> (driver: any VsyncDriver, hosting: Hosting?)? {
         guard let driver else { return nil }
         driver.detach()
         let losses = statistics.losses
         lose(now_ns)
-        // It was not the display that went.
+        // The display was not lost.
         statistics.losses = losses
         defer { hosting = nil }
         return (driver, hosting)
@@ -307,7 +307,7 @@ struct VsyncCore: Sendable {
         isOpening = false
         self.driver = driver
         guard driver == nil else {
-            // What comes from another server is another display's.
+            // Samples from another server belong to another display.
             model.restart()
             heard_ns = nil
             retry_ns = .min
@@ -326,14 +326,14 @@ struct VsyncCore: Sendable {
         let number: Int
     }
 
-    /// What is to be given up, and what is to take its place: in the loop that is preferred, if it has an active link, else in
-    /// the present one, else in any. The caller holds the loops: none of them may end in here.
+    /// The hosting to give up, and its replacement: in the preferred loop, if it has an active link, else in the
+    /// present one, else in any. The caller holds the loops, so that none of them ends in here.
     mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
-        let wished = [preferred, hosting?.loop].compactMap(\.self).first { request in
+        let requested = [preferred, hosting?.loop].compactMap(\.self).first { request in
             active.contains { $0.loop === request }
         }
-        let loop = wished ?? active.first?.loop
+        let loop = requested ?? active.first?.loop
         guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {
             hostings += 1
             return (hosting.take(), nil)

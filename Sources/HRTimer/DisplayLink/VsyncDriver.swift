@@ -2,50 +2,50 @@ import CHRTimer
 import CVsync
 import HRTimerCore
 
-/// Reports a display's refreshes, one for each request; see CVsync.h. Used under the lock of its source.
+/// Reports a display's refreshes, one for each request; see CVsync.h. Used under its source's lock.
 protocol VsyncDriver: AnyObject, Sendable {
     /// Readable when there may be something to take.
     var descriptor: Int32 { get }
-    /// What is said about the rate; a hint.
+    /// The rate that the driver claims; a hint.
     var toldRate: FrameRate? { get }
-    /// On the kernel's clock; else for tests, on a virtual one.
+    /// Whether it is on the kernel's clock; in tests it may be on a virtual one.
     var isReal: Bool { get }
 
     /// 0 or a negative errno.
     func request(_ refreshes: Int64) -> Int32
 
-    /// 1, 0 if there is no answer yet, or a negative errno if it is lost.
+    /// 1, 0 if there is no answer yet, or a negative errno if the driver is lost.
     func take(_ sample: inout vs_sample) -> Int32
 
-    /// The same without reading a connection that others read too: what was read of it.
+    /// The same without reading a connection that others read, too: takes only what they have read.
     func takeRead(_ sample: inout vs_sample) -> Int32
 
-    /// What others who watch the connection cannot see of it any more. Each reading is reported once.
+    /// What other readers of the connection can no longer learn from its descriptor. Each reading is reported once.
     func takeOthers() -> SharedReading?
 
-    /// What requests go by if the refreshes are those of a surface.
+    /// Who makes the commits that requests need, if the refreshes are those of a surface.
     var commits: SurfaceCommits? { get }
 
-    /// Of a surface that the application commits: its next commit is near. 1 if that takes the request along, 2 if it
-    /// takes something along that shows whether the surface is visible, else 0.
+    /// For a surface that the application commits: its next commit is about to come. 1 if that carries the request, 2
+    /// if it carries another callback that shows whether the surface is visible, else 0.
     func willCommit() -> Int32
 
-    /// Lets go of a surface and its connection; it is lost then.
+    /// Releases a surface and its connection; the driver is lost then.
     func detach()
 }
 
-/// Who commits a surface whose refreshes are reported. A refresh is reported only after a commit, so that each is
-/// requested; others read the connection, too; and for a hidden surface nothing is reported.
+/// Who commits a surface whose refreshes are reported. A refresh is reported only after a commit, so that each one
+/// needs a request; others read the connection, too; and for a hidden surface nothing is reported.
 enum SurfaceCommits: Sendable {
     case application
     case source
 }
 
-/// A connection of the application's that was read: what poll(2) said of its descriptor before is old.
+/// The application's connection was read: an earlier result of poll(2) for its descriptor is outdated.
 struct SharedReading {
-    /// The descriptor by which the application knows it.
+    /// The application's descriptor.
     let descriptor: Int32
-    /// Something of the application's was read, and waits to be dispatched.
+    /// Events of the application's were read, and wait to be dispatched.
     let othersWait: Bool
 }
 
@@ -57,14 +57,14 @@ extension VsyncDriver {
     func detach() {}
 }
 
-/// A source of the C library.
+/// A driver around a source of the C library.
 final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     // Sendable: its users hold the lock of the `VsyncSource`, and only the last reference closes it.
     private let source: OpaquePointer
     let commits: SurfaceCommits?
     private let generation = hrt_fork_generation()
 
-    /// `open` gives a source that this one closes.
+    /// Takes a source from `open`, and closes it.
     private init(
         commits: SurfaceCommits? = nil,
         _ open: (inout OpaquePointer?, inout UnsafePointer<CChar>?) -> Int32
@@ -79,11 +79,11 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     }
 
     deinit {
-        // In a forked child it would end the parent's connection.
+        // In a forked child closing would end the parent's connection.
         if generation == hrt_fork_generation() { vs_close(source) }
     }
 
-    /// An X server's, for the display that the position, in pixels, lies on.
+    /// An X server's refreshes, for the display at the position, in pixels.
     static func x11(
         _ display: String?,
         x: Int,
@@ -95,12 +95,12 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         }
     }
 
-    /// A card's of the kernel; `calls` is nil but in tests, and lives as long as the process.
+    /// A card's refreshes, from the kernel; `calls` is nil but in tests, and lives as long as the process.
     static func drm(_ card: String?, calls: UnsafePointer<vs_drm_calls>? = nil) throws(TimerError) -> CVsyncDriver {
         try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
     }
 
-    /// A compositor's, for that surface; `library` is nil but in tests, and lives as long as the process.
+    /// A compositor's refreshes of that surface; `library` is nil but in tests, and lives as long as the process.
     static func wayland(
         _ surface: WaylandSurface,
         answerWithin_ms: Int32,

@@ -1,14 +1,14 @@
-/// Finds the phase and the period of a display's refreshes in what a source reports. Pure: it is given the time.
+/// Finds the phase and the period of a display's refreshes from a source's samples. Pure: its caller passes the time
+/// in.
 ///
-/// Reported rates are not believed; those of six in ten set-ups were wrong. The period is the least-squares line
-/// through the latest samples, the way of Android's VSyncPredictor, with a longer window where the timestamps are
-/// noisy.
+/// It does not use reported rates: those of six in ten set-ups were wrong. The period is the least-squares line through
+/// the latest samples, as in Android's VsyncPredictor, with a longer window where the timestamps are noisy.
 struct VsyncModel: Sendable {
     /// One refresh, as a source reports it.
     struct Sample: Sendable, Hashable {
-        /// When it was, on `CLOCK_MONOTONIC`.
+        /// The instant, on `CLOCK_MONOTONIC`.
         var time_ns: Int64
-        /// Its number, if the source counts.
+        /// The refresh's number, if the source counts.
         var sequence: UInt64?
     }
 
@@ -16,28 +16,28 @@ struct VsyncModel: Sendable {
         /// Kept, but the period is not known yet.
         case learning
         case accepted
-        /// No refresh: not later than one before, ahead of the clock, or long past.
+        /// Not a refresh: not later than a former one, ahead of the clock, or long past.
         case stale
-        /// Too far from where it should be.
+        /// Too far from the prediction.
         case refused
-        /// The display's rate or phase has changed; learnt again.
+        /// The display's rate or phase has changed; it is learnt again.
         case restarted
     }
 
     /// The line through the latest samples.
     struct Fit: Sendable {
         let grid: FrameGrid
-        /// Root mean square of what the samples deviate from it.
+        /// Root mean square of the samples' deviations from it.
         let residual_ns: Double
         let samples: Int
     }
 
-    /// Nil until six samples agreed.
+    /// Nil until six samples agree.
     private(set) var fit: Fit?
     private(set) var refusedSamples = 0
     private(set) var staleSamples = 0
     private(set) var restarts = 0
-    /// Refreshes that were skipped: of the display's own count, or of the grid, less those that were not asked for.
+    /// Refreshes that were skipped: by the display's own count, or by the grid, less those that were not requested.
     private(set) var missedRefreshes: Int64 = 0
     /// The instant of the latest refresh that was reported.
     var latest_ns: Int64? { recent.last?.sample.time_ns }
@@ -47,46 +47,48 @@ struct VsyncModel: Sendable {
         let ordinal: Int64
     }
 
-    /// Accepted, the latest last.
+    /// Accepted samples, the latest last.
     private var points: [Point] = []
-    /// The latest that were not stale, accepted or not, and how many refreshes each of them was asked to be after the last.
+    /// The latest samples that were not stale, accepted or not, each with the requested distance from the last, in
+    /// refreshes.
     private var recent: [(sample: Sample, asked: Int64)] = []
     private var usesSequence = false
-    /// How many samples in a row had a count that rises and agreed on no period.
+    /// How many samples in a row had a rising count and agreed on no period.
     private var disagreements = 0
-    /// The latest 16 verdicts, a bit for each that was refused.
+    /// The latest 16 verdicts, a bit each, set if the sample was refused.
     private var refusals: UInt16 = 0
     private var refusedInRow = 0
-    /// How many steps in a row were longer than one refresh although the next one was asked for.
+    /// How many steps in a row were longer than one refresh although the next one was requested.
     private var longSteps = 0
-    /// How many steps in a row were of an even number of refreshes, and how many of those were longer than asked for.
+    /// How many steps in a row were of an even number of refreshes, and how many of those were longer than requested.
     private var evenSteps = (all: 0, long: 0)
-    /// How many of the latest samples in a row are off the line through those before, to the same side.
+    /// How many of the latest samples in a row deviate from the line through those before, to the same side.
     private var leaning = 0
 
     static let samplesToLock = 6
     private static let window = 32
-    /// Where the timestamps scatter by more than `noise_ns`: the prediction gets better with the root of the number.
+    /// The window if the timestamps scatter by more than `noise_ns`: the error falls with the root of the number of
+    /// samples.
     private static let noisyWindow = 128
     private static let noise_ns = 50_000.0
-    /// So many samples in a row that lean to one side are of another rate or phase, if too near to be refused.
+    /// This many samples in a row that deviate to one side are of another rate or phase, if too near to be refused.
     private static let samplesToLean = 8
-    /// So many steps in a row mean another period.
+    /// This many steps in a row mean another period.
     private static let stepsToDoubt = 16
-    /// Of a period: how far from the prediction a sample may be.
+    /// How far from the prediction a sample may be, as a part of the period.
     private static let gate = 0.2
-    /// With a sequence that can be trusted, how far at most where the samples scatter much.
+    /// The same at most, if the samples scatter much and there is a reliable sequence.
     private static let wideGate = 0.6
-    /// 10 to 2000 Hz. A server without a lit screen answers once a second, which is nobody's refresh.
+    /// 10 to 2000 Hz. A server without a lit screen answers once a second, which is not a display's rate.
     private static let plausible_ns = 500_000.0...100_000_000.0
 
-    /// Whether it takes more samples to make the fit better.
-    var isSettled: Bool {
+    /// Whether more samples would not improve the fit.
+    var hasEnoughSamples: Bool {
         guard let fit, refusedInRow == 0, leaning == 0 else { return false }
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
 
-    /// Of late only every second refresh was reported: perhaps there are no others.
+    /// Lately only every second refresh was reported: perhaps there are no others.
     var mayBeDoubled: Bool { fit != nil && !usesSequence && evenSteps.all >= Self.stepsToDoubt / 2 }
 
     /// Starts again, after a long silence.
@@ -96,7 +98,7 @@ struct VsyncModel: Sendable {
         recent = []
     }
 
-    /// Takes a sample that came in at `now_ns`, `asked` refreshes after the last if all went well.
+    /// Adds a sample received at `now_ns`, which should be `asked` refreshes after the last.
     mutating func add(_ sample: Sample, now_ns: Int64, asked: Int64 = 1) -> Verdict {
         guard isFresh(sample, now_ns) else {
             staleSamples += 1
@@ -106,7 +108,7 @@ struct VsyncModel: Sendable {
         if recent.count > Self.samplesToLock { recent.removeFirst() }
         guard let fit, let last = points.last else { return learn() ? .accepted : .learning }
         if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence < before {
-            // Another count: the display was away, and may have come back in any phase.
+            // A new count: the display was off, and may have another phase now.
             restart()
             recent = [(sample, 1)]
             return .restarted
@@ -122,7 +124,7 @@ struct VsyncModel: Sendable {
         countEven(ordinal - last.ordinal, isLong: skipped > 0)
         let isDoubled = evenSteps.all >= Self.stepsToDoubt && evenSteps.long >= Self.stepsToDoubt / 4
         if !usesSequence, isDoubled || longSteps >= Self.stepsToDoubt {
-            // No two refreshes reported were one period apart: it is the period that is longer.
+            // No two reported refreshes were one period apart: the true period is longer.
             if isDoubled { halveAsked() }
             relearn()
             return .restarted
@@ -148,9 +150,10 @@ struct VsyncModel: Sendable {
         for place in recent.indices { recent[place].asked = (recent[place].asked + 1) / 2 }
     }
 
-    /// Of the latest eight samples those that are off the line through the ones before, the latest included, on its side.
+    /// How many of the latest eight samples deviate from the line through the ones before, to the side of the latest
+    /// sample, that included.
     ///
-    /// A line through both would need as many samples again as it has to get rid of the former rate, as when 60 Hz becomes
+    /// A single line would need as many new samples as it has old ones to lose the former rate, as when 60 Hz becomes
     /// 59.94.
     private func countLeaning() -> Int {
         guard points.count >= Self.window + Self.samplesToLean,
@@ -163,21 +166,22 @@ struct VsyncModel: Sendable {
         let isLate = deviations_ns[0] > 0
         let count = deviations_ns.prefix { abs($0) > bound_ns && ($0 > 0) == isLate }.count
         guard count == Self.samplesToLean else { return count }
-        // A busy machine makes some late in a row, each by another time; those of another rate are on a line of their own.
+        // A busy machine makes some late in a row, each by another time; those of another rate lie on a line of their
+        // own.
         let ownResidual_ns = Self.line(through: points.suffix(Self.samplesToLean))?.residual_ns ?? .infinity
         return ownResidual_ns <= bound_ns / 2 ? count : count - 1
     }
 
     private func isFresh(_ sample: Sample, _ now_ns: Int64) -> Bool {
         if let last = recent.last, sample.time_ns <= last.sample.time_ns { return false }
-        // Before the period is known, that of a slow display.
+        // Before the period is known, the tolerance of a slow display.
         let period_ns = fit?.grid.period_ns ?? 33_333_333
         let age_ns = Double(now_ns.subtractingSaturating(sample.time_ns))
         return age_ns >= -1.5 * period_ns && age_ns <= 8 * period_ns
     }
 
     private func ordinal(of sample: Sample, after last: Point, _ fit: Fit) -> Int64 {
-        // A counter that jumps further than a million refreshes has begun from another number.
+        // A count that jumps by more than a million refreshes has restarted.
         if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence > before,
             sequence - before < 1_000_000
         {
@@ -199,7 +203,7 @@ struct VsyncModel: Sendable {
         guard let median_ns = medianStep_ns(withSequence: usesSequence) else { return .refused }
         let isSteady = refusedInRow >= Self.samplesToLock && hasEqualSteps(median_ns)
         let ratio = median_ns / fit.grid.period_ns
-        // Whole periods: some were late, and the rate is what it was.
+        // The steps are whole periods: some samples were late, and the rate is the same.
         let isMultiple = ratio > 0.9 && abs(ratio - ratio.rounded()) <= 0.1
         guard isSteady || refusals.nonzeroBitCount >= 4 && !isMultiple else { return .refused }
         relearn()
@@ -208,8 +212,8 @@ struct VsyncModel: Sendable {
 
     private mutating func relearn() {
         restarts += 1
-        // From those that were refused: with the ones before, the former period would be in the line. Where each second one was
-        // accepted, as at twice the rate, all of them are the new one's.
+        // From the refused samples alone: with former ones the former period would be in the line. If every second one
+        // was accepted, as at twice the rate, all of them have the new period.
         if refusedInRow > 1 { recent.removeFirst(max(0, recent.count - refusedInRow)) }
         forget()
         _ = learn()
@@ -227,8 +231,9 @@ struct VsyncModel: Sendable {
 
     /// The latest samples, if they agree on a period, become the first of the line.
     ///
-    /// A change of rate makes a count disagree for at most five samples. Only one that disagrees for longer is given up for the
-    /// times alone, by which half the rate may look like the former one: see `VsyncCore.willCommit`.
+    /// After a change of rate, count and times disagree for at most five samples. If they disagree for longer, the
+    /// count is ignored, and with the times alone half the rate may look like the former one: see
+    /// `VsyncCore.willCommit`.
     private mutating func learn() -> Bool {
         guard recent.count == Self.samplesToLock else { return false }
         if learn(withSequence: true) { return true }
@@ -273,7 +278,7 @@ struct VsyncModel: Sendable {
         return Int64(second - first)
     }
 
-    /// The median time of one refresh, between the latest samples; nil if it needs a sequence that does not rise.
+    /// The median time of one refresh, between the latest samples; nil if that needs a sequence, which does not rise.
     private func medianStep_ns(withSequence: Bool) -> Double? {
         guard let steps_ns = steps_ns(withSequence: withSequence) else { return nil }
         return steps_ns.sorted()[steps_ns.count / 2]

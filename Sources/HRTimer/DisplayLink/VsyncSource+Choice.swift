@@ -3,13 +3,14 @@ import Glibc
 public import HRTimerCore
 
 extension VsyncSource {
-    /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display that the position lies on, in pixels from the
-    /// screen's corner. `display` as in DISPLAY, which counts if it is nil.
+    /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display at the position, in pixels from the
+    /// screen's corner. `display` has DISPLAY's syntax; nil for DISPLAY itself.
     ///
-    /// Needs libxcb and libxcb-present at run time; nothing to build. Makes a window of one pixel that is never shown. Waits up
-    /// to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED without a server,
-    /// ETIMEDOUT if it does not answer, ENOTSUP without the extension. A server that ends is looked for again, from a quarter
-    /// of a second to eight apart. Under a Wayland session the refreshes are Xwayland's, which are synthetic.
+    /// Needs libxcb and libxcb-present at run time, nothing at build time. Makes a window of one pixel that is never
+    /// shown. Waits up to half a second for a server that does not answer. Throws ENOENT without the libraries,
+    /// ECONNREFUSED without a server, ETIMEDOUT if it does not answer, ENOTSUP without the extension. If the server
+    /// ends, the source tries to connect again, every quarter of a second at first and every eight seconds at last.
+    /// Under a Wayland session the refreshes are Xwayland's, which are synthetic.
     public static func x11(display: String? = nil, x: Int = 0, y: Int = 0) throws(TimerError) -> VsyncSource {
         try openX11(display, x: x, y: y, refusals: [])
     }
@@ -26,12 +27,13 @@ extension VsyncSource {
         }
     }
 
-    /// The refreshes of the first CRTC of a card that is on, by `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels
-    /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first of `/dev/dri/card0` to `card15` that serves.
+    /// The refreshes of a card's first CRTC that is on, by `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels
+    /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first usable one of `/dev/dri/card0` to
+    /// `card15`.
     ///
-    /// Needs permission to open the node (group video), and neither root nor the display's mastership: a compositor may have
-    /// that. The refreshes are the CRTC's; they do not show when a compositor presents what was drawn. Throws ENOENT
-    /// without a card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
+    /// Needs permission to open the node (group video), but not root, and not to be DRM master, as a compositor may be.
+    /// The refreshes are the CRTC's; they do not show when a compositor presents what was drawn. Throws ENOENT without
+    /// a card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
     public static func drm(card: String? = nil) throws(TimerError) -> VsyncSource {
         try openDRM(card, refusals: [])
     }
@@ -43,9 +45,9 @@ extension VsyncSource {
         }
     }
 
-    /// The source of links that were given neither a rate nor a source, chosen when it is first asked for: what the
-    /// environment's VSYNC_SOURCE names, or the surface that was offered, or an X server that is no Wayland compositor's, or a
-    /// card of the kernel, or a virtual display of 60 Hz. `refusals` says why the earlier choices were not taken.
+    /// The source of links that were given neither a rate nor a source, chosen at its first use: what the environment's
+    /// VSYNC_SOURCE names; else the offered surface, an X server that is not a Wayland compositor's, a card of the
+    /// kernel, or a virtual display of 60 Hz. `refusals` says why earlier choices were not taken.
     ///
     /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A forked child
     /// chooses again.
@@ -60,9 +62,9 @@ extension VsyncSource {
         }
     }
 
-    /// The surface that `shared` goes by from now on, if VSYNC_SOURCE names nothing else; nil for none, before it is destroyed.
-    /// Links that are in a loop already, and code that has the earlier source, keep that: `detach()` has it let go of
-    /// its surface.
+    /// The surface that `shared` uses from now on, unless VSYNC_SOURCE names something else; nil for none, to be set
+    /// before the surface is destroyed. Links that are in a loop already, and code that has the earlier source, keep
+    /// that: `detach()` makes it release its surface.
     public static func offer(_ surface: WaylandSurface?) {
         offeredSurface.withLock { $0 = surface }
         let before = sharedSource.withLock { $0.take() }
@@ -72,7 +74,7 @@ extension VsyncSource {
     private static let offeredSurface = Locked<WaylandSurface?>(nil)
     private static let sharedSource = Locked<(generation: UInt32, source: VsyncSource)?>(nil)
 
-    /// What `shared` becomes in that environment, with that surface offered.
+    /// The value of `shared` in that environment, with that offered surface.
     static func chosen(surface offered: WaylandSurface? = nil, _ environment: (String) -> String?) -> VsyncSource {
         var refusals: [VsyncRefusal] = []
         func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
@@ -120,7 +122,7 @@ extension VsyncSource {
         return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
     }
 
-    /// The virtual display that all links of one rate on one clock have in common.
+    /// The virtual display that all links of one rate on one clock share.
     static func virtual(_ rate: FrameRate, on time: TimeBase) -> VsyncSource {
         let clock = time.virtual.map { ObjectIdentifier($0) }
         return virtualDisplays.withLock { displays in
@@ -146,7 +148,7 @@ extension VsyncSource {
 }
 
 extension FrameRate {
-    /// A rate in words: `60`, `59.94`, `60000/1001`. Nil for what is none.
+    /// A rate from text: `60`, `59.94`, `60000/1001`. Nil if it is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         if parts.count == 2, let numerator = Int64(parts[0]), let denominator = Int64(parts[1]), numerator > 0,

@@ -13,13 +13,13 @@ public final class EngineMetrics: Sendable {
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Has the engine add to the counters LABEL.fires, .missed-ticks, .wakeups and .wakes-sent what came to them, and set the
-    /// meter LABEL.timers to its live timers, at that interval. It does so by a timer of its own, which is among those that it
-    /// counts, until the last reference goes.
+    /// Has the engine add the increase of its counts to the counters LABEL.fires, .missed-ticks, .wakeups and
+    /// .wakes-sent, and set the meter LABEL.timers to its live timers, at that interval. It uses a timer on the engine,
+    /// which is counted, too, until the last reference to this object goes.
     public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
         self.engine = engine
         let report = EngineReport(label, engine.core)
-        token = engine.schedule(after: interval, every: interval) { _ in report.tell() }
+        token = engine.schedule(after: interval, every: interval) { _ in report.reportChanges() }
     }
 
     deinit {
@@ -28,8 +28,8 @@ public final class EngineMetrics: Sendable {
 }
 
 extension TimerEngine.Configuration {
-    /// Has the engine record each fire's lateness in the timer of that label, in nanoseconds: a call of the metrics system for
-    /// each fire, on the engine's thread. Takes the place of the `latenessWatch`.
+    /// Has the engine record each fire's lateness, in nanoseconds, in the timer of that label: a call of the metrics
+    /// system for each fire, on the engine's thread. It replaces `latenessWatch`.
     public mutating func recordLateness(label: String) {
         let timer = Metrics.Timer(label: label)
         latenessWatch = .init(bound: .nanoseconds(-1)) { fire in
@@ -38,7 +38,7 @@ extension TimerEngine.Configuration {
     }
 }
 
-/// The counters of one engine, and what was reported to them.
+/// The counters of one engine, and the counts that were reported to them.
 private final class EngineReport: Sendable {
     private let core: EngineCore
     private let fires: Counter
@@ -46,7 +46,7 @@ private final class EngineReport: Sendable {
     private let wakeups: Counter
     private let wakesSent: Counter
     private let timers: Meter
-    private let told: Locked<EngineStatistics>
+    private let reported: Locked<EngineStatistics>
 
     init(_ label: String, _ core: EngineCore) {
         self.core = core
@@ -55,14 +55,14 @@ private final class EngineReport: Sendable {
         wakeups = Counter(label: label + ".wakeups")
         wakesSent = Counter(label: label + ".wakes-sent")
         timers = Meter(label: label + ".timers")
-        told = Locked(core.statistics)
+        reported = Locked(core.statistics)
     }
 
-    func tell() {
+    func reportChanges() {
         let now = core.statistics
-        let before = told.withLock { told in
-            defer { told = now }
-            return told
+        let before = reported.withLock { reported in
+            defer { reported = now }
+            return reported
         }
         fires.increment(by: now.fires - before.fires)
         missedTicks.increment(by: now.missedTicks - before.missedTicks)

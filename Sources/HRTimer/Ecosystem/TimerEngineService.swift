@@ -3,23 +3,23 @@ public import HRTimerCore
 public import ServiceLifecycle
 import Synchronization
 
-/// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then ends the engine, and says what
-/// was still pending.
+/// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then shuts the engine down
+/// and reports what was still pending.
 ///
 ///     let timers = TimerEngineService(try TimerEngine()) { report in
 ///         logger.info("\(report.droppedTimers) timers dropped")
 ///     }
 ///     try await ServiceGroup(services: [timers, server], logger: logger).run()
 ///
-/// Services are shut down last to first: the engine goes before what needs no timers, and after what does. With the package's
-/// trait `ServiceLifecycle` alone.
+/// Services are shut down last to first: so list the engine before services that use timers. With the package's trait
+/// `ServiceLifecycle` alone.
 public struct TimerEngineService: Service {
-    /// What the end of an engine left undone.
+    /// What was pending when the engine was shut down.
     public struct Report: Sendable {
         /// Timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them have
         /// thrown `CancellationError`.
         public let droppedTimers: Int
-        /// What the engine did in its life.
+        /// The engine's statistics over its life.
         public let statistics: EngineStatistics
     }
 
@@ -27,14 +27,14 @@ public struct TimerEngineService: Service {
     public let engine: TimerEngine
     private let onShutdown: @Sendable (Report) -> Void
 
-    /// A service that ends `engine`, and calls `onShutdown` when its thread has ended.
+    /// A service that shuts `engine` down, and calls `onShutdown` when its thread has ended.
     public init(_ engine: TimerEngine, onShutdown: @escaping @Sendable (Report) -> Void) {
         self.engine = engine
         self.onShutdown = onShutdown
     }
 
-    /// Returns when the engine has ended, after the graceful shutdown. Cancelled it ends the engine too, reports, and throws
-    /// `CancellationError`.
+    /// Returns when the engine has ended, after the graceful shutdown. If it is cancelled, it shuts the engine down,
+    /// reports, and throws `CancellationError`.
     public func run() async throws {
         let isGraceful: Bool
         do {
@@ -44,7 +44,7 @@ public struct TimerEngineService: Service {
             isGraceful = false
         }
         let dropped = Dropped()
-        // On virtual time there is no thread to wait for.
+        // In virtual time there is no thread to wait for.
         if engine.core.time.virtual != nil { dropped.count.store(engine.core.shutdown(), ordering: .releasing) }
         // A thread of its own waits for the engine's, not one of the pool.
         await onThreadOfItsOwn { [core = engine.core] in dropped.count.store(core.shutdown(), ordering: .releasing) }

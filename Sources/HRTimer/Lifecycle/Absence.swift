@@ -1,7 +1,7 @@
 public import HRTimerCore
 
 extension SuspensionMonitor {
-    /// A time in which the process could not do anything.
+    /// A time in which the process could not run.
     public struct Absence: Sendable, Hashable {
         /// Why the process could not run, as far as a process can tell.
         public enum Cause: Sendable, Hashable {
@@ -12,18 +12,18 @@ extension SuspensionMonitor {
             /// last is common where thresholds are a few milliseconds.
             case processStopped
             /// The monitor's thread was ready to run and got no processor, or other threads of the process ran
-            /// meanwhile: the machine is busy, the process was not away.
+            /// meanwhile: the machine was busy, and the process was not away.
             case overloaded
         }
 
-        /// What kept the process from running, or most of the time did.
+        /// The cause of all or most of the absence.
         public let cause: Cause
-        /// How long it was away, as `CLOCK_BOOTTIME` counts: at least so long, and at most `uncertainty` longer.
+        /// How long it was away, by `CLOCK_BOOTTIME`: at least this long, and at most `uncertainty` longer.
         public let duration: Duration
-        /// By how much the absence may have begun earlier, after the last heartbeat: nobody saw it begin. Zero for a
-        /// suspended system, whose clocks are exact.
+        /// By how much the absence may have begun earlier, since its begin is only known to be after the last
+        /// heartbeat. Zero for a suspended system, whose clocks are exact.
         public let uncertainty: Duration
-        /// The part that `CLOCK_MONOTONIC` knows nothing of, since the system was suspended.
+        /// The part that `CLOCK_MONOTONIC` does not count, since the system was suspended.
         public let suspended: Duration
         /// When the monitor noticed.
         public let noticedAt: MonotonicInstant

@@ -1,20 +1,20 @@
 import HRTimerCore
 
-/// Finds out from two looks at the clocks whether the process was away in between, and why. Pure: it is given the
-/// looks.
+/// Finds out from two samples of the clocks whether the process was away in between, and why. Pure: its caller passes
+/// the samples in.
 ///
-/// A heartbeat is due one interval after the last look. Its lateness is the time in which its thread did not run. Where
-/// the scheduler's account says that the thread waited for a processor meanwhile, or the process used more processor
-/// time than fits into the interval before, the machine was busy; otherwise the process was stopped.
+/// A heartbeat is due one interval after the last sample. Its lateness is the time in which its thread did not run. If
+/// the scheduler counts that the thread waited for a processor meanwhile, or the process used more processor time than
+/// fits into the interval before, the machine was busy; otherwise the process was stopped.
 struct AbsenceDetector: Sendable {
-    /// `Int64.max` for none: then no lateness can be known.
+    /// `Int64.max` for no heartbeat: then no lateness can be known.
     let heartbeat_ns: Int64
-    /// Absences shorter than this are none.
+    /// Shorter absences are not reported.
     let bound_ns: Int64
     let processors: Int64
     private var last: PresenceSample
-    /// What the system had been suspended for, in all, when an absence was last reported. Not when the last look was:
-    /// several short ones make a long one.
+    /// The total time of suspension when an absence was last reported. Not at the last sample: several short ones add
+    /// up.
     private var toldSuspended_ns: Int64
 
     init(heartbeat_ns: Int64, bound_ns: Int64, processors: Int, first: PresenceSample) {
@@ -25,7 +25,7 @@ struct AbsenceDetector: Sendable {
         toldSuspended_ns = first.suspended_ns
     }
 
-    /// Nil if the process was there all the time.
+    /// Nil if the process was not away.
     mutating func absence(at sample: PresenceSample) -> SuspensionMonitor.Absence? {
         defer { last = sample }
         let suspended_ns = sample.suspended_ns.subtractingSaturating(toldSuspended_ns)

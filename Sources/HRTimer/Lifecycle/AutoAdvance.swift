@@ -5,11 +5,11 @@ public import HRTimerCore
 ///     let carousel = AutoAdvance(every: .seconds(3), resumingAfter: .seconds(2), loop: .main) { showNextPage() }
 ///
 /// While the loop runs in a tracking mode it rests, and the time before does not count: the first call comes
-/// `resumingAfter` after the tracking ended, and from there on one every interval. Runs of that mode that follow each
-/// other sooner are one drag. A program that tracks by other means says `rest()` and `resume()`.
+/// `resumingAfter` after the tracking ended, and then one every interval. Runs of that mode that follow each other
+/// sooner are one drag. A program that tracks by other means calls `rest()` and `resume()`.
 ///
-/// It fires in `.default`, on the loop's thread, on `CLOCK_MONOTONIC`, and what is missed is merged into one call. It
-/// ends with `invalidate()` or with its last reference; it holds the loop. Any thread.
+/// It fires in `.default`, on the loop's thread, on `CLOCK_MONOTONIC`, and merges missed calls into one. It ends with
+/// `invalidate()` or with its last reference; it holds the loop. Any thread.
 public final class AutoAdvance: Sendable {
     private let timer: LoopTimer
     private let observer: LoopObserver
@@ -17,7 +17,7 @@ public final class AutoAdvance: Sendable {
     private let delay: Duration
 
     /// Begins at once; the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay
-    /// below zero as zero. Without a mode both `.tracking` and `.eventTracking` are tracking modes.
+    /// below zero as zero. Without a mode, `.tracking` and `.eventTracking` are the tracking modes.
     public init(
         every interval: some TimeSpan,
         resumingAfter delay: some TimeSpan = Duration.seconds(2),
@@ -56,7 +56,7 @@ public final class AutoAdvance: Sendable {
     /// Whether it waits for tracking to end, or for `resume()`.
     public var isResting: Bool { timer.isValid && timer.fireInstant == .distantFuture }
 
-    /// Ends it and frees the handler. No call comes after this on the loop's own thread. Idempotent.
+    /// Ends it and frees the handler. On the loop's own thread no call comes after this. Idempotent.
     public func invalidate() {
         timer.invalidate()
         observer.invalidate()

@@ -2,7 +2,7 @@ import CHRTimer
 import Glibc
 public import HRTimerCore
 
-/// Time to tidy up between the shell's Ctrl-Z and the stop: what `beginBackgroundTask` is to an app, for SIGTSTP.
+/// Time to tidy up between the shell's Ctrl-Z and the stop: like `beginBackgroundTask` of apps, for SIGTSTP.
 ///
 ///     let grace = try BackgroundGrace(duration: .seconds(5), loop: .main) { session in
 ///         save { session.finish() }
@@ -13,16 +13,16 @@ public import HRTimerCore
 ///     }
 ///
 /// SIGTSTP calls `background`, and the process goes on. It stops when `finish()` is called; when the duration is over,
-/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops with
-/// SIGSTOP, which nothing can hold up, so the shell sees it stopped as usual. SIGCONT calls `foreground`; during the
-/// grace it ends that, and the process does not stop.
+/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops by SIGSTOP,
+/// which cannot be blocked, so that the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it
+/// ends the session, and the process does not stop.
 ///
-/// All calls come on the loop's thread, in the common modes, with no lock held; those of an actor, as `{ @MainActor in … }`, on
-/// that, which the main actor is to `TimerLoop.main`. While the loop does not run, or a
-/// handler blocks it, SIGTSTP waits. It keeps the loop running. It takes the place of the process's handlers for
-/// SIGTSTP and SIGCONT and puts them back when it is invalidated or its last reference goes: keep it. Where the thread
-/// that makes it has them blocked, as in children of Foundation's `Process`, threads of its own let them in meanwhile;
-/// no mask is changed. `sigaction(2)`, `raise(3)`, `pthread_sigmask(3)`.
+/// All calls come on the loop's thread, in the common modes, with no lock held. Handlers of an actor, as `{ @MainActor
+/// in … }`, run on that; for the main actor that is the thread of `TimerLoop.main`. While the loop does not run, or a
+/// handler blocks it, SIGTSTP waits. It keeps the loop running. It replaces the process's handlers for SIGTSTP and
+/// SIGCONT, and restores them when it is invalidated or its last reference goes: keep it. If the thread that makes it
+/// blocks these signals, as in children of Foundation's `Process`, extra threads receive them meanwhile; no mask is
+/// changed. `sigaction(2)`, `raise(3)`, `pthread_sigmask(3)`.
 public final class BackgroundGrace: Sendable {
     /// One time in the background: from SIGTSTP until the process stops, or until SIGCONT.
     public struct Session: Sendable {
@@ -42,10 +42,10 @@ public final class BackgroundGrace: Sendable {
     let core: Core
     private let sources: Locked<[LoopSource]>
 
-    /// A grace that begins at every SIGTSTP from now on. A duration of zero or less stops the process in the next pass.
+    /// Begins a grace at every SIGTSTP from now on. A duration of zero or less stops the process in the next pass.
     ///
-    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, EMFILE, and EAGAIN where
-    /// they are blocked and there is no room for a thread.
+    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, EMFILE, and EAGAIN if
+    /// they are blocked and no thread can be made.
     public convenience init(
         duration: some TimeSpan,
         loop: TimerLoop,
@@ -76,10 +76,10 @@ public final class BackgroundGrace: Sendable {
         invalidate()
     }
 
-    /// Ends it and gives SIGTSTP and SIGCONT back. A session that is going on is over; the process is not stopped.
+    /// Ends it and restores the handlers of SIGTSTP and SIGCONT. A running session is over; the process is not stopped.
     /// Idempotent. Any thread.
     public func invalidate() {
-        // The last references: with them SIGTSTP and SIGCONT are free.
+        // These are the last references: with them the signals are released.
         let sources = sources.withLock { sources in
             defer { sources = [] }
             return sources
@@ -88,21 +88,21 @@ public final class BackgroundGrace: Sendable {
         core.end()
     }
 
-    /// Returns when SIGCONT came: how long it took by CLOCK_BOOTTIME, which counts a suspended system too.
+    /// Returns after SIGCONT, with the time stopped by CLOCK_BOOTTIME, which counts a suspended system too.
     @Sendable
     private static func stopProcess() -> Duration {
         let before_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
-        // Keys pressed before the stop are answered by it; those after it ask for another.
+        // Drops SIGTSTPs from before the stop, which has answered them; later ones begin another session.
         _ = hrt_signal_take(SIGTSTP)
-        // Of SIGCONT it says nothing to the loop: what ended the stop must not end the session that a key pressed right after
-        // it begins.
+        // The SIGCONT that ended the stop is not reported to the loop: it must not end a session that a Ctrl-Z right
+        // after it begins.
         hrt_signal_stop_process()
         return .nanoseconds(hrt_clock_now_ns(HRT_CLOCK_BOOT) - before_ns)
     }
 }
 
 extension BackgroundGrace {
-    /// What the signals' handlers hold, so that they do not hold the grace.
+    /// Held by the signals' handlers, so that they do not hold the grace.
     final class Core: Sendable {
         private let duration: Duration
         private weak let loop: TimerLoop?
@@ -113,9 +113,9 @@ extension BackgroundGrace {
         private let state = Locked(State())
 
         private struct State: Sendable {
-            /// Of the session that goes on, or of the last one.
+            /// Of the current session, or of the last one.
             var number = 0
-            /// Runs while a session goes on.
+            /// Runs during a session.
             var timer: LoopTimer?
         }
 
@@ -136,7 +136,7 @@ extension BackgroundGrace {
             self.foreground = foreground
         }
 
-        /// SIGTSTP, on the loop's thread.
+        /// Called for SIGTSTP, on the loop's thread.
         func suspend() {
             if let timer = state.withLock({ $0.timer }) {
                 timer.fire()
@@ -152,7 +152,7 @@ extension BackgroundGrace {
             background(Session(core: self, number: number))
         }
 
-        /// SIGCONT, on the loop's thread. After a stop the session is over already.
+        /// Called for SIGCONT, on the loop's thread. After a stop the session is over already.
         func resume() {
             if endSession({ _, _ in true }) { foreground(.zero) }
         }
@@ -179,7 +179,7 @@ extension BackgroundGrace {
             foreground(stop())
         }
 
-        /// False if there is none, or another than is meant.
+        /// False if there is no session, or another one.
         private func endSession(_ isMeant: (LoopTimer, Int) -> Bool) -> Bool {
             let timer = state.withLock { state -> LoopTimer? in
                 guard let timer = state.timer, isMeant(timer, state.number) else { return nil }

@@ -6,8 +6,8 @@ public import HRTimerCore
 ///     stopwatch.start()   // three times: still one call a second
 ///     stopwatch.stop()
 ///
-/// A `LoopTimer` made by every start that finds none running; see there for clock, intervals and policies. It is
-/// stopped with its last reference. Any thread.
+/// Every start that finds none running makes a `LoopTimer`; see there for clock, intervals and policies. It is stopped
+/// with its last reference. Any thread.
 public final class ExclusiveTimer: Sendable {
     private let loop: TimerLoop
     private let mode: TimerLoop.Mode
@@ -67,25 +67,25 @@ public final class ExclusiveTimer: Sendable {
     @discardableResult
     public func start() -> Bool {
         let new = make()
-        // A timer's own lock may be taken under this one; what is replaced is let go without it.
+        // A timer's own lock may be taken under this one; the replaced timer is released without it.
         let (isStarted, _) = timer.withLock { timer -> (Bool, LoopTimer?) in
             if timer?.isValid ?? false { return (false, nil) }
             defer { timer = new }
             return (true, timer)
         }
-        // Not if it was stopped by now: the loop does not take what is invalid.
+        // Not if it was stopped meanwhile: the loop refuses an invalid timer.
         if isStarted { loop.add(new, forMode: mode) }
         return isStarted
     }
 
-    /// Has it fire one interval from now also if it runs: for what shall happen when nothing has for so long.
+    /// Has it fire one interval from now, also if it runs: for work to be done after nothing has happened for so long.
     public func restart() {
         stop()
         start()
     }
 
-    /// Ends what `start()` began: it may be started again, which what is invalidated or cancelled may not. No call comes after
-    /// this on the loop's own thread; elsewhere a call that has begun goes on. Idempotent.
+    /// Ends what `start()` began. It may be started again, unlike objects that are invalidated or cancelled. On the
+    /// loop's own thread no call comes after this; on others a call that has begun goes on. Idempotent.
     public func stop() {
         timer.withLock { $0.take() }?.invalidate()
     }

@@ -9,19 +9,20 @@ public import HRTimerCore
 ///         }, forMode: .default)
 ///     }
 ///
-/// What `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
-/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: nobody needs to keep the
-/// worker. It blocks all signals. For a thread that waits for work, see `TimerLoop.thread(name:precision:realTime:time:)`.
+/// Does what `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
+/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: the worker need not
+/// be kept. It blocks all signals. For a thread that waits for work, see
+/// `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
-    /// The thread's loop; once the thread has ended it takes nothing any more.
+    /// The thread's loop; once the thread has ended, nothing can be added to it.
     public let loop: TimerLoop
     private let running: RunningLoop
 
     /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
     ///
-    /// The precision is the loop's, and `realTime` what the thread asks of the kernel, see `settingResults`; without it and above
-    /// `.coalesced` a timer slack of 1 ns. With nothing added it ends at once. Throws EAGAIN if there is no room for a thread,
-    /// EMFILE or ENFILE if there are no descriptors for its loop.
+    /// The precision is the loop's. `realTime` is requested for the thread, see `settingResults`; without it, and above
+    /// `.coalesced`, a timer slack of 1 ns is. With nothing added the thread ends at once. Throws EAGAIN if no thread
+    /// can be made, EMFILE or ENFILE if there are no descriptors for its loop.
     @discardableResult
     public init(
         name: String = "loopworker",
@@ -35,8 +36,8 @@ public final class LoopWorker: Sendable {
         pthread_detach(running.thread)
     }
 
-    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
-    /// the thread has begun to run.
+    /// What the kernel granted and refused of `realTime`: one result for each requested setting; none without. Waits
+    /// until the thread has begun to run.
     @available(*, noasync)
     public var settingResults: [SettingResult] { running.settingResults.all }
 
@@ -46,14 +47,14 @@ public final class LoopWorker: Sendable {
     /// Whether the thread has done its work.
     public var isFinished: Bool { running.hasEnded.isOpen }
 
-    /// Ends the work early: after the handler that may be running its timers are invalid, their handlers freed. Does
-    /// not wait, and so is not `LoopThread.end()`, which does: see `wait()`.
+    /// Ends the work early: after the handler that may be running, its timers are invalid and their handlers freed.
+    /// Does not wait, unlike `LoopThread.end()`: see `wait()`.
     public func cancel() {
         loop.refuseToRun()
     }
 
-    /// Blocks the calling thread until the work is done and all its handlers are freed. Called from a handler of this
-    /// worker it returns at once, since it would wait for itself.
+    /// Blocks the calling thread until the work is done and all its handlers are freed. From a handler of this worker
+    /// it returns at once, since it would wait for itself.
     @available(*, noasync)
     public func wait() {
         if CurrentLoop.value === loop { return }

@@ -1,22 +1,22 @@
 import CHRTimer
 import Glibc
 
-/// One look at the clocks and accounts that show whether the process was away.
+/// A sample of the clocks and counters that show whether the process was away.
 struct PresenceSample: Sendable, Equatable {
-    /// `CLOCK_MONOTONIC`, and how much `CLOCK_BOOTTIME` is ahead of it: the time the system was suspended so far, apart
-    /// from the offsets of a time namespace.
+    /// `CLOCK_MONOTONIC`, and how much `CLOCK_BOOTTIME` is ahead of it: the total time of suspension, apart from the
+    /// offsets of a time namespace.
     var monotonic_ns: Int64
     var suspended_ns: Int64
     /// Processor time of the process so far.
     var used_ns: Int64
-    /// What the thread that looks spent waiting for a processor so far; nil where the kernel does not count it.
+    /// How long the sampling thread has waited for a processor so far; nil if the kernel does not count it.
     var waited_ns: Int64?
 
-    /// What is so now.
+    /// The present sample.
     static func now() -> PresenceSample {
         var monotonic_ns: Int64 = 0
         var boot_ns: Int64 = 0
-        // Two clocks are not read at once: again if the thread was held up between them.
+        // Two clocks cannot be read at once: repeats if the thread was interrupted between them.
         for _ in 0..<8 {
             let before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
             boot_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)

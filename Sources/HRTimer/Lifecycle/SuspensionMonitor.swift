@@ -9,11 +9,11 @@ public import HRTimerCore
 ///     }
 ///
 /// By default every timer treats a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A suspended
-/// system stops that clock: `makeUp(_:)` names the timers that shall count such time as passed.
+/// system stops that clock: timers passed to `makeUp(_:)` count such time as passed.
 ///
-/// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. It
-/// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; see `noticesStops` for none
-/// at all. What it notices, it notices within half a threshold after the return. It ends with `invalidate()` or with its
+/// The monitor has a thread of its own, so that a blocking handler of the program is never taken for an absence. It
+/// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops` it
+/// never wakes. It notices an absence within half a threshold after the return. It ends with `invalidate()` or with its
 /// last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`;
 /// /proc/thread-self/schedstat.
 public final class SuspensionMonitor: Sendable {
@@ -24,14 +24,14 @@ public final class SuspensionMonitor: Sendable {
     private let heart: TimerToken
     private let core: Core
 
-    /// Has `handler` called with every absence of at least `threshold`; sometimes with shorter ones, from half of it
-    /// on.
+    /// Has `handler` called with every absence of at least `threshold`, and sometimes with shorter ones, from half of
+    /// it on.
     ///
-    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first timers that are late;
-    /// on the monitor's own thread without a loop; one of an actor, as `{ @MainActor absence in … }`, on that. The loop is not
-    /// held, nor kept running. A threshold under 10 ms counts as 10 ms. Without `noticesStops` there is no heartbeat and no
-    /// wake-up: only `check()` looks, and it knows of suspended systems alone. Throws EAGAIN where there is no room for a
-    /// thread.
+    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first late timers. Without a
+    /// loop it is called on the monitor's own thread; a handler of an actor, as `{ @MainActor absence in … }`, on that.
+    /// The loop is neither held nor kept running. A threshold below 10 ms counts as 10 ms. Without `noticesStops` there
+    /// is no heartbeat and no wake-up: only `check()` looks, and finds suspended systems alone. Throws EAGAIN if no
+    /// thread can be made.
     public convenience init(
         loop: TimerLoop? = nil,
         threshold: some TimeSpan = Duration.seconds(1),
@@ -48,7 +48,7 @@ public final class SuspensionMonitor: Sendable {
         )
     }
 
-    /// `sample` is called on the monitor's thread alone, except for the first.
+    /// `sample` is called on the monitor's thread alone, except for the first time.
     init(
         loop: TimerLoop?,
         threshold: Duration,
@@ -60,7 +60,7 @@ public final class SuspensionMonitor: Sendable {
         let half_ns = max(threshold.nanosecondsRoundedUp, 10_000_000) / 2
         engine = try TimerEngine(.init(name: "hrt-suspension", time: time))
         var first = sample()
-        // That was another thread's.
+        // The sample before was another thread's.
         first.waited_ns = nil
         let detector = AbsenceDetector(
             heartbeat_ns: noticesStops ? half_ns : .max,
@@ -70,19 +70,19 @@ public final class SuspensionMonitor: Sendable {
         )
         core = Core(loop, detector, sample, handler)
         heart = engine.schedule(
-            // At once, so that the first heartbeat has an account of its own thread to compare with.
+            // At once, so that the first heartbeat has a sample of its own thread to compare with.
             at: .distantPast,
             every: noticesStops ? .nanoseconds(half_ns) : .nanoseconds(Int64.max),
             policy: .delay
         ) { [core] _ in core.beat() }
     }
 
-    /// Looks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for it.
+    /// Checks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for it.
     public func check() {
         engine.reschedule(heart, at: .distantPast)
     }
 
-    /// Has `timer` count the time of a suspended system as passed, so that its own policy prepares for the ticks it
+    /// Has `timer` count the time of a suspended system as passed, so that its policy decides about the ticks that it
     /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has
     /// noticed.
     ///
@@ -93,15 +93,15 @@ public final class SuspensionMonitor: Sendable {
 
     /// Ends the monitor and frees the handler. Idempotent.
     ///
-    /// Unlike a timer's it waits: for the monitor's own thread to end, and so for a call that this makes, unless it is called
-    /// there. A call that waits in the loop, or that the loop makes, goes on.
+    /// Unlike a timer's `invalidate()` it waits for the monitor's own thread to end, and so for a handler that this
+    /// calls, unless it is called on that thread. A call by the loop, waiting or running, is not waited for.
     public func invalidate() {
         engine.shutdown()
     }
 }
 
 extension SuspensionMonitor {
-    /// What the heartbeat's handler holds, so that it does not hold the monitor.
+    /// Held by the heartbeat's handler, so that it does not hold the monitor.
     private final class Core: Sendable {
         private weak let loop: TimerLoop?
         private let hasLoop: Bool
@@ -113,7 +113,8 @@ extension SuspensionMonitor {
             var detector: AbsenceDetector
             var timers: [WeakTimer] = []
 
-            /// Forgets those that are gone. Ours may be the last references to the others: to be let go without the lock.
+            /// Forgets the timers that are gone. The others are returned: these may be the last references, to be
+            /// released without the lock.
             mutating func liveTimers() -> [LoopTimer] {
                 let live = timers.compactMap(\.timer)
                 timers = live.map { WeakTimer(timer: $0) }
@@ -140,7 +141,7 @@ extension SuspensionMonitor {
 
         func add(_ timer: LoopTimer) {
             guard timer.isValid else { return }
-            // Looked for and added under one lock: one that two threads add at once would prepare twice.
+            // Under one lock, as a timer that two threads add at once would catch up twice.
             let live = state.withLock { state in
                 let live = state.liveTimers()
                 if !live.contains(where: { $0 === timer }) { state.timers.append(WeakTimer(timer: timer)) }
@@ -162,8 +163,8 @@ extension SuspensionMonitor {
 }
 
 extension LoopTimer {
-    /// Moves the deadline and the grid back by `duration`: the policy decides about ticks whose deadlines have passed
-    /// then.
+    /// Moves the deadline and the grid back by `duration`: then the policy decides about ticks whose deadlines have
+    /// passed.
     fileprivate func countAsPassed(_ duration: Duration) {
         update { state, _ in
             guard state.handler != nil, state.deadline_ns < .max else { return }

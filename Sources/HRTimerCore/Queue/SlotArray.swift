@@ -1,18 +1,18 @@
 public import CHRTimer
 import Glibc
 
-/// What belongs to the timers of a queue, by slot: elements that never move, in chunks straight from the system, so that
-/// growing copies nothing and a chunk that is not needed any more is given back at once.
+/// The elements that belong to a queue's timers, by slot. They never move: they are in chunks mapped from the system,
+/// so that growing copies nothing and an unused chunk is given back at once.
 ///
-/// Every slot has an element; a vacant one where there is no timer. Not thread-safe: its owner has the lock. Usable from
-/// inline code so that the other modules have it specialised.
+/// Every slot has an element, a vacant one where there is no timer. Not thread-safe: its owner holds the lock. Usable
+/// from inline code, so that other modules specialise it.
 @usableFromInline package struct SlotArray<Element: ~Copyable>: ~Copyable {
     @inlinable static var chunkSize: Int { 1024 }
 
-    /// Nil for a chunk that was given back, or is not there yet.
+    /// Nil for a chunk that was given back or is not mapped yet.
     @usableFromInline var chunks: [UnsafeMutablePointer<Element>?] = []
     private let vacant: @Sendable () -> Element
-    /// Where the next `trim` goes on looking.
+    /// The chunk at which the next `trim` continues.
     private var trimmed = 0
 
     package init(vacant: @escaping @Sendable () -> Element) {
@@ -40,7 +40,7 @@ import Glibc
     @usableFromInline @inline(never)
     mutating func makeChunk(_ chunk: Int) {
         while chunk >= chunks.count { chunks.append(nil) }
-        // mmap(2) and not malloc(3), which gives the system back only what lies at the end of its heap.
+        // mmap(2) and not malloc(3), which returns only the end of its heap to the system.
         let memory = mmap(nil, Self.chunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let memory, memory != MAP_FAILED else {
             fatalError("no memory for \(Self.chunkSize) more timers")
@@ -50,8 +50,8 @@ import Glibc
         chunks[chunk] = elements
     }
 
-    /// Gives the memory of chunks back in which every element is vacant: a bounded piece of work a call. True if there is
-    /// more to do.
+    /// Gives back the memory of chunks in which every element is vacant: a bounded part of the work a call. True if
+    /// there is more to do.
     package mutating func trim(isVacant: (borrowing Element) -> Bool) -> Bool {
         let end = min(trimmed + 16, chunks.count)
         for index in trimmed..<end {
@@ -65,7 +65,7 @@ import Glibc
         return trimmed != 0
     }
 
-    /// Every element there is, vacant ones too.
+    /// All elements, vacant ones too.
     package mutating func forEach(_ body: (inout Element) -> Void) {
         for chunk in chunks {
             guard let chunk else { continue }
@@ -73,7 +73,7 @@ import Glibc
         }
     }
 
-    /// The element of a slot that there is room for. Stays where it is as long as it is not vacant.
+    /// The element of a slot for which `reserve` made room. It stays at its address as long as it is not vacant.
     @inlinable
     package subscript(slot: UInt32) -> Element {
         @inline(__always) unsafeAddress { UnsafePointer(place(slot)) }
@@ -86,10 +86,10 @@ import Glibc
 
     @inlinable @inline(__always)
     func place(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
-        // There is room for every slot that was given out.
+        // There is room for every slot that was used.
         chunks[Int(slot) / Self.chunkSize].unsafelyUnwrapped + Int(slot) % Self.chunkSize
     }
 }
 
-// Sendable: it alone owns its chunks, and being noncopyable is in one place at a time.
+// Sendable: it alone owns its chunks, and being noncopyable it has one owner at a time.
 extension SlotArray: @unchecked Sendable where Element: ~Copyable & Sendable {}

@@ -1,11 +1,11 @@
 public import CHRTimer
 
-/// Names one timer of one engine. Goes stale when the timer is cancelled or has fired for the last time; using a stale
-/// token, or one of another engine, is harmless, also when the place has gone to another timer since.
+/// Names one timer of one engine. It is stale once the timer is cancelled or has fired for the last time. A stale
+/// token, or one of another engine, is harmless, also when another timer has the slot since.
 public struct TimerToken: Hashable, Sendable {
     @usableFromInline package let slot: UInt32
     @usableFromInline package let generation: UInt32
-    /// The number of the schedule that gave it out.
+    /// The number of the schedule that made it.
     @usableFromInline package let owner: UInt32
 
     @inlinable
@@ -15,7 +15,7 @@ public struct TimerToken: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// No timer's: generations begin at 1.
+    /// Names no timer: generations begin at 1.
     @inlinable package static var stale: TimerToken { TimerToken(hrt_token(slot: 0, generation: 0)) }
 
     @inlinable

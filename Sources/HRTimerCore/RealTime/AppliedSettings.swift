@@ -1,13 +1,14 @@
 import CHRTimer
 import Glibc
 
-/// Settings as they hold on a thread of ours: what was granted, and what must be given back.
+/// The settings of an engine's or loop's thread: what was granted, and what must be restored.
 package struct AppliedSettings: ~Copyable {
     package private(set) var settingResults: [SettingResult] = []
     private var memoryLock: MemoryLock.Hold?
     private var wakeLatency: WakeLatency?
 
-    /// Applies to the calling thread, which must be one of ours. Only what was requested is tried, and has a result.
+    /// Applies them to the calling thread, which must be one of this library. Only requested settings are tried and
+    /// have a result.
     package init(_ settings: RealTimeSettings, threadName: String) {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
@@ -26,7 +27,7 @@ package struct AppliedSettings: ~Copyable {
         }
     }
 
-    /// What is the process's or the system's. What is the thread's ends with the thread.
+    /// The settings of the process and of the system. Those of the thread end with it.
     package consuming func giveBack() {
         memoryLock = nil
         wakeLatency = nil
@@ -56,7 +57,7 @@ package struct AppliedSettings: ~Copyable {
 
     private static func setProcessors(_ processors: Set<Int>) throws(TimerError) {
         let sorted = processors.sorted()
-        // A number that is no processor's must be refused, not left out.
+        // An invalid processor number must be refused, not left out.
         let numbers = sorted.map { UInt32(exactly: $0) ?? .max }
         try check(hrt_thread_set_processors(numbers, numbers.count), "set processors to \(sorted)")
     }
@@ -69,7 +70,7 @@ extension RealTimeSettings.SchedulingClass {
         switch self {
         case .other(let nice):
             operation = "set schedulingClass to SCHED_OTHER at nice \(nice) (takes -20 ... 19)"
-            // The kernel would take the nearest.
+            // The kernel would take the nearest nice value instead of refusing.
             guard (-20...19).contains(nice) else { throw TimerError(operation: operation, errorNumber: EINVAL) }
             schedule.nice = Int32(nice)
         case .fifo(let priority):

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The process's pages kept in memory for as long as anybody holds this.
+/// Keeps the process's pages in memory as long as one instance exists.
 enum MemoryLock {
-    /// Lets go when it is dropped.
+    /// Releases the lock when the last reference goes.
     final class Hold: Sendable {
         fileprivate init() {}
 
@@ -11,7 +11,7 @@ enum MemoryLock {
 
     private struct State: Sendable {
         var holds = 0
-        /// False if the process had locked memory by itself: then it stays locked.
+        /// False if the process had locked its memory itself: then it stays locked.
         var isOurs = false
     }
 
@@ -21,7 +21,7 @@ enum MemoryLock {
         try state.withLock { state throws(TimerError) in
             if state.holds == 0 {
                 state.isOurs = !hasLockedMemory
-                // Pages as they are touched: the timer queue maps far more than it ever uses.
+                // Locks pages as they are touched: the timer queue maps far more than it uses.
                 let flags = MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT
                 if state.isOurs, mlockall(flags) != 0 {
                     throw TimerError(operation: "lock the process's memory (locksMemory)", errorNumber: errno)

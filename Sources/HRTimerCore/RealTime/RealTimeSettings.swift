@@ -5,9 +5,9 @@
 ///     let engine = try TimerEngine(configuration)
 ///     engine.settingResults                        // granted or refused
 ///
-/// The defaults are right for an ordinary process and are granted to every one: nothing but a timer slack of 1 ns. What
-/// the kernel refuses is reported in `TimerEngine.settingResults`, and the engine runs without it. No thread but the
-/// engine's own is changed, and none that it starts inherits its class. All ends with the engine.
+/// The defaults suit an ordinary process, which is always granted them: only a timer slack of 1 ns.
+/// `TimerEngine.settingResults` reports what the kernel refuses; the engine runs without it. Only the engine's own
+/// thread is changed, and threads that it starts do not inherit its class. All ends with the engine.
 public struct RealTimeSettings: Sendable, Hashable {
     /// When the kernel lets the thread run, sched(7).
     public enum SchedulingClass: Sendable, Hashable {
@@ -18,34 +18,35 @@ public struct RealTimeSettings: Sendable, Hashable {
         /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO. The kernel stops real-time threads for a part of
         /// every second (/proc/sys/kernel/sched_rt_runtime_us) if they take all of it.
         case fifo(priority: Int)
-        /// `SCHED_RR`: as `fifo`, in turns with others of its priority.
+        /// `SCHED_RR`: as `fifo`, taking turns with threads of the same priority.
         case roundRobin(priority: Int)
-        /// `SCHED_DEADLINE`: `runtime` within `deadline` of the begin of each `period`, guaranteed; runtime ≤ deadline ≤
-        /// period, from about 1 µs. Takes CAP_SYS_NICE; refused with EPERM to a thread restricted to some processors.
+        /// `SCHED_DEADLINE`: `runtime` is guaranteed within `deadline` of the begin of each `period`; runtime ≤
+        /// deadline ≤ period, from about 1 µs. Takes CAP_SYS_NICE; refused with EPERM to a thread restricted to some
+        /// processors.
         case deadline(runtime: Duration, deadline: Duration, period: Duration)
     }
 
-    /// The class of the engine's thread. Nil leaves the one that it has from the thread that made the engine.
+    /// The class of the engine's thread. Nil keeps the one inherited from the thread that makes the engine.
     public var schedulingClass: SchedulingClass?
 
-    /// The processors that the thread may run on, by their numbers. Nil leaves those of the thread that made the engine.
+    /// The numbers of the processors that the thread may run on. Nil keeps those of the thread that makes the engine.
     public var processors: Set<Int>?
 
-    /// How late the kernel may make a wake-up of the thread to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more. 50 µs
-    /// is what threads have by themselves. Real-time classes have none.
+    /// How late the kernel may make a wake-up of the thread to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more.
+    /// Threads have 50 µs by default; real-time classes have none.
     public var timerSlack: Duration = .nanoseconds(1)
 
-    /// Whether the memory of the process stays in memory: `mlockall(2)`, of pages as they are touched (MCL_ONFAULT), present
-    /// and future ones.
+    /// Whether the process's memory is locked: `mlockall(2)`, for pages as they are touched (MCL_ONFAULT), present and
+    /// future ones.
     ///
-    /// Counts for the whole process, from the first such engine to the end of the last; if the process has locked memory by
-    /// itself, that is left as it is. Where it may lock only so much (RLIMIT_MEMLOCK without CAP_IPC_LOCK) it is refused with
-    /// ENOMEM or EPERM, or, granted, later allocations beyond the limit fail.
+    /// It holds for the whole process, from the first such engine to the end of the last; if the process has locked its
+    /// memory itself, that stays. Where the process may lock only so much (RLIMIT_MEMLOCK without CAP_IPC_LOCK), it is
+    /// refused with ENOMEM or EPERM, or is granted and later allocations beyond the limit fail.
     public var locksMemory = false
 
-    /// How long the processors may take at most to leave an idle state, for the whole system: an open
+    /// The longest time that processors may take to leave an idle state, for the whole system: an open
     /// `/dev/cpu_dma_latency`, in whole µs rounded down. Zero keeps them out of every idle state, which costs power and
-    /// heat. The least that anybody requests holds. Nil requests nothing.
+    /// heat. The least value that any process requests holds. Nil requests nothing.
     public var wakeLatency: Duration?
 
     /// Those for an ordinary process.
@@ -72,18 +73,18 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
 
     /// The kernel's result.
     public enum Outcome: Sendable, Hashable {
-        /// It holds.
+        /// The setting holds.
         case granted
-        /// It does not, and nothing was changed.
+        /// It does not hold, and nothing was changed.
         case refused(because: TimerError)
     }
 
     /// The setting.
     public let setting: Setting
-    /// Whether it holds.
+    /// Whether the setting holds.
     public let outcome: Outcome
 
-    /// Whether it holds.
+    /// Whether the setting holds.
     public var isGranted: Bool { outcome == .granted }
 
     /// One line: the setting, and the reason for a refusal.

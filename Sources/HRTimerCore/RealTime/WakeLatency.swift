@@ -1,7 +1,7 @@
 import Glibc
 
-/// A bound on how long the system's processors take to leave an idle state: it holds for as long as the file is open, and the
-/// kernel takes the least of all (Documentation/power/pm_qos_interface.rst).
+/// A bound on how long the system's processors take to leave an idle state. It holds as long as the file is open; the
+/// kernel uses the least of all bounds (Documentation/power/pm_qos_interface.rst).
 final class WakeLatency: Sendable {
     private let descriptor: Int32
 

@@ -1,7 +1,7 @@
 /// A point on the boot-time clock, in whole nanoseconds: Linux's `CLOCK_BOOTTIME`.
 ///
-/// The clock counts from the boot of the system, is never set, and goes on while the system is suspended. A timer on it does
-/// not wake a suspended system: one whose deadline came meanwhile fires as soon as the system is up again.
+/// The clock counts from the boot of the system, is never set, and goes on while the system is suspended. A timer on it
+/// does not wake a suspended system: if its deadline passes meanwhile, it fires as soon as the system runs again.
 public struct BootTimeInstant: TimerInstant {
     /// `CLOCK_BOOTTIME`.
     public static var clock: TimerClock { .bootTime }
@@ -14,6 +14,7 @@ public struct BootTimeInstant: TimerInstant {
         self.nanoseconds = nanoseconds
     }
 
-    /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
+    /// As `advanced(by:)`. Declared for each instant type, since `sleep(until: .now + duration, clock:)` finds it only
+    /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

@@ -2,38 +2,38 @@ import CHRTimer
 import Glibc
 import Synchronization
 
-/// Which time the calling code is in: the kernel's, or a virtual one.
+/// The time that the calling code is in: the kernel's, or a virtual one.
 ///
-/// A thread is in a virtual time while it runs something of that; a task, wherever it runs, if it began in one.
+/// A thread is in a virtual time while it runs work of that time; a task if it began in one, wherever it runs.
 package enum CurrentTime {
-    /// How many there are that code may be in: while there is none, a reading of the clock looks no further.
+    /// The number of virtual times. While it is 0, a reading of the clock checks no further.
     private static let count = Atomic<Int>(0)
     private static let unmanaged = Atomic<Int>(0)
 
-    /// Inherited by tasks, but for detached ones.
+    /// Tasks inherit it, except detached ones.
     @TaskLocal package static var ofTask: (any VirtualTime)?
 
-    /// From now on code may be in a virtual time, until as many calls of `close()`.
+    /// From now on code may be in a virtual time, until `close()` was called as often.
     package static func open() { count.wrappingAdd(1, ordering: .relaxed) }
     package static func close() { count.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// How often the kernel's clock was read by `now` of an instant while there was a virtual time, and the thread was in none.
+    /// How often an instant's `now` read the kernel's clock while there was a virtual time and the thread was in none.
     package static var unmanagedReadings: Int { unmanaged.load(ordering: .relaxed) }
 
-    /// The one that the calling code is in; nil for the kernel's.
+    /// The virtual time that the calling code is in; nil for the kernel's.
     @inline(__always)
     package static var virtual: (any VirtualTime)? {
         count.load(ordering: .relaxed) == 0 ? nil : ofThread ?? ofTask
     }
 
-    /// The one whose threads pass the baton, if the calling thread is one of them.
+    /// The virtual time whose threads pass the baton, if the calling thread is one of them.
     @inline(__always)
     static var passingBaton: (any VirtualTime)? {
         guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.passesBaton else { return nil }
         return virtual
     }
 
-    /// What the clock of the present time reads.
+    /// The present reading of the current time's clock.
     @inline(__always)
     package static func now_ns(_ clock: TimerClock) -> Int64 {
         count.load(ordering: .relaxed) == 0 ? hrt_clock_now_ns(clock.c) : look(at: clock)
@@ -53,9 +53,9 @@ package enum CurrentTime {
         return key
     }()
 
-    /// What the thread runs something of.
+    /// The virtual time whose work the thread runs.
     package static var ofThread: (any VirtualTime)? {
-        // Lives as long as the call of `with` that has set it, on this very thread.
+        // Lives as long as the call of `with` that has set it, on this thread.
         pthread_getspecific(key)?.assumingMemoryBound(to: (any VirtualTime).self).pointee
     }
 
@@ -78,7 +78,7 @@ package enum CurrentTime {
         return try body()
     }
 
-    /// Calls `body` with the thread in no virtual time, whatever it runs.
+    /// Calls `body` with the thread in no virtual time, whatever work it runs.
     package static func leaving<Result>(_ body: () -> Result) -> Result {
         let before = pthread_getspecific(key)
         pthread_setspecific(key, nil)

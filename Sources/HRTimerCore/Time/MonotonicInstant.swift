@@ -1,11 +1,11 @@
 /// A point on the monotonic clock, in whole nanoseconds: Linux's `CLOCK_MONOTONIC`.
 ///
 /// The clock counts from some point before the system booted, is never set, and stands still while the system is
-/// suspended. Arithmetic saturates: what would lie beyond `distantFuture` is `distantFuture`, which no amount of time
-/// makes earlier again.
+/// suspended. Arithmetic saturates: a result beyond `distantFuture` is `distantFuture`, which no subtraction makes
+/// earlier again.
 ///
-/// What the other instants have from `TimerInstant` stands here again, since the hot paths of other modules call it: generic
-/// code they could not have specialised.
+/// The members of `TimerInstant` are declared here again, since other modules call them on hot paths, and could not
+/// specialise generic code.
 public struct MonotonicInstant: TimerInstant {
     /// `CLOCK_MONOTONIC`.
     public static var clock: TimerClock { .monotonic }
@@ -18,7 +18,7 @@ public struct MonotonicInstant: TimerInstant {
         self.nanoseconds = nanoseconds
     }
 
-    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`. In virtual time what that reads, see
+    /// The clock's present reading; a vDSO call, no system call. `clock_gettime(2)`. In virtual time its reading, see
     /// `TimeBase.current`.
     public static var now: MonotonicInstant {
         MonotonicInstant(nanoseconds: CurrentTime.now_ns(.monotonic))
@@ -46,6 +46,7 @@ public struct MonotonicInstant: TimerInstant {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
+    /// As `advanced(by:)`. Declared for each instant type, since `sleep(until: .now + duration, clock:)` finds it only
+    /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }

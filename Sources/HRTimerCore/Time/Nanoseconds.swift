@@ -4,19 +4,19 @@ extension Duration {
     /// The least whole number of nanoseconds that is not shorter than this duration; saturates at the bounds of `Int64`
     /// (292 years).
     public var nanosecondsRoundedUp: Int64 {
-        // Up to 18 s in 64 bits: dividing 128 bits, as `components` does, would cost more than arming a timer.
+        // Up to 18 s it uses 64 bits: dividing 128 bits, as `components` does, would cost more than arming a timer.
         let attosecondsPerNanosecond: Int64 = 1_000_000_000
         if let small = UInt64(exactly: self.attoseconds) {
             let (whole, rest) = small.quotientAndRemainder(dividingBy: UInt64(attosecondsPerNanosecond))
             return Int64(whole) + (rest > 0 ? 1 : 0)
         }
-        // Not by `components`, which traps where the seconds do not fit Int64. Division truncates toward zero: up for negative
-        // values, down for positive ones.
+        // Not by `components`, which traps if the seconds do not fit Int64. Division truncates toward zero: up for
+        // negative values, down for positive ones.
         let (whole, rest) = self.attoseconds.quotientAndRemainder(dividingBy: Int128(attosecondsPerNanosecond))
         return Int64(clamping: rest > 0 ? whole + 1 : whole)
     }
 
-    /// Whole nanoseconds, rounded down, and what is left in attoseconds; saturates as `nanosecondsRoundedUp` does.
+    /// Whole nanoseconds, rounded down, and the rest in attoseconds; saturates as `nanosecondsRoundedUp` does.
     @usableFromInline
     package var nanosecondsAndRest: (nanoseconds: Int64, attoseconds: UInt32) {
         let attosecondsPerNanosecond: UInt64 = 1_000_000_000
@@ -32,11 +32,11 @@ extension Duration {
         return (nanoseconds, UInt32(isRoundedUp ? rest + Int128(attosecondsPerNanosecond) : rest))
     }
 
-    /// The duration of a number of seconds as exactly as the number gives it, or nil for NaN; infinities and values
-    /// beyond 292 years saturate.
+    /// The duration of a number of seconds, as exact as the number, or nil for NaN; infinities and values beyond 292
+    /// years saturate.
     ///
-    /// As a number of nanoseconds with a fraction: 0.1, which is a little more than a tenth, is 100 ms, and `1.0 / 48` the
-    /// interval of 48 Hz.
+    /// Converted as nanoseconds with a fraction: 0.1, which is a little more than a tenth, gives 100 ms, and `1.0 / 48`
+    /// the interval of 48 Hz.
     package init?(exactSeconds seconds: Double) {
         if seconds.isNaN { return nil }
         let nanoseconds = seconds * 1e9
@@ -46,7 +46,7 @@ extension Duration {
             return
         }
         let fraction = nanoseconds - whole
-        // Rounded down, so that as many of them as make a whole second are not more than that.
+        // Rounded down, so that 48 intervals of `1.0 / 48`, for example, are not longer than a second.
         let rest = fraction > 0 ? max(1, Int128(fraction * 1e9)) : 0
         self.init(attoseconds: Int128(whole_ns) * 1_000_000_000 + rest)
     }

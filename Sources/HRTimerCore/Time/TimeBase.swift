@@ -2,19 +2,19 @@ import CHRTimer
 
 /// Where an engine or a loop takes its time from: the kernel, or a virtual clock under a test's control.
 ///
-/// A value of this type goes into a configuration; `.current` is the default everywhere, which is the kernel's unless a test
-/// says otherwise. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
+/// A value of this type goes into a configuration. The default everywhere is `.current`: the kernel's, unless a test
+/// runs in a virtual time. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
 public struct TimeBase: Sendable {
     /// Nil for the kernel's clocks.
     package let virtual: (any VirtualTime)?
-    /// Which of the clocks is read.
+    /// The clock that is read.
     package let clock: TimerClock
 
     /// The kernel's clocks, and real waiting.
     public static let kernel = TimeBase(virtual: nil)
 
-    /// The time that the calling code is in: a virtual one inside `withManualTime`, and in what the clock of a `ManualTime`
-    /// fires; the kernel's everywhere else.
+    /// The time that the calling code is in: a virtual one inside `withManualTime` and in handlers that a `ManualTime`
+    /// fires, the kernel's everywhere else.
     public static var current: TimeBase { TimeBase(virtual: CurrentTime.virtual) }
 
     package init(virtual: (any VirtualTime)?, clock: TimerClock = .monotonic) {
@@ -26,14 +26,15 @@ public struct TimeBase: Sendable {
         TimeBase(virtual: virtual, clock: clock)
     }
 
-    /// What the clock reads now.
+    /// The clock's present reading.
     @inline(__always)
     package var now_ns: Int64 {
         if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
         return hrt_clock_now_ns(clock.c)
     }
 
-    /// When a virtual monotonic clock reads what this clock has as `instant_ns`, as the two stand to each other now.
+    /// The reading of a virtual monotonic clock when this clock reads `instant_ns`, by the present difference of the
+    /// two.
     package func monotonic_ns(_ instant_ns: Int64) -> Int64 {
         guard let virtual, instant_ns < .max else { return instant_ns }
         return instant_ns.subtractingSaturating(virtual.offset_ns(of: clock))

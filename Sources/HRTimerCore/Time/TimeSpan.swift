@@ -1,12 +1,12 @@
-/// A length of time, however it is spelled: whatever takes one takes seconds, as `Double` or `Int`, and `Duration` alike.
+/// A length of time in any spelling: seconds as `Double` or `Int`, or a `Duration`.
 ///
 ///     LoopTimer.scheduled(timeInterval: 0.1, repeats: true) { _ in … }
 ///     LoopTimer.scheduled(timeInterval: .milliseconds(100), repeats: true) { _ in … }
 ///
-/// With Dispatch imported, `DispatchTimeInterval` too. Deadlines are rounded up to whole nanoseconds, each by itself, so
-/// that nothing comes early and no interval drifts; saturates at 292 years.
+/// With Dispatch imported, `DispatchTimeInterval` too. Each deadline is rounded up to whole nanoseconds by itself, so
+/// that no timer fires early and no interval drifts; saturates at 292 years.
 public protocol TimeSpan: Sendable {
-    /// The same as a `Duration`; nil for what is no length of time, as NaN is.
+    /// The same as a `Duration`; nil for an invalid one, such as NaN.
     var asDuration: Duration? { get }
 }
 
@@ -25,7 +25,7 @@ extension Int: TimeSpan {
     public var asDuration: Duration? { .seconds(self) }
 }
 
-// What a leading dot finds where any spelling is taken: what it finds for a `Duration`, and for a `Double`.
+// Members for a leading dot where any spelling is taken: those of `Duration` and of `Double`.
 extension TimeSpan where Self == Duration {
     /// No time.
     public static var zero: Duration { Duration.zero }
@@ -60,7 +60,7 @@ extension TimeSpan where Self == Double {
     /// Longer than any timer waits.
     public static var infinity: Double { Double.infinity }
 
-    /// No length of time: what is made with it is invalid from the start, or takes it for none.
+    /// An invalid length of time, as NaN: what is made with it is invalid from the start, or counts it as zero.
     public static var nan: Double { Double.nan }
 }
 

@@ -1,6 +1,6 @@
 package import CHRTimer
 
-/// The clock that deadlines are on. Each has instants of a type of its own, so that they cannot be mixed up.
+/// The clock of a deadline. Each has its own type of instants, so that they cannot be mixed up.
 public enum TimerClock: Sendable, Hashable, CaseIterable {
     /// `CLOCK_MONOTONIC`: never set, stands still while the system is suspended. `MonotonicInstant`.
     case monotonic

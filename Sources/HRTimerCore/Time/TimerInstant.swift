@@ -1,5 +1,5 @@
-/// A point on one of the three clocks, in whole nanoseconds. Arithmetic saturates: what would lie beyond `distantFuture` is
-/// `distantFuture`, which no amount of time makes earlier again.
+/// A point on one of the three clocks, in whole nanoseconds. Arithmetic saturates: a result beyond `distantFuture` is
+/// `distantFuture`, which no subtraction makes earlier again.
 public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Duration == Swift.Duration {
     /// The clock it is on.
     static var clock: TimerClock { get }
@@ -10,7 +10,7 @@ public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Dur
 }
 
 extension TimerInstant {
-    /// What the clock reads now; a vDSO call, no system call. `clock_gettime(2)`. In virtual time what that reads, see
+    /// The clock's present reading; a vDSO call, no system call. `clock_gettime(2)`. In virtual time its reading, see
     /// `TimeBase.current`.
     public static var now: Self { Self(nanoseconds: CurrentTime.now_ns(clock)) }
 
@@ -33,7 +33,7 @@ extension TimerInstant {
 
     /// The instant that is `duration` earlier, rounded up to a whole nanosecond; saturates, and `distantFuture` stays.
     public static func - (instant: Self, duration: Duration) -> Self {
-        // What is too long to be negated saturates just as well one attosecond shorter.
+        // A duration too long to be negated saturates also if it is one attosecond shorter.
         let negated = duration.attoseconds == .min ? Int128.max : -duration.attoseconds
         return instant.advanced(by: Duration(attoseconds: negated))
     }

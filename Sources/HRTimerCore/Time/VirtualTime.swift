@@ -1,40 +1,41 @@
 /// Clocks that move only when a program moves them. Any thread.
 package protocol VirtualTime: AnyObject, Sendable {
-    /// What the monotonic clock reads.
+    /// The reading of the monotonic clock.
     var now_ns: Int64 { get }
 
     /// How far another clock is ahead of the monotonic one; 0 for that one itself.
     func offset_ns(of clock: TimerClock) -> Int64
 
-    /// From now on, moving the clock runs what is due at `participant`. Held weakly.
+    /// From now on, moving the clock fires the due timers of `participant`. Held weakly.
     func attach(_ participant: any VirtualTimeParticipant)
 
-    /// For a thread that has nothing to do before `deadline_ns`, or until `waiter` is woken.
+    /// For a thread that has nothing to do before `deadline_ns` or until `waiter` is woken.
     func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
-    /// Whether threads pass the baton: then a thread that another one could wait for blocks only by `wait(until:_:)`.
+    /// Whether threads pass the baton. If so, a thread that another one may wait for blocks by `wait(until:_:)` alone.
     var passesBaton: Bool { get }
 
     /// Whether the calling thread belongs to this time alone.
     var ownsThread: Bool { get }
 
-    /// For work of this time that is about to go on elsewhere, on a queue or another thread: the clock stands still
-    /// until the baton is given back. Nil where nobody waits for batons.
+    /// For work of this time that continues elsewhere, on a queue or another thread: the clock stands still until the
+    /// baton is given back. Nil if this time has no batons.
     func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)?
 
-    /// Has the clock stand still until the hold has ended, whatever else goes on. Nil where nobody waits for it.
+    /// Makes the clock stand still until the hold has ended, whatever else happens. Nil if this time does not wait for
+    /// holds.
     func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)?
 
-    /// Calls `body` on the calling thread, which takes the baton if this time does not know the thread yet.
+    /// Calls `body` on the calling thread, which takes the baton if it is unmanaged.
     func enter<Result, Failure: Error>(
         _ name: @autoclosure () -> String,
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result
 
-    /// This time's own instance of an object that the process has one of; nil if it uses the process's.
+    /// This time's own instance of an object that is a singleton of the process; nil if it uses the process's.
     func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)?
 
-    /// The task that runs on the calling thread is about to sleep: for messages.
+    /// For messages: the task on the calling thread is about to sleep.
     func noteSleep(until deadline_ns: Int64, on participant: ObjectIdentifier)
 }
 
@@ -61,27 +62,27 @@ package protocol VirtualTimeParticipant: AnyObject, Sendable {
     /// The earliest deadline on the monotonic clock, or `Int64.max`.
     var nextDeadline_ns: Int64 { get }
 
-    /// Runs all that is due at the clock's present reading; not what falls due while it does so.
+    /// Fires all timers that are due at the clock's present reading, but not those that become due meanwhile.
     func runDue()
 
     /// For messages.
     var name: String { get }
 
-    /// How many timers it has.
+    /// The number of its timers.
     var liveTimers: Int { get }
 }
 
-/// What a thread waits for that has nothing to do.
+/// What an idle thread waits for.
 package protocol VirtualWaiter: AnyObject, Sendable {
-    /// Whether somebody has woken it. Any thread.
+    /// Whether it was woken. Any thread.
     var isWoken: Bool { get }
 
-    /// Takes what has come, of the real world too; nil if there is nothing. Called by the waiting thread, or by another one
-    /// while that is blocked.
+    /// Takes work that has come, also from outside virtual time; nil if there is none. Called by the waiting thread, or
+    /// by another one while that is blocked.
     func look() -> VirtualWait.Found?
 }
 
-/// What came of a wait.
+/// The result of a wait.
 package enum VirtualWait: Sendable {
     package struct Found: Sendable {
         package var isWoken: Bool
@@ -93,11 +94,11 @@ package enum VirtualWait: Sendable {
         }
     }
 
-    /// The clock has moved, or the waiter is woken.
+    /// The clock has moved, or the waiter was woken.
     case moved
-    /// What the waiter had when it was looked at last.
+    /// The work that the waiter had.
     case found(Found)
-    /// There is no deadline to move to, here or at any participant: the caller must wait for real.
+    /// There is no deadline to move to, neither here nor at a participant: the caller must wait in real time.
     case nothing
     /// The clock does not move any more.
     case over
@@ -105,19 +106,19 @@ package enum VirtualWait: Sendable {
 
 /// Work of a virtual time on another thread.
 package protocol VirtualBaton: AnyObject, Sendable {
-    /// Waits until it has the right to run, calls `body`, and gives the baton back. A baton that is let go is given
-    /// back.
+    /// Waits for the baton, calls `body`, and gives the baton back. If this object is dropped, the baton is given back,
+    /// too.
     func run(_ body: () -> Void)
 }
 
-/// Something that keeps a virtual clock from moving, until it has ended or is let go.
+/// Keeps a virtual clock from moving until it has ended or is dropped.
 package protocol VirtualHold: AnyObject, Sendable {
     /// Idempotent.
     func end()
 }
 
 extension Optional<any VirtualBaton> {
-    /// Without batons, as on a clock that is moved by hand, at once.
+    /// Without batons, as on a clock that is moved by hand, it runs at once.
     package func run(in virtual: any VirtualTime, _ body: () -> Void) {
         if let self { self.run(body) } else { CurrentTime.with(virtual, body) }
     }

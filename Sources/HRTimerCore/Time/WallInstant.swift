@@ -1,7 +1,7 @@
 /// A point on the wall clock, in whole nanoseconds: Linux's `CLOCK_REALTIME`, the time of day in UTC.
 ///
-/// The clock may be set: a step forward makes due at once what it passes, a step back delays what is pending. It goes on while
-/// the system is suspended. For the length of a time use `MonotonicInstant`.
+/// The clock may be set: timers that a step forward passes are due at once, and a step back delays pending ones. It
+/// goes on while the system is suspended. To measure a length of time use `MonotonicInstant`.
 public struct WallInstant: TimerInstant {
     /// `CLOCK_REALTIME`.
     public static var clock: TimerClock { .wall }
@@ -14,6 +14,7 @@ public struct WallInstant: TimerInstant {
         self.nanoseconds = nanoseconds
     }
 
-    /// As `advanced(by:)`. Not for all instants at once: `sleep(until: .now + duration, clock:)` finds it only here.
+    /// As `advanced(by:)`. Declared for each instant type, since `sleep(until: .now + duration, clock:)` finds it only
+    /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
