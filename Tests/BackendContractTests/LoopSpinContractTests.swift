@@ -56,7 +56,7 @@ import Testing
 
     /// True as soon as a round is, of as many as a busy machine may need. The timer of a round is met in its spin.
     private func inSomeRound(
-        companion: CallCompanion? = nil,
+        handler: @escaping @Sendable () -> Void = {},
         _ round: (_ timer: LoopTimer, _ deadline: MonotonicInstant) -> Bool
     ) -> Bool {
         for _ in 0..<200 {
@@ -65,9 +65,8 @@ import Testing
             let timer = LoopTimer(fireAt: deadline, interval: .zero, repeats: false) { [calls] timer in
                 calls.append(timer.fireInstant)
                 #expect(MonotonicInstant.now >= timer.fireInstant)
+                handler()
             }
-            // Nobody else has it yet.
-            timer.state.companion = companion
             loop.add(timer, forMode: .default)
             defer { timer.invalidate() }
             if waitUntilSpinning(upTo: deadline), round(timer, deadline) { return true }
@@ -112,39 +111,21 @@ import Testing
         worker.end()
     }
 
-    /// What a loop tells a timer that wants to know more of its calls.
-    private final class Told: CallCompanion, @unchecked Sendable {
-        // Sendable: as `CallCompanion` is, and a recorder.
-        let log = Recorder<String>()
-
-        override func prepare() { log.append("prepare") }
-        override func withdraw() { log.append("withdraw") }
-    }
-
     @Test(
-        "A timer that is told that its call is near is told when that is called off, or what the clock read before it",
-        .timeLimit(.minutes(15)),
-        arguments: [false, true]
+        "What the loop's clock read before a call that was spun for is there in the call: its deadline or later, and past",
+        .timeLimit(.minutes(15))
     )
-    func companion(isCalledOff: Bool) {
-        let told = Told()
-        let isTold = inSomeRound(companion: told) { timer, deadline in
-            let before = told.log.count
-            if isCalledOff {
-                timer.fireInstant = deadline.advanced(by: .seconds(3600))
-                guard hasLeft(deadline) else { return false }
-            } else {
-                while timer.isValid { usleep(50) }
-                #expect(told.called_ns >= deadline.nanoseconds)
-                #expect(told.called_ns <= MonotonicInstant.now.nanoseconds)
-            }
-            let log = told.log.all
-            // The round's preparation may be among those before, or not yet.
-            return log.last == (isCalledOff ? "withdraw" : "prepare") && log.count <= before + 2
+    func clockBeforeCall() {
+        let readings = Recorder<Int64>()
+        let isRead = inSomeRound(handler: { [core = loop.core] in readings.append(core.called_ns) }) { timer, deadline in
+            let before = readings.count
+            while timer.isValid { usleep(50) }
+            let now_ns = MonotonicInstant.now.nanoseconds
+            let reading = readings.all.dropFirst(before)
+            #expect(reading.allSatisfy { $0 >= deadline.nanoseconds && $0 <= now_ns })
+            return reading.count == 1
         }
-        #expect(isTold)
-        // One does not go without the other, nor comes twice.
-        #expect(told.log.all.filter { $0 == "withdraw" }.count <= told.log.all.filter { $0 == "prepare" }.count)
+        #expect(isRead)
         worker.end()
     }
 

@@ -119,6 +119,7 @@ struct OpsOptions: ParsableArguments {
         }
         let publicSizes = sizes.filter { $0 <= mostTimersOfPublicAPIs }
         for size in publicSizes { all += PublicOperations.comparisons(timers: size) }
+        all += sizes.filter { $0 > mostTimersOfPublicAPIs }.map(PublicOperations.crowdComparison)
         if let size = sizes.first {
             all.append(FireOperations.comparison(timers: size))
             for count in threads { all += ContendedOperations.comparisons(timers: size, threads: count) }

@@ -8,16 +8,9 @@ import Seeded
 enum PublicOperations {
     static func comparisons(timers: Int) -> [OperationComparison] {
         [
-            OperationComparison(
-                operation: "re-arm",
-                explanation: "schedule a random long-lived timer again, later than it was",
+            reArmComparison(
                 timers: timers,
-                baseID: "hrtimer.source",
-                isPinned: false,
-                isExtra: false,
-                rivals: [
-                    reArmSource, reArmEngine, reArmDispatch, reArmLoopTimer, reArmFoundation, reArmNIO, reArmLimit,
-                ].map { $0(timers) }
+                [reArmSource, reArmEngine, reArmDispatch, reArmLoopTimer, reArmFoundation, reArmNIO, reArmLimit]
             ),
             OperationComparison(
                 operation: "create-arm-cancel-destroy",
@@ -32,6 +25,26 @@ enum PublicOperations {
             ),
             toleranceComparison(timers: timers),
         ] + loopComparisons(timers: timers)
+    }
+
+    /// What can be had by the million.
+    static func crowdComparison(timers: Int) -> OperationComparison {
+        reArmComparison(timers: timers, [reArmSource, reArmEngine, reArmLimit])
+    }
+
+    private static func reArmComparison(
+        timers: Int,
+        _ rivals: [@Sendable (Int) -> OperationRival]
+    ) -> OperationComparison {
+        OperationComparison(
+            operation: "re-arm",
+            explanation: "schedule a random long-lived timer again, later than it was",
+            timers: timers,
+            baseID: "hrtimer.source",
+            isPinned: false,
+            isExtra: false,
+            rivals: rivals.map { $0(timers) }
+        )
     }
 
     /// What closures hold.

@@ -1,7 +1,7 @@
 import HRTimerCore
 
 extension DisplayLink {
-    /// Calls the handler for a due refresh that was not prepared. `now_ns` is the reading of the loop's clock.
+    /// Calls the handler for a due refresh. `now_ns` is the reading of the loop's clock.
     func fire(_ now_ns: Int64) {
         // Without a closure: passed to one, the handler would be wrapped.
         let link = state.lock()
@@ -36,12 +36,11 @@ extension DisplayLink {
         }
     }
 
-    /// Arms the next refresh, after a call that may have been prepared.
-    func endCall(isCalled: Bool, _ call: LinkCall? = nil) {
+    /// Arms the next refresh, after a call.
+    private func endCall(isCalled: Bool) {
         let source = state.withLock { $0.source }
         source?.follow(after: self)
         rearm(keepsDue: false) { state, now_ns in
-            if let call { state.commitReported(call) }
             if isCalled { state.endCall(now_ns) }
         }
         source?.tend(after: self)
@@ -57,7 +56,6 @@ extension DisplayLink {
     func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
-            state.commitReported()
             change(&state, now_ns)
             state.changes &+= 1
             let next_ns = state.resolveNextCall(now_ns, keepsDue: keepsDue)

@@ -132,7 +132,6 @@ extension DisplayLink {
     /// The loop holds `holder` as long as it has the link.
     package func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode, holder: (any AnyObject & Sendable)?) {
         let source = resolvedSource(for: loop.time)
-        let call = LinkCall(self, holder: holder)
         let timer = state.withLock { state -> LoopTimer? in
             guard state.handler != nil else { return nil }
             if let timer = state.timer { return timer }
@@ -140,16 +139,15 @@ extension DisplayLink {
             state.source = state.source ?? source
             guard state.source?.begin(loop.time, now_ns: now_ns) == true else { return nil }
             state.time = loop.time
+            let stay = LinkStay(self, in: loop.core, number: state.nextStay(), holder: holder)
             // The interval is never used: each call arms the next instant.
             let timer = LoopTimer(
                 fireAt: MonotonicInstant(nanoseconds: state.resolveNextCall(now_ns)),
                 interval: .seconds(1_000_000),
                 repeats: true
-            ) { [call] _ in call.fire() }
+            ) { _ in stay.fire() }
             timer.precision = state.precision
-            // No other thread has the timer yet.
-            timer.state.companion = call
-            state.enter(timer, call)
+            state.enter(timer)
             return timer
         }
         guard let timer else { return }

@@ -31,8 +31,8 @@ struct LinkState: Sendable {
     /// There are no calls, by intent: the link is paused, or in no loop.
     private var isResting = true
     private(set) var droppedFrames = 0
-    /// Of the latest call that is lastReported.
-    private var lastReported = Reported()
+    /// Of the present or latest call.
+    private(set) var reported = Reported()
     /// Made by the first call.
     private(set) var lateness: LatencyHistogram?
     /// Of the call that runs, to be recorded when it has returned.
@@ -45,8 +45,6 @@ struct LinkState: Sendable {
     /// That of the loop it is in or was in last.
     var time = TimeBase.kernel
     private(set) var timer: LoopTimer?
-    /// The timer's, which holds it.
-    private(set) weak var call: LinkCall?
     /// How often it was put into a loop.
     private(set) var stays: UInt = 0
     weak var loop: TimerLoop?
@@ -88,16 +86,16 @@ struct LinkState: Sendable {
 
     // MARK: The loop
 
-    mutating func enter(_ timer: LoopTimer, _ call: LinkCall) {
-        commitReported()
-        (self.timer, self.call) = (timer, call)
+    /// The number of a stay that begins.
+    mutating func nextStay() -> UInt {
         stays &+= 1
-        call.stay = stays
+        return stays
     }
+
+    mutating func enter(_ timer: LoopTimer) { self.timer = timer }
 
     /// Gives the timer, to be let go without the lock.
     mutating func leave() -> LoopTimer? {
-        commitReported()
         (ahead, isDue, isResting, modes) = (nil, false, true, [])
         return timer.take()
     }
@@ -106,57 +104,20 @@ struct LinkState: Sendable {
 
     /// One due refresh: false if there is nobody to call, or nothing to call for.
     mutating func beginCall(_ now_ns: Int64) -> Bool {
-        commitReported()
         guard handler != nil, !isPaused, !isHeld else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
-            lastReported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
+            reported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
             due = ahead.following
         } else if !beginLateCall(now_ns) {
             return false
         }
         // Rescheduled by another thread since the refresh, it is for a later one.
-        lastReported.begin(
+        reported.begin(
             now_ns,
-            due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : lastReported.timestamp_ns }
+            due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : reported.timestamp_ns }
         )
-        if ahead != nil { unrecordedLateness_ns = lastReported.lateness_ns }
+        if ahead != nil { unrecordedLateness_ns = reported.lateness_ns }
         return true
-    }
-
-    /// Prepares the next call, as if it came in time.
-    mutating func prepareCall(_ call: LinkCall) {
-        commitReported()
-        // On an actor a call is worked out when that gets to it.
-        guard delivery == nil, let handler, !isPaused, !isHeld, let ahead, self.call === call else { return }
-        var reported = lastReported
-        reported.turn(to: ahead.number, ahead.refresh_ns, ahead.following_ns, rate: divided)
-        call.prepare(
-            handler,
-            reported,
-            inTime_ns: ahead.call_ns..<max(ahead.call_ns, ahead.end_ns),
-            following: ahead.following
-        )
-    }
-
-    /// Commits what a call that has begun without the lock reported. Called first by all that read or change it.
-    mutating func commitReported() {
-        if let call { commitReported(call) }
-    }
-
-    /// The same for a call that may be of a former timer.
-    mutating func commitReported(_ call: LinkCall) {
-        guard let reported = call.takeBegun() else { return }
-        lastReported = reported
-        due = call.following
-        unrecordedLateness_ns = lastReported.lateness_ns
-    }
-
-    /// Of the present or latest call.
-    var reported: Reported {
-        mutating get {
-            commitReported()
-            return lastReported
-        }
     }
 
     private mutating func beginLateCall(_ now_ns: Int64) -> Bool {
@@ -170,7 +131,7 @@ struct LinkState: Sendable {
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
         // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
-        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > lastReported.number ?? .min else {
+        guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > reported.number ?? .min else {
             // Or the frame is over that the call was for, and the next one's call still to come.
             if let waiting = waitingCall(now_ns) {
                 drop(1)
@@ -180,13 +141,13 @@ struct LinkState: Sendable {
         }
         drop(dropped)
         self.due = next
-        lastReported.turn(to: latest, latest_ns, next_ns, rate: divided)
+        reported.turn(to: latest, latest_ns, next_ns, rate: divided)
         return true
     }
 
     /// What passed during the call has no call.
     mutating func endCall(_ now_ns: Int64) {
-        if let called_ns = lastReported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
+        if let called_ns = reported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
         // Now and not before the call, which would come later by as long as it takes.
         if let owed_ns = unrecordedLateness_ns.take() {
             if lateness == nil { lateness = LatencyHistogram() }
@@ -210,7 +171,7 @@ struct LinkState: Sendable {
             return .max
         }
         divide(source.framesPerSecond)
-        let (divisor, lead_ns, over) = (divisor, lead_ns, max(lastReported.number ?? .min, lost))
+        let (divisor, lead_ns, over) = (divisor, lead_ns, max(reported.number ?? .min, lost))
         ahead = source.withTimeline { timeline in
             var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
             // With another lead, or interval, its frame may not have ended yet.
@@ -229,7 +190,7 @@ struct LinkState: Sendable {
             )
         }
         guard let ahead else { return .max }
-        if isResting, ahead.number > due { lastReported.rest() }
+        if isResting, ahead.number > due { reported.rest() }
         isResting = false
         due = ahead.number
         return ahead.call_ns
@@ -237,7 +198,7 @@ struct LinkState: Sendable {
 
     /// The call whose instant has come, and which was not made yet.
     private func waitingCall(_ now_ns: Int64) -> Ahead? {
-        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > lastReported.number ?? .min else {
+        guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > reported.number ?? .min else {
             return nil
         }
         return ahead
@@ -250,7 +211,7 @@ struct LinkState: Sendable {
     }
 
     mutating func hold(_ isHeld: Bool) {
-        if self.isHeld, !isHeld { lastReported.rest() }
+        if self.isHeld, !isHeld { reported.rest() }
         self.isHeld = isHeld
     }
 

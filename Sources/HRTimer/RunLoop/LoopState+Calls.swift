@@ -73,7 +73,4 @@ extension LoopState {
 extension Fire {
     /// A loop's timer that has left it; a loop has no others.
     mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
-
-    /// Of a link's timer.
-    var callCompanion: CallCompanion? { companion.map { unsafeDowncast($0, to: CallCompanion.self) } }
 }

@@ -34,10 +34,6 @@ extension LoopTimer: TimerOwner {
             return false
         }
         fire.missedTicks = state.missedTicks
-        if let companion = state.companion {
-            companion.called_ns = now_ns
-            fire.companion = companion
-        }
         return true
     }
 
@@ -80,6 +76,7 @@ extension TimerLoop {
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
     @inline(__always)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
+        core.called_ns = now_ns
         fire.deliver(now_ns)
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.

@@ -6,8 +6,6 @@ extension LoopTimer {
         /// Nil once the timer is invalid.
         var handler: OwnerFunction?
         var extras: Extras?
-        /// Few timers have one.
-        var companion: CallCompanion?
         var deadline_ns: Int64
         var origin: Origin
         var repetition: Recurrence
@@ -131,9 +129,8 @@ extension LoopTimer.State {
     @inline(__always)
     mutating func takeReferences(_ released: inout Released) {
         swap(&released.function, &handler)
-        if companion != nil { released.objects.0 = companion.take() }
         if extras?.calls != nil { missedTicks = reportedMisses }
-        if extras != nil { released.objects.1 = extras.take() }
+        if extras != nil { released.object = extras.take() }
     }
 
     /// The missed ticks that the handler's present or latest call reports, on the loop's thread or an actor.

@@ -75,10 +75,7 @@ extension TimerLoop {
             let (found, woken_ns) = sleep(until: park, plan.spinBudget, isTold, &fire, &isPrepared)
             if isPrepared {
                 // Nothing stands between the deadline and the call, not even a lock.
-                if let woken_ns, core.commit.commit() {
-                    fire.callCompanion?.called_ns = woken_ns
-                    return woken_ns
-                }
+                if let woken_ns, core.commit.commit() { return woken_ns }
                 putBack(&fire)
             }
             let now_ns = woken_ns ?? time.now_ns
@@ -105,7 +102,6 @@ extension TimerLoop {
     @inline(never)
     private func putBack(_ fire: inout Fire) {
         _ = core.commit.withdraw()
-        fire.callCompanion?.withdraw()
         core.state.withLock { state in _ = state.finish(&fire, now_ns: .min, wasCalled: false) }
         fire.letGo()
     }
@@ -152,7 +148,6 @@ extension TimerLoop {
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
                 isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
-                if isPrepared { fire.callCompanion?.prepare() }
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.

@@ -37,8 +37,6 @@ package struct Fire: ~Copyable {
     var ticks = GridPosition(deadline_ns: .max)
     /// The timer whose handler runs this one's thread, in a nested run of a loop.
     var outer: (token: TimerToken, thread: pthread_t)?
-    /// The object that the driver informs of the call before it makes it. Set by the owner.
-    package var companion: AnyObject?
     /// What an owner leaves to be done, and to be freed, when the lock is let go.
     package var block: Callback?
     package var released = Released()

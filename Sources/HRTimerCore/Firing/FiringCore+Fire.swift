@@ -164,7 +164,6 @@ extension FiringCore {
             return false
         }
         fire.missedTicks = 0
-        fire.companion = nil
         guard owner.prepare(call_ns, &self, &fire) else {
             if isLive(fire.token), records[slot].phase == .firing { records[slot].phase = .idle }
             return false

@@ -35,11 +35,9 @@ extension TimerOwner {
 /// What a user's code may be freed with: to be let go without the lock.
 package struct Released {
     package var function: OwnerFunction?
-    package var objects: (AnyObject?, AnyObject?)
+    package var object: AnyObject?
 
     package init() {}
-
-    var isEmpty: Bool { function == nil && objects.0 == nil && objects.1 == nil }
 }
 
 /// A function in a struct: by itself it is wrapped when it passes through what is generic, an optional too, and code that is

@@ -2,7 +2,8 @@ import CHRTimer
 
 /// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, as all of the core.
 ///
-/// What a fire of an owner's timer touches comes first, to be in one cache line.
+/// What a fire of an owner's timer touches comes first, to be in one cache line; and together what moving a timer does
+/// (`bench ops --operation re-arm`).
 @usableFromInline struct TimerRecord: ~Copyable, Sendable {
     /// Nil in a slot that is free, and while a fire has it.
     var target: TimerTarget?
@@ -16,6 +17,14 @@ import CHRTimer
     /// What it is armed or called for; its place in the queue may be later, see `FiringCore.setDeadline`. Nothing for timers of
     /// owners, who know.
     var deadline_ns = Int64.max
+    /// Ticks that no call has reported yet.
+    var unreported = 0
+    /// See `ExactInstant.roundedUp_as`.
+    var roundedUp_as: UInt32 = 0
+    /// Is to be precise where the core's other timers are not.
+    @usableFromInline var isPrecise = false
+    /// See `TimerRequest.isEarly`.
+    var isEarly = false
     /// A timer armed for the past is not late before it was armed.
     var lateFrom_ns = Int64.min
     /// While it is expired: its place in the order of `ExpiredTimers`.
@@ -23,15 +32,7 @@ import CHRTimer
     var sequence: UInt64 = 0
     /// As requested; the part that the recurrence allows counts.
     @usableFromInline var tolerance_ns: Int64 = 0
-    /// Ticks that no call has reported yet.
-    var unreported = 0
     @usableFromInline var recurrence = Recurrence.once
-    /// See `ExactInstant.roundedUp_as`.
-    var roundedUp_as: UInt32 = 0
-    /// Is to be precise where the core's other timers are not.
-    @usableFromInline var isPrecise = false
-    /// See `TimerRequest.isEarly`.
-    var isEarly = false
 
     /// Where a timer is, and what leads it from there to where:
     ///

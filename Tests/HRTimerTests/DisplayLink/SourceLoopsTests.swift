@@ -150,7 +150,7 @@ import Testing
     @Test("What is let go late of a link's stay in one loop does not take it out of another")
     func lateEndOfStay() {
         let link = link(in: idle)
-        var former = link.state.withLock { $0.call }
+        var former = link.state.withLock { $0.timer }
         link.remove(from: idle, forMode: .default)
         link.add(to: busy, forMode: .default)
         withExtendedLifetime(former) {}

@@ -212,7 +212,7 @@ import Testing
                 count: 200
             )
             for (sample, now_ns, _) in display.trace(&random) { _ = model.add(sample, now_ns: now_ns) }
-            #expect(model.isSettled)
+            #expect(model.hasEnoughSamples)
             let end_ns = 5e9 + 200 * display.period_ns + gap_ns
             display.period_ns = 1e9 / after
             display.count = 10
