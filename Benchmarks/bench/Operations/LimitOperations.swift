@@ -6,7 +6,7 @@ extension PublicOperations {
     /// schedule, activate and cancel.
     @Sendable
     static func churnLimit(_ timers: Int) -> OperationRival {
-        rival("limit.objects-and-locks") { _ in
+        rival("limit.objects-and-locks") { deadlines in
             let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
             lock.initialize(to: hrt_lock())
             defer { lock.deallocate() }
@@ -14,7 +14,8 @@ extension PublicOperations {
                 let handle = makeHandle()
                 let handler = makeHandler()
                 locked(lock) { handle.core.handler = handler }
-                locked(lock) { handle.core.state.0 = index }
+                let deadline_ns = Int(deadlines.any())
+                locked(lock) { handle.core.state.0 = deadline_ns }
                 locked(lock) { handle.core.state.1 = index }
                 let former = locked(lock) { handle.core.handler.take() }
                 withExtendedLifetime(former) {}

@@ -1,0 +1,94 @@
+// Counts the cache lines of code and data that a process touches from one fire of the bench to the
+// next: what a fire after some milliseconds of idleness has to fetch. Reads what valgrind's lackey
+// writes with --trace-mem=yes; a fire is an execution of the instruction at the address given. Prints
+// the medians of each block of fires: what sets a block up executes far more than a fire.
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_SHIFT = 6, BUCKETS = 1 << 20, MOST_FIRES = 100000, SETUP_INSTRUCTIONS = 200000 };
+
+// Of each line, in which fire it was touched last.
+struct set {
+    uint64_t lines[BUCKETS];
+    uint32_t fires[BUCKETS];
+    size_t count;
+};
+
+static struct set code, data;
+static uint32_t fire = 1;
+
+static void touch_line(struct set *set, uint64_t line) {
+    size_t bucket = (line * 0x9e3779b97f4a7c15u) >> 44;
+    while (set->lines[bucket] != line && set->fires[bucket] != 0) bucket = (bucket + 1) % BUCKETS;
+    if (set->fires[bucket] == fire) return;
+    set->lines[bucket] = line;
+    set->fires[bucket] = fire;
+    set->count++;
+}
+
+static void touch(struct set *set, uint64_t address, uint64_t size) {
+    for (uint64_t line = address >> LINE_SHIFT; line <= (address + size - 1) >> LINE_SHIFT; line++)
+        touch_line(set, line);
+}
+
+static int ascending(const void *left, const void *right) {
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static size_t median(size_t *values, size_t count) {
+    qsort(values, count, sizeof *values, ascending);
+    return values[count / 2];
+}
+
+static size_t lines_of_code[MOST_FIRES], lines_of_data[MOST_FIRES], instructions[MOST_FIRES];
+static size_t fires;
+
+static void print_block(void) {
+    if (fires == 0) return;
+    size_t count = fires;
+    fires = 0;
+    printf("%zu fires: %zu instructions, %zu lines of code, %zu lines of data\n", count,
+           median(instructions, count), median(lines_of_code, count), median(lines_of_data, count));
+}
+
+// `executed` instructions since the fire before.
+static void note_fire(size_t executed) {
+    if (executed > SETUP_INSTRUCTIONS) {
+        print_block();
+    } else if (fires < MOST_FIRES) {
+        lines_of_code[fires] = code.count;
+        lines_of_data[fires] = data.count;
+        instructions[fires++] = executed;
+    }
+    code.count = data.count = 0;
+    fire++;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: cold_lines ADDRESS < trace\n");
+        return 2;
+    }
+    uint64_t marker = strtoull(argv[1], NULL, 16);
+    size_t executed = 0;
+    char line[256];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        bool is_code = line[0] == 'I';
+        if (!is_code && (line[0] != ' ' || strchr("LSM", line[1]) == NULL)) continue;
+        char *end;
+        uint64_t address = strtoull(line + 3, &end, 16);
+        uint64_t size = *end == ',' ? strtoull(end + 1, NULL, 10) : 1;
+        touch(is_code ? &code : &data, address, size);
+        if (!is_code) continue;
+        executed++;
+        if (address != marker) continue;
+        note_fire(executed);
+        executed = 0;
+    }
+    print_block();
+    return 0;
+}
