@@ -12,7 +12,7 @@ import Testing
 /// has read already must not wait for the next event. The frames take most of their time, so that most events come while one
 /// is drawn.
 ///
-/// What must hold is counted; of how late they are, the best of a few runs' medians is looked at.
+/// What must hold is counted; that none is late must be seen in one of some attempts.
 @Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct InputTests {
     /// When each was sent and handled, in order.
     private struct Journal: Sendable {
@@ -22,10 +22,11 @@ import Testing
         let handledInTime = Recorder<Int>()
 
         var late_ns: [Int64] { zip(sent.all, handled.all).map { $1 - $0 } }
-        var median_ns: Int64 { late_ns.sorted().dropFirst(late_ns.count / 2).first ?? .max }
     }
 
     private static let events = 60
+    private static let attempts = 30
+    private static let limit_ns: Int64 = 20_000_000
     /// Of 60 Hz.
     private static let frame_us: UInt32 = 10_000
 
@@ -66,21 +67,21 @@ import Testing
         group.wait()
     }
 
-    /// A busy machine may need more than one attempt; what was not handled at all is a failure at once.
+    /// Every one of an attempt's events within a frame and some: those that come while one is drawn wait for its end.
+    ///
+    /// On a busy machine the scheduler alone may take that, so an attempt without a late one is looked for. What was not handled
+    /// at all is a failure at once.
     @available(*, noasync)
     private func expectInTime(_ attempt: (_ limit: Duration) throws -> Journal) throws {
-        var shares: [Double] = []
-        var medians_ns: [Int64] = []
+        var late: [[Int64]] = []
         repeat {
             let journal = try attempt(.seconds(5))
             try #require(journal.sent.count == Self.events)
             try #require(journal.handledInTime.all == [Self.events])
             #expect(journal.late_ns.allSatisfy { $0 >= 0 })
-            medians_ns.append(journal.median_ns)
-            shares.append(Double(journal.late_ns.count { $0 < 20_000_000 }) / Double(Self.events))
-        } while (medians_ns.last! >= 20_000_000 || shares.last! < 0.8) && shares.count < 6
-        #expect(medians_ns.min()! < 20_000_000, "\(medians_ns)")
-        #expect(shares.max()! >= 0.8, "\(shares), \(medians_ns)")
+            late.append(journal.late_ns.filter { $0 >= Self.limit_ns })
+        } while !late.last!.isEmpty && late.count < Self.attempts
+        #expect(late.contains([]), "later than \(Self.limit_ns) ns, by attempt: \(late)")
     }
 
     /// Whose commits there are.
