@@ -22,6 +22,8 @@ import Testing
         private let waitsBefore_ns = Recorder<Int64>()
         private let waitsAfter_ns = Recorder<Int64>()
         let waits: ProcessorWaits
+        /// Whether the frames had come before the first was sent: a handler that waits for more stops them.
+        let begun = Recorder<Void>()
         /// How many, once nothing more was sent.
         let handledInTime = Recorder<Int>()
 
@@ -69,6 +71,7 @@ import Testing
             journal.waits.addThisThread()
             let start = MonotonicInstant.now
             while !begins(), .now < start + .seconds(30) { usleep(1000) }
+            if begins() { journal.begun.append(()) }
             for pause_us in pauses_us {
                 usleep(pause_us)
                 journal.noteSent()
@@ -100,6 +103,7 @@ import Testing
         var unexplained: [[Int64]] = []
         repeat {
             let journal = try attempt(.seconds(5))
+            try #require(journal.begun.count == 1, "no frames within 30 s")
             try #require(journal.sent.count == Self.events)
             try #require(journal.handledInTime.all == [Self.events])
             #expect(journal.late_ns.allSatisfy { $0 >= 0 })
