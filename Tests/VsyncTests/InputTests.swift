@@ -22,6 +22,8 @@ import Testing
         private let waitsBefore_ns = Recorder<Int64>()
         private let waitsAfter_ns = Recorder<Int64>()
         let waits: ProcessorWaits
+        /// When each frame on the loop's thread was drawn.
+        private let frames_ns = Recorder<ClosedRange<Int64>>()
         /// Whether the frames had come before the first was sent: a handler that waits for more stops them.
         let begun = Recorder<Void>()
         /// How many, once nothing more was sent.
@@ -34,15 +36,28 @@ import Testing
             sent.append(MonotonicInstant.now.nanoseconds)
         }
 
+        func drawFrame(_ body: () -> Void) {
+            let begin_ns = MonotonicInstant.now.nanoseconds
+            body()
+            frames_ns.append(begin_ns...MonotonicInstant.now.nanoseconds)
+        }
+
         func noteHandled() {
             handled.append(MonotonicInstant.now.nanoseconds)
             waitsAfter_ns.append(waits.total_ns)
         }
 
         var late_ns: [Int64] { zip(sent.all, handled.all).map { $1 - $0 } }
-        /// The same without those waits; they are counted once for each thread, and so in full.
+        /// The same without those waits, which count for each thread and so in full, and without frames that were due when the one
+        /// before ended: a pass calls timers first, and only a frame that itself began late has such a next one.
         var lateByItself_ns: [Int64] {
-            zip(late_ns, zip(waitsBefore_ns.all, waitsAfter_ns.all)).map { $0 - ($1.1 - $1.0) }
+            let frames = frames_ns.all
+            let upon = zip(frames, frames.dropFirst()).filter { $1.lowerBound - $0.upperBound < 5_000_000 }.map(\.1)
+            let waits_ns = zip(waitsBefore_ns.all, waitsAfter_ns.all).map { $1 - $0 }
+            return zip(zip(sent.all, handled.all), waits_ns).map { span, wait_ns in
+                let within = upon.filter { $0.lowerBound >= span.0 && $0.upperBound <= span.1 }
+                return span.1 - span.0 - wait_ns - within.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+            }
         }
     }
 
@@ -92,8 +107,8 @@ import Testing
         group.wait()
     }
 
-    /// Every event of every attempt is handled in time, but for what the threads waited for a processor; until in one attempt that holds
-    /// by the clock alone.
+    /// Every event of every attempt is handled in time, but for what the threads waited for a processor and what comes of
+    /// that; until in one attempt that holds by the clock alone.
     ///
     /// One attempt may be late without it: what a hypervisor takes is counted nowhere. What was not handled at all, or before
     /// it was sent, is a failure at once.
@@ -150,12 +165,14 @@ import Testing
             let input = try LoopSource(descriptor: window.descriptor) { _, _ in window.dispatch() }
             let frames = Recorder<Void>()
             let link = DisplayLink(source: source) { _ in
-                usleep(Self.frame_us)
-                frames.append(())
-                // Of a window that has nothing new to show the compositor says nothing.
-                if commits == .seldom, frames.count > 60 { return }
-                source.willCommit()
-                window.draw()
+                journal.drawFrame {
+                    usleep(Self.frame_us)
+                    frames.append(())
+                    // Of a window that has nothing new to show the compositor says nothing.
+                    if commits == .seldom, frames.count > 60 { return }
+                    source.willCommit()
+                    window.draw()
+                }
             }
             order.add(to: loop) {
                 do { try loop.add(input, forMode: .common) } catch { Issue.record("\(error)") }
@@ -227,10 +244,12 @@ import Testing
             try loop.add(input, forMode: .common)
             let frames = Recorder<Void>()
             let link = DisplayLink(source: source) { [weak input] _ in
-                usleep(Self.frame_us)
-                window.draw()
-                frames.append(())
-                if syncs { window.sync() }
+                journal.drawFrame {
+                    usleep(Self.frame_us)
+                    window.draw()
+                    frames.append(())
+                    if syncs { window.sync() }
+                }
                 // Drawing alone may have read, too.
                 if window.pending > 0 { input?.signal() }
             }
