@@ -102,7 +102,7 @@ import Testing
                 if hasReturned.count == 0 { send() }
             }
         }
-        loop.run(until: .now + .seconds(90))
+        loop.run(until: .now + .seconds(200))
         hasReturned.append(())
         group.wait()
     }
@@ -117,7 +117,8 @@ import Testing
         var late: [[Int64]] = []
         var unexplained: [[Int64]] = []
         repeat {
-            let journal = try attempt(.seconds(5))
+            // Something may keep a processor from all others for most of a minute, as a hypervisor or a real-time thread.
+            let journal = try attempt(.seconds(60))
             try #require(journal.begun.count == 1, "no frames within 30 s")
             try #require(journal.sent.count == Self.events)
             try #require(journal.handledInTime.all == [Self.events])
