@@ -42,7 +42,8 @@ snippets: build
 	for snippet in Snippets/*.swift Examples/*; do \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
-# All code of README and doc comments compiles, each piece by itself, beside Tests/Documentation/Prelude.swift.
+# All code of README and doc comments compiles, each piece by itself, beside Tests/Documentation/Prelude.swift. What the README
+# says of imports beside Foundation is so.
 DOCUMENTATION = .build/documentation
 documentation-code: build
 	rm -rf $(DOCUMENTATION) && mkdir -p $(DOCUMENTATION)
@@ -53,7 +54,8 @@ documentation-code: build
 	    -Xcc -fmodule-map-file=$$build/CEnqueueHook.build/module.modulemap -Xcc -ICSources/CEnqueueHook/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
 	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
-	build=$$($(SWIFT) build --show-bin-path) && Tests/Documentation/refused Tests/Documentation/Refused/*.swift -- \
+	build=$$($(SWIFT) build --show-bin-path) && Tests/Documentation/refused \
+	    Tests/Documentation/Refused/*.swift Tests/Documentation/Accepted/*.swift -- \
 	    swiftc -typecheck -swift-version 6 -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include
@@ -160,7 +162,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
-	@Tests/Lint/arrows && Tests/Lint/words
+	@Tests/Lint/arrows && Tests/Lint/words && Tests/Lint/snippets && Tests/Lint/porting
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)

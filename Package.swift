@@ -217,7 +217,8 @@ let package = Package(
         .testTarget(
             name: "VsyncTests",
             dependencies: [
-                "HRTimer", "CVsync", "CWaylandWindow", "CX11Window", "CTestSupport", "TestSupport", "TestTraits",
+                "HRTimer", "CHRTimer", "CVsync", "CWaylandWindow", "CX11Window", "CTestSupport", "TestSupport",
+                "TestTraits",
             ],
             swiftSettings: strict
         ),

@@ -6,7 +6,7 @@ import TestSupport
 /// A weston of a test's own, without a screen; ends with the value.
 final class Weston: Sendable {
     let socket: String
-    private let pid: pid_t
+    let pid: pid_t
     private let directory: String
     private let hasEnded = Atomic(false)
 

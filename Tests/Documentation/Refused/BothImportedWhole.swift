@@ -17,6 +17,15 @@ func uses() {
     RunLoop.main.perform(inModes: [.common]) {}  // ambiguous
     RunLoop.main.add(Timer(timeInterval: 1, repeats: true) { _ in }, forMode: .common)  // ambiguous
     let none: Timer? = nil  // ambiguous
+    RunLoop.current.run()  // ambiguous
+    _ = RunLoop.main.limitDate(forMode: .default)  // ambiguous
+    RunLoop.current.add(Port(), forMode: .default)  // ambiguous
+    _ = RunLoop.Mode.common  // ambiguous
+    let source = DispatchSource.makeTimerSource()  // ambiguous
+    let held: DispatchSourceTimer? = nil  // ambiguous
 }
 
 func takes(_ loop: RunLoop) {}  // ambiguous
+
+extension RunLoop {}  // ambiguous
+extension Timer {}  // ambiguous

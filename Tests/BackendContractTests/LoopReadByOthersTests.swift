@@ -1,0 +1,30 @@
+import Dispatch
+import Glibc
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import HRTimer
+
+/// What somebody else has read of a descriptor, as a display's source does of an application's connection.
+@Suite(.serialized, .ownThread, .timeLimit(.minutes(15))) struct LoopReadByOthersTests {
+    @Test("What another thread has read wakes a loop that sleeps, for its own source of the descriptor")
+    func wakes() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { ends.forEach { close($0) } }
+        let (loop, calls) = (TimerLoop(), Recorder<Void>())
+        let source = try LoopSource(descriptor: ends[0]) { source, _ in
+            calls.append(())
+            source.invalidate()
+        }
+        try loop.add(source, forMode: .default)
+        DispatchQueue.global().async { [descriptor = ends[0]] in
+            while !loop.isWaiting { usleep(100) }
+            TimerLoop.hasRead(descriptor) { true }
+        }
+        // Without the source it has nothing to run for.
+        #expect(loop.run(for: 30) == .finished)
+        #expect(calls.count == 1)
+    }
+}
