@@ -98,12 +98,16 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
+// So few timers go to the near tier at once: they come in order there, and a fire after milliseconds
+// of idleness, to which each cache line is a miss, touches none of the wheel (Benchmarks/cold-lines).
+static inline bool has_few(const struct hrt_queue *queue) { return queue->armed_count <= 4; }
+
 void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
                     uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
-    if (node->key >> HRT_TICK_BITS <= class->tick) {
+    if (node->key >> HRT_TICK_BITS <= class->tick || has_few(queue)) {
         hrt_near_file(queue, class, index);
     } else {
         link_at(queue, class, index, node, place_for(class, node->key));
@@ -142,7 +146,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
         uint32_t filed_at = node->place - class->base;
         if (filed_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
         if (node->key >= class->earliest[filed_at]) continue;
-        if (node->key >> HRT_TICK_BITS <= class->tick) {
+        if (node->key >> HRT_TICK_BITS <= class->tick || has_few(queue)) {
             hrt_wheel_refile(queue, class, index);
             continue;
         }
