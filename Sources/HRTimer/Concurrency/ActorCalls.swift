@@ -45,7 +45,7 @@ final class ActorCalls: Sendable {
     ) {
         if merges, wait(with: ticks) { return }
         // The main actor's executor does not notify virtual time of its jobs.
-        let hold = CurrentTime.virtual?.hold("a handler on its actor")
+        let hold = TimeBase.current.hold("a handler on its actor")
         if actor === MainActor.shared {
             // Straight to the main actor, in order.
             Task { @MainActor in

@@ -6,16 +6,16 @@ public import HRTimerCore
 public struct TimerClockID: Hashable, Sendable {
     /// Which of the clocks.
     public let clock: TimerClock
-    /// Nil for the kernel's. Good as long as somebody holds that time, as every clock on it does.
-    private let virtual: ObjectIdentifier?
+    /// Good as long as somebody holds that time, as every clock on it does.
+    private let time: TimeID
 
     init(_ time: TimeBase) {
         clock = time.clock
-        virtual = time.virtual.map { ObjectIdentifier($0) }
+        self.time = time.id
     }
 
     /// Whether it is virtual, a test's.
-    public var isVirtual: Bool { virtual != nil }
+    public var isVirtual: Bool { time.isVirtual }
 }
 
 extension MonotonicClock: Identifiable {

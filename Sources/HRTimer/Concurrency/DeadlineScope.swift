@@ -36,8 +36,8 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     private var waiting: UnsafeContinuation<Void, Never>?
     /// The operation's task was cancelled from inside, as a whole, before its deadline came: so is the caller's, when it ends.
     private let isCancelledInside = Atomic(false)
-    /// Its deadline comes in virtual time: nobody waits for handlers there, and all is in order.
-    private var isVirtual = false
+    /// Where its deadline comes.
+    private var time = TimeBase.kernel
     /// Where the task has its `innermost` of this scope, which its child tasks see there too.
     private var home: UnsafeRawPointer?
     /// The scope around, if it cancels the task which made this one.
@@ -73,7 +73,7 @@ extension DeadlineScope {
     /// Neither engines and loops nor Swift's pool run what a user's handler does.
     fileprivate final func expireElsewhere() {
         if hasEnded { return }
-        if isVirtual { expire() } else { CancellationThreads.shared.expire(self) }
+        time.apart({ CancellationThreads.shared.expire(self) }, orHere: expire)
     }
 
     /// Runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
@@ -162,7 +162,7 @@ extension DeadlineScope {
     /// There it is a part of the task that is cancelled.
     fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
-        isVirtual = time.host.time.virtual != nil
+        self.time = time.host.time
         let isInGroup = cts_is_in_group()
         // Before the operation begins: it may compute, or block, and nobody else would do it then.
         let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
@@ -185,7 +185,7 @@ extension DeadlineScope {
 
     /// On a clock that no host keeps.
     private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
-        isVirtual = CurrentTime.virtual != nil
+        time = .current
         let isInGroup = cts_is_in_group()
         // Of no actor: the operation may block its own. A closure in the group's body crashes the compiler (Swift 6.3).
         let sleep: @Sendable () async -> Void = { [self] in

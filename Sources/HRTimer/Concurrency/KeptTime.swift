@@ -9,7 +9,7 @@ struct KeptTime {
 
     /// A host whose thread is the calling one fires nothing while an operation computes or blocks there: then it is another one.
     init(_ host: TimerHost, _ plan: Sleeper.Plan) {
-        self.host = host.time.virtual == nil && host.isOnItsThread ? Self.engine(for: host.time.clock) : host
+        self.host = host.isOnItsThread ? Self.engine(for: host.time.clock) : host
         request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 

@@ -85,7 +85,7 @@ public struct MonotonicClock: Clock {
     var host: TimerHost {
         if let engine { return .engine(engine.core) }
         // What this clock reads is what its sleeps go by.
-        if let host = JobQueue.current?.host, host.time.virtual === CurrentTime.virtual { return host }
+        if let host = JobQueue.current?.host, host.time.isSame(as: .current) { return host }
         return .engine(TimerEngine.shared.core)
     }
 

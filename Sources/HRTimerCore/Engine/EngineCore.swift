@@ -67,11 +67,7 @@ package final class EngineCore: Sendable {
     }
 
     package func start() throws(TimerError) {
-        if let virtual = time.virtual {
-            hasSettingResults.open()
-            virtual.attach(self)
-            return
-        }
+        if time.runs(self) { return hasSettingResults.open() }
         // Under the lock, so that a handler that ends the engine finds its thread.
         try thread.withLock { thread throws(TimerError) in
             thread.handle = try startThread { [self] in run() }
@@ -85,10 +81,13 @@ package final class EngineCore: Sendable {
     package var precision: TimerPrecision { configuration.precision }
     package var spinBudget: Double { configuration.spinBudget }
 
+    /// Whether it has, or had, a thread of its own.
+    var hasThread: Bool { thread.withLock { $0.hasEnded != nil } }
+
     /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one.
     package var isOnItsThread: Bool {
-        if time.virtual != nil { return state.withLock { $0.running.map { isCurrent($0.thread) } ?? false } }
-        return thread.withLock { $0.itself.map(isCurrent) ?? false }
+        if let itself = thread.withLock(\.itself) { return isCurrent(itself) }
+        return state.withLock { $0.running.map { isCurrent($0.thread) } ?? false }
     }
 
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
@@ -321,7 +320,7 @@ extension EngineCore {
     /// In debug builds: one user's slow handler makes everybody's timers late.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
-        guard UsageWarning.isLookedFor, time.virtual == nil else { return }
+        guard time.isWatchedForMisuse else { return }
         // A call prepared before its deadline spun up to that first.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
         UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name)

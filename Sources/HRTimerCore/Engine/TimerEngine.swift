@@ -267,8 +267,7 @@ private let sharedPrecise = SharedEngine {
     try TimerEngine(.shared(.init(name: "hrtimer-precise", precision: .precise, time: $0)))
 }
 private let sharedMonotonic = SharedEngine {
-    // What a test waits for comes at its deadline, whatever the tolerance.
-    try TimerEngine(.shared(.init(precision: $0.virtual == nil ? .coalesced : .normal, time: $0)))
+    try TimerEngine(.shared(.init(precision: $0.sharedPrecision, time: $0)))
 }
 
 extension TimerEngine.Configuration {

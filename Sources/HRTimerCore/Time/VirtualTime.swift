@@ -115,10 +115,3 @@ package protocol VirtualHold: AnyObject, Sendable {
     /// Idempotent.
     func end()
 }
-
-extension Optional<any VirtualBaton> {
-    /// Without batons, as on a clock that is moved by hand, at once.
-    package func run(in virtual: any VirtualTime, _ body: () -> Void) {
-        if let self { self.run(body) } else { CurrentTime.with(virtual, body) }
-    }
-}
