@@ -38,6 +38,8 @@ final class DeterministicScheduler: Sendable {
         /// What this time has of its own where the process has one, as shared engines.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         var trace: [TestTime.Event] = []
+        /// The latest move of the clock, as long as nothing has come at its instant: it leaves a trace when something does.
+        var move: Move?
         var thread: pthread_t?
         /// The batons that threads run with, the innermost last.
         var threads: [pthread_t: [Baton]] = [:]
@@ -74,6 +76,12 @@ final class DeterministicScheduler: Sendable {
                 ready.append(job)
             }
         }
+    }
+
+    struct Move {
+        let instant: MonotonicInstant
+        /// And not only to where a test has asked for.
+        let isToDeadline: Bool
     }
 
     /// A task that sleeps on a clock of this time.

@@ -61,7 +61,7 @@ public struct MonotonicClock: Clock {
     /// `tolerance` says how much later the thread may wake to share a wake-up; on an engine in `.coalesced` precision, as the
     /// shared one is, it does, and in the others it wakes at the deadline. Zero asks for the deadline. Nil asks for it too, but
     /// leaves it to an engine that coalesces and has more than 4096 timers pending to wait a thousandth of the sleep's length,
-    /// at least 50 µs and at most 1 ms; not on virtual time.
+    /// at least 50 µs and at most 1 ms; the shared engine of a virtual time does not coalesce.
     ///
     /// One allocation, and the queue's arm and cancel.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws

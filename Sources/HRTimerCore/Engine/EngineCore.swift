@@ -41,15 +41,10 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
-        defersMoves = configuration.defersMoves ?? (time.virtual == nil)
+        defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        let isReal = configuration.time.virtual == nil
-        wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
-        let initial = FiringCore(
-            precision: configuration.precision,
-            isVirtual: time.virtual != nil,
-            now_ns: time.now_ns
-        )
+        wakesLater = configuration.wayToWait == .timerfd && configuration.precision == .normal
+        let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
         window = SpinWindow(
@@ -67,7 +62,10 @@ package final class EngineCore: Sendable {
     }
 
     package func start() throws(TimerError) {
-        if time.runs(self) { return hasSettingResults.open() }
+        if time.runs(self) {
+            clockHasMoved()
+            return hasSettingResults.open()
+        }
         // Under the lock, so that a handler that ends the engine finds its thread.
         try thread.withLock { thread throws(TimerError) in
             thread.handle = try startThread { [self] in run() }
@@ -139,9 +137,9 @@ extension EngineCore {
     }
 
     /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as
-    /// a fire. Not on virtual time, where everything comes when the clock is moved.
+    /// a fire.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
-        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
+        guard deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
         else { return false }
         callsElsewhere.wrappingAdd(1, ordering: .relaxed)
         return true
@@ -367,11 +365,23 @@ extension EngineCore: VirtualTimeParticipant {
 
     /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
+        time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.exactDeadline() })
+    }
+
+    package var nextWake_ns: Int64 {
         time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.exactPark().until_ns })
     }
 
-    package func runDue() {
+    package func runDue() -> Bool {
+        let before = state.withLock { $0.account.statistics }
         // Not what falls due while handlers run: the thread that moves the clock decides about that.
         _ = turn(Slept(), limit_ns: time.now_ns)
+        let after = state.withLock { $0.account.statistics }
+        return after.fires != before.fires || after.missedTicks != before.missedTicks
+    }
+
+    package func clockHasMoved() {
+        let now_ns = time.now_ns
+        state.withLock { $0.look(at: now_ns) }
     }
 }

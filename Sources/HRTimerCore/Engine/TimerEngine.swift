@@ -54,7 +54,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         package var clock = TimerClock.monotonic
         /// It serves the whole process, as `shared` does.
         package var isShared = false
-        /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would show it.
+        /// Nil: it does.
         package var defersMoves: Bool?
 
         /// The defaults are right for an ordinary process.

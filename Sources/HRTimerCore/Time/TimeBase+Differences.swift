@@ -60,8 +60,10 @@ extension TimeBase {
 
     /// The same for a whole thread that waits by this time itself. On a clock that is moved by hand that is a thread like any
     /// other.
-    package func onThread(_ name: @autoclosure () -> String, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void
-    {
+    package func onThread(
+        _ name: @autoclosure () -> String,
+        _ body: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
         guard let baton = virtual?.expectBaton(name()) else { return body }
         return { baton.run(body) }
     }

@@ -58,11 +58,18 @@ extension VirtualTime {
 
 /// Something that runs timers when the virtual clock reaches them, on the thread that moves the clock.
 package protocol VirtualTimeParticipant: AnyObject, Sendable {
-    /// The earliest deadline on the monotonic clock, or `Int64.max`.
+    /// The earliest deadline on the monotonic clock as users see it, or `Int64.max`.
     var nextDeadline_ns: Int64 { get }
 
-    /// Runs all that is due at the clock's present reading; not what falls due while it does so.
-    func runDue()
+    /// When its thread would be awake, had it one: at that deadline or earlier; `Int64.max` for never.
+    var nextWake_ns: Int64 { get }
+
+    /// Runs all that is due at the clock's present reading; not what falls due while it does so. False if nothing has come, as
+    /// where it is awake for a deadline that was moved.
+    func runDue() -> Bool
+
+    /// Some of the clocks have another reading. On any thread, one that runs a handler of its too.
+    func clockHasMoved()
 
     /// For messages.
     var name: String { get }
