@@ -4,6 +4,8 @@ import HRTimer
 struct Pumping {
     /// A loop that runs on this very thread; nil for the test itself.
     var waiter: (any VirtualWaiter)?
+    /// When it is awake, and for which deadline.
+    var until_ns = Int64.max
     var deadline_ns = Int64.max
     /// The clock stands still: only what is ready and due runs.
     var isLastStep = false
@@ -153,8 +155,8 @@ extension DeterministicScheduler {
             watch.noteStep()
             return nil
         }
-        if pumping.deadline_ns <= now_ns {
-            state.withLock { $0.noteMove() }
+        if pumping.until_ns <= now_ns {
+            if pumping.deadline_ns <= now_ns { state.withLock { $0.noteMove() } }
             return .moved
         }
         if grantWhoIsDue(now_ns, time) {
@@ -178,7 +180,7 @@ extension DeterministicScheduler {
     }
 
     private func grantWhoHasSomething(_ time: ManualTime) -> Bool {
-        for (baton, _, waiter) in parked {
+        for (baton, _, _, waiter) in parked {
             guard let found = waiter.look() else { continue }
             state.change { Self.grant(baton, found, &$0) }
             note(.baton(baton.name), time)
@@ -188,17 +190,19 @@ extension DeterministicScheduler {
     }
 
     private func grantWhoIsDue(_ now_ns: Int64, _ time: ManualTime) -> Bool {
-        guard let (baton, _, _) = parked.filter({ $0.1 <= now_ns }).min(by: { $0.1 < $1.1 }) else { return false }
-        state.change { Self.grant(baton, nil, &$0) }
-        note(.baton(baton.name), time)
+        let due = parked.filter { $0.until_ns <= now_ns }.min { $0.until_ns < $1.until_ns }
+        guard let due else { return false }
+        state.change { Self.grant(due.baton, nil, &$0) }
+        // One that is awake before its deadline leaves no trace.
+        if due.deadline_ns <= now_ns { note(.baton(due.baton.name), time) }
         return true
     }
 
-    var parked: [(Baton, Int64, any VirtualWaiter)] {
+    var parked: [(baton: Baton, until_ns: Int64, deadline_ns: Int64, waiter: any VirtualWaiter)] {
         state.withLock { state in
             state.batons.compactMap { baton in
-                guard case .parked(let deadline_ns, let waiter) = baton.phase else { return nil }
-                return (baton, deadline_ns, waiter)
+                guard case .parked(let until_ns, let deadline_ns, let waiter) = baton.phase else { return nil }
+                return (baton, until_ns, deadline_ns, waiter)
             }
         }
     }
@@ -233,11 +237,13 @@ extension DeterministicScheduler {
     /// of engines, loops and requests; `.nothing` if there is none, and the test fails.
     private func move(_ time: ManualTime, _ pumping: Pumping, _ changes: Int, _ watch: inout Watch) -> VirtualWait? {
         let now_ns = time.now_ns
-        let threads_ns = min(parked.map(\.1).min() ?? .max, pumping.deadline_ns)
+        let parked = parked
+        let threads_ns = min(parked.map(\.until_ns).min() ?? .max, pumping.until_ns)
         let others_ns = min(time.earliestWake()?.instant_ns ?? .max, threads_ns)
         // Asked for only where somebody waits for it: it is looked up.
         let isAsked = others_ns < .max && state.withLock { $0.requests.contains { $0.isForDeadline } }
-        let deadline_ns = isAsked ? min(time.earliestDeadline_ns, threads_ns) : others_ns
+        let ofThreads_ns = min(parked.map(\.deadline_ns).min() ?? .max, pumping.deadline_ns)
+        let deadline_ns = isAsked ? min(time.earliestDeadline_ns, ofThreads_ns) : others_ns
         if let (request, answer) = state.withLock({ $0.takeAnswered(now_ns: now_ns, others_ns: deadline_ns) }) {
             request.continuation.resume(returning: answer)
             watch.noteStep()

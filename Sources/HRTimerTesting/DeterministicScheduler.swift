@@ -269,12 +269,12 @@ extension DeterministicScheduler {
         }
     }
 
-    /// Passes the baton on until the deadline, or until the waiter has something to do.
-    func park(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+    /// Passes the baton on until the instant, or until the waiter has something to do.
+    func park(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
         let baton = state.change { state -> Baton? in
             guard let baton = state.threads[pthread_self()]?.last else { return nil }
             if state.isOver { return nil }
-            baton.phase = .parked(deadline_ns: deadline_ns, waiter)
+            baton.phase = .parked(until_ns: instant_ns, deadline_ns: deadline_ns, waiter)
             baton.found = nil
             state.changes += 1
             if state.current === baton { state.current = nil }

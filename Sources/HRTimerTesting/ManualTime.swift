@@ -210,9 +210,9 @@ extension ManualTime: VirtualTime {
         state.withLock { $0.participants.append(WeakParticipant(object: participant)) }
     }
 
-    package func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
-        if let scheduler { return scheduler.wait(self, until: deadline_ns, waiter) }
-        return wait(until: deadline_ns) { waiter.isWoken } ? .moved : .nothing
+    package func wait(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+        if let scheduler { return scheduler.wait(self, until: instant_ns, for: deadline_ns, waiter) }
+        return wait(until: instant_ns) { waiter.isWoken } ? .moved : .nothing
     }
 
     /// The calling thread moves the clock by itself, and runs on the way what falls due.

@@ -41,7 +41,7 @@ import Testing
         #expect(engine.statistics.missedTicks == 5)
     }
 
-    @Test("Armed for the past a timer is not late before that, also where the clock has passed what was disarmed meanwhile")
+    @Test("Armed for the past a timer is not late before that, also where the clock has passed what was disarmed")
     func lateFromArming() throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.schedule(at: at(50)) { _ in }

@@ -117,7 +117,7 @@ import Testing
         for _ in 0..<rounds(50) { #expect(try await run(nil) == first) }
     }
 
-    @Test("An engine that is awake for a deadline that was moved leaves no trace; nobody sees but the deadline that holds")
+    @Test("Awake for a deadline that was moved, an engine leaves no trace; a test sees the deadline that holds")
     func awakeInVain() async throws {
         try await withManualTime { time in
             let start = time.now

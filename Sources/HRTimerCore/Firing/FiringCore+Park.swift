@@ -83,6 +83,14 @@ extension FiringCore {
         if !isFiring { looked_ns = now_ns }
     }
 
+    /// Without firing what may be due: the thread has looked.
+    package mutating func parkAgain(_ now_ns: Int64) {
+        if isShutDown { return }
+        looked_ns = now_ns
+        isFiring = false
+        park(until: exactPark())
+    }
+
     /// Whether the thread is parked, or spins up to a deadline.
     package var isParked: Bool { parkedUntil_ns != .min && !commit.isCommitted }
 

@@ -88,9 +88,21 @@ extension TimeBase {
     /// very thread.
     package var comesByItself: Bool { virtual == nil }
 
-    /// Waits until the deadline, or until the waiter is woken: by moving a virtual clock; nil where a thread has to sleep.
-    package func move(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait? {
-        virtual?.wait(until: deadline_ns, waiter)
+    /// For what a thread would be woken: a virtual time's participant, which has none, is told.
+    @inline(__always)
+    func hasWoken(_ participant: any VirtualTimeParticipant) {
+        if virtual != nil { participant.hasBeenWoken() }
+    }
+
+    /// How a spin ended, at which reading of the clock, and how long it took.
+    typealias Spin = (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
+
+    /// Spins by `spin` until the instant. Nil if a virtual clock has to be moved there first: then it spins in between.
+    @inline(__always)
+    func spin(until instant_ns: Int64, from begun_ns: Int64, _ spin: () -> Spin) -> Spin? {
+        if virtual == nil { return spin() }
+        let now_ns = now_ns
+        return now_ns < instant_ns ? nil : (false, now_ns, now_ns.subtractingSaturating(begun_ns))
     }
 
     /// This time's own instance of an object that the process has one of; nil if it uses the process's.

@@ -9,8 +9,9 @@ package protocol VirtualTime: AnyObject, Sendable {
     /// From now on, moving the clock runs what is due at `participant`. Held weakly.
     func attach(_ participant: any VirtualTimeParticipant)
 
-    /// For a thread that has nothing to do before `deadline_ns`, or until `waiter` is woken.
-    func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
+    /// For a thread that has nothing to do before `instant_ns`, or until `waiter` is woken. Users see that it waits for
+    /// `deadline_ns`, which is not earlier.
+    func wait(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
     /// Whether threads pass the baton: then a thread that another one could wait for blocks only by `wait(until:_:)`.
     var passesBaton: Bool { get }
@@ -67,6 +68,9 @@ package protocol VirtualTimeParticipant: AnyObject, Sendable {
     /// Runs all that is due at the clock's present reading; not what falls due while it does so. False if nothing has come, as
     /// where it is awake for a deadline that was moved.
     func runDue() -> Bool
+
+    /// It was woken. Any thread, without a lock.
+    func hasBeenWoken()
 
     /// Some of the clocks have another reading. On any thread, one that runs a handler of its too.
     func clockHasMoved()

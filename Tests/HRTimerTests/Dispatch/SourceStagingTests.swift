@@ -182,7 +182,7 @@ import Testing
         sources.forEach { $0.cancel() }
     }
 
-    @Test("While a call is on its way to the queue the engine is awake for the deadline after it, which nobody sees yet")
+    @Test("With a call on its way to the queue the engine is armed for the deadline after it, which nobody sees yet")
     func expected() throws {
         let source = makeSource(onQueue: true)
         source.schedule(deadline: deadline, repeating: .seconds(5))
