@@ -35,11 +35,12 @@ final class LodgedSleep: Sendable {
         guard let wait_ns = remaining_ns else { return end() }
         let time = jobs.host.time
         var deadline_ns = time.now_ns.addingSaturating(wait_ns)
-        if case .monotonic(let exact_ns) = deadline, time.virtual == nil { deadline_ns = exact_ns }
+        let isOnItsTime = time.isSame(as: .kernel)
+        if case .monotonic(let exact_ns) = deadline, isOnItsTime { deadline_ns = exact_ns }
         _ = jobs.host.arm(deadline_ns, tolerance_ns: tolerance_ns) { [self] in
             // A clock other than the host's may not have reached the deadline yet. In virtual time the sleep has taken
             // its virtual length.
-            time.virtual == nil ? arm() : end()
+            isOnItsTime ? arm() : end()
         }
     }
 

@@ -12,8 +12,8 @@ final class Baton: @unchecked Sendable {
         /// Until the scheduler passes it the baton.
         case waiting
         case running
-        /// Nothing to do before the deadline.
-        case parked(deadline_ns: Int64, any VirtualWaiter)
+        /// Nothing to do before the instant, at which it is awake for the deadline.
+        case parked(until_ns: Int64, deadline_ns: Int64, any VirtualWaiter)
         case ended
     }
 

@@ -115,9 +115,14 @@ extension DeterministicScheduler {
 
     /// What a thread does that waits on the time: a loop that sleeps, or a wait for a latch. The scheduler's own thread runs
     /// everything else inside of the wait; another thread passes its baton on.
-    func wait(_ time: ManualTime, until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
-        guard isOnItsThread else { return park(until: deadline_ns, waiter) }
-        let outcome = pump(time, Pumping(waiter: waiter, deadline_ns: deadline_ns))
+    func wait(
+        _ time: ManualTime,
+        until instant_ns: Int64,
+        for deadline_ns: Int64,
+        _ waiter: any VirtualWaiter
+    ) -> VirtualWait {
+        guard isOnItsThread else { return park(until: instant_ns, for: deadline_ns, waiter) }
+        let outcome = pump(time, Pumping(waiter: waiter, until_ns: instant_ns, deadline_ns: deadline_ns))
         if case .nothing = outcome {
             fail(.deadlock, time)
             state.withLock(\.cancelBody)?()

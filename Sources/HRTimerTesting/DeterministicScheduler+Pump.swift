@@ -4,6 +4,8 @@ import HRTimer
 struct Pumping {
     /// A loop that runs on this very thread; nil for the test itself.
     var waiter: (any VirtualWaiter)?
+    /// When it is awake, and for which deadline.
+    var until_ns = Int64.max
     var deadline_ns = Int64.max
     /// The clock stands still: only what is ready and due runs.
     var isLastStep = false
@@ -89,6 +91,28 @@ extension DeterministicScheduler {
         resume(outer)
     }
 
+    /// An engine that was awake in vain leaves no trace.
+    private func run(_ participant: any VirtualTimeParticipant, _ time: ManualTime) {
+        let instant = time.now
+        let what = TestTime.Event.What.engine(participant.name)
+        let (before, move, after) = state.withLock { state in
+            let (before, move) = (state.trace.count, state.move.take())
+            if let move { state.note(.moved, move.instant) }
+            state.note(what, instant)
+            return (before, move, state.trace.count)
+        }
+        var hasCome = false
+        doing(what) { hasCome = time.run(participant) }
+        state.withLock { state in
+            if hasCome || state.trace.count > after {
+                if move?.isToDeadline ?? false { state.countMove() }
+            } else {
+                state.trace.removeSubrange(before...)
+                state.move = move
+            }
+        }
+    }
+
     private typealias Activity = (what: TestTime.Event.What?, id: UInt64)
 
     /// Returns what the thread was doing before, for `resume`.
@@ -126,13 +150,15 @@ extension DeterministicScheduler {
         }
         if let found = pumping.waiter?.look() { return .found(found) }
         let now_ns = time.now_ns
-        if let next = time.earliest(), next.deadline_ns <= now_ns {
-            note(.engine(next.participant.name), time)
-            doing(.engine(next.participant.name)) { time.run(next.participant) }
+        if let next = time.earliestWake(), next.instant_ns <= now_ns {
+            run(next.participant, time)
             watch.noteStep()
             return nil
         }
-        if pumping.deadline_ns <= now_ns { return .moved }
+        if pumping.until_ns <= now_ns {
+            if pumping.deadline_ns <= now_ns { state.withLock { $0.noteMove() } }
+            return .moved
+        }
         if grantWhoIsDue(now_ns, time) {
             watch.noteStep()
             return nil
@@ -154,7 +180,7 @@ extension DeterministicScheduler {
     }
 
     private func grantWhoHasSomething(_ time: ManualTime) -> Bool {
-        for (baton, _, waiter) in parked {
+        for (baton, _, _, waiter) in parked {
             guard let found = waiter.look() else { continue }
             state.change { Self.grant(baton, found, &$0) }
             note(.baton(baton.name), time)
@@ -164,17 +190,19 @@ extension DeterministicScheduler {
     }
 
     private func grantWhoIsDue(_ now_ns: Int64, _ time: ManualTime) -> Bool {
-        guard let (baton, _, _) = parked.filter({ $0.1 <= now_ns }).min(by: { $0.1 < $1.1 }) else { return false }
-        state.change { Self.grant(baton, nil, &$0) }
-        note(.baton(baton.name), time)
+        let due = parked.filter { $0.until_ns <= now_ns }.min { $0.until_ns < $1.until_ns }
+        guard let due else { return false }
+        state.change { Self.grant(due.baton, nil, &$0) }
+        // One that is awake before its deadline leaves no trace.
+        if due.deadline_ns <= now_ns { note(.baton(due.baton.name), time) }
         return true
     }
 
-    var parked: [(Baton, Int64, any VirtualWaiter)] {
+    var parked: [(baton: Baton, until_ns: Int64, deadline_ns: Int64, waiter: any VirtualWaiter)] {
         state.withLock { state in
             state.batons.compactMap { baton in
-                guard case .parked(let deadline_ns, let waiter) = baton.phase else { return nil }
-                return (baton, deadline_ns, waiter)
+                guard case .parked(let until_ns, let deadline_ns, let waiter) = baton.phase else { return nil }
+                return (baton, until_ns, deadline_ns, waiter)
             }
         }
     }
@@ -209,12 +237,14 @@ extension DeterministicScheduler {
     /// of engines, loops and requests; `.nothing` if there is none, and the test fails.
     private func move(_ time: ManualTime, _ pumping: Pumping, _ changes: Int, _ watch: inout Watch) -> VirtualWait? {
         let now_ns = time.now_ns
-        let others_ns = min(
-            time.earliest()?.deadline_ns ?? .max,
-            parked.map(\.1).min() ?? .max,
-            pumping.deadline_ns
-        )
-        if let (request, answer) = state.withLock({ $0.takeAnswered(now_ns: now_ns, others_ns: others_ns) }) {
+        let parked = parked
+        let threads_ns = min(parked.map(\.until_ns).min() ?? .max, pumping.until_ns)
+        let others_ns = min(time.earliestWake()?.instant_ns ?? .max, threads_ns)
+        // Asked for only where somebody waits for it: it is looked up.
+        let isAsked = others_ns < .max && state.withLock { $0.requests.contains { $0.isForDeadline } }
+        let ofThreads_ns = min(parked.map(\.deadline_ns).min() ?? .max, pumping.deadline_ns)
+        let deadline_ns = isAsked ? min(time.earliestDeadline_ns, ofThreads_ns) : others_ns
+        if let (request, answer) = state.withLock({ $0.takeAnswered(now_ns: now_ns, others_ns: deadline_ns) }) {
             request.continuation.resume(returning: answer)
             watch.noteStep()
             return nil
@@ -227,8 +257,8 @@ extension DeterministicScheduler {
             return nil
         }
         time.set(target_ns)
-        if target_ns == others_ns { state.withLock { $0.countMove() } }
-        note(.moved, time)
+        let move = DeterministicScheduler.Move(instant: time.now, isToDeadline: target_ns == others_ns)
+        state.withLock { $0.move = move }
         watch.noteStep()
         return nil
     }
@@ -236,8 +266,8 @@ extension DeterministicScheduler {
     func note(_ what: TestTime.Event.What, _ time: ManualTime) {
         let instant = time.now
         state.withLock { state in
-            guard state.trace.count < TestTime.longestTrace else { return }
-            state.trace.append(TestTime.Event(instant: instant, what: what))
+            state.noteMove()
+            state.note(what, instant)
         }
     }
 
@@ -261,6 +291,14 @@ extension DeterministicScheduler.Request {
         if case .advance(let to_ns) = kind { return to_ns }
         return .max
     }
+
+    /// Whether its answer is a deadline, or that there is none.
+    var isForDeadline: Bool {
+        switch kind {
+        case .nextSleep, .run: true
+        case .idle, .advance: false
+        }
+    }
 }
 
 extension DeterministicScheduler.State {
@@ -274,9 +312,23 @@ extension DeterministicScheduler.State {
                 case .advance(let to_ns): to_ns <= now_ns ? now_ns : nil
                 case .run(let limit, let moves): moves >= limit || others_ns == .max ? Int64(moves) : nil
                 }
-            if let answer { return (requests.remove(at: index), answer) }
+            guard let answer else { continue }
+            if case .advance = request.kind { noteMove() }
+            return (requests.remove(at: index), answer)
         }
         return nil
+    }
+
+    mutating func note(_ what: TestTime.Event.What, _ instant: MonotonicInstant) {
+        guard trace.count < TestTime.longestTrace else { return }
+        trace.append(TestTime.Event(instant: instant, what: what))
+    }
+
+    /// Something comes at the instant that the clock has moved to.
+    mutating func noteMove() {
+        guard let move = move.take() else { return }
+        note(.moved, move.instant)
+        if move.isToDeadline { countMove() }
     }
 
     mutating func countMove() {

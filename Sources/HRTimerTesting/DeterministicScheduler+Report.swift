@@ -66,7 +66,7 @@ extension DeterministicScheduler.Request {
 
 extension Baton {
     var isPending: Bool {
-        if case .parked(let deadline_ns, _) = phase { return deadline_ns < .max }
+        if case .parked(_, let deadline_ns, _) = phase { return deadline_ns < .max }
         return true
     }
 
@@ -74,8 +74,8 @@ extension Baton {
         switch phase {
         case .waiting: "\(name) has not begun"
         case .running: "\(name) has not ended"
-        case .parked(.max, _): "\(name) waits for something to do"
-        case .parked(let deadline_ns, _): "\(name) waits until \(DeterministicScheduler.text(deadline_ns))"
+        case .parked(_, .max, _): "\(name) waits for something to do"
+        case .parked(_, let deadline_ns, _): "\(name) waits until \(DeterministicScheduler.text(deadline_ns))"
         case .ended: "\(name) has ended"
         }
     }

@@ -38,6 +38,8 @@ final class DeterministicScheduler: Sendable {
         /// What this time has of its own where the process has one, as shared engines.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         var trace: [TestTime.Event] = []
+        /// The latest move of the clock, as long as nothing has come at its instant: it leaves a trace when something does.
+        var move: Move?
         var thread: pthread_t?
         /// The batons that threads run with, the innermost last.
         var threads: [pthread_t: [Baton]] = [:]
@@ -74,6 +76,12 @@ final class DeterministicScheduler: Sendable {
                 ready.append(job)
             }
         }
+    }
+
+    struct Move {
+        let instant: MonotonicInstant
+        /// And not only to where a test has asked for.
+        let isToDeadline: Bool
     }
 
     /// A task that sleeps on a clock of this time.
@@ -261,12 +269,12 @@ extension DeterministicScheduler {
         }
     }
 
-    /// Passes the baton on until the deadline, or until the waiter has something to do.
-    func park(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+    /// Passes the baton on until the instant, or until the waiter has something to do.
+    func park(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
         let baton = state.change { state -> Baton? in
             guard let baton = state.threads[pthread_self()]?.last else { return nil }
             if state.isOver { return nil }
-            baton.phase = .parked(deadline_ns: deadline_ns, waiter)
+            baton.phase = .parked(until_ns: instant_ns, deadline_ns: deadline_ns, waiter)
             baton.found = nil
             state.changes += 1
             if state.current === baton { state.current = nil }

@@ -71,6 +71,7 @@ public final class ManualTime: Sendable {
 
     func stepWall(to instant: WallInstant) {
         state.withLock { $0.wallOffset_ns = instant.nanoseconds.subtractingSaturating($0.now_ns) }
+        reportMove()
     }
 
     /// As if the system were suspended for so long: the boot-time and the wall clock go on, the monotonic clock stands still.
@@ -88,6 +89,7 @@ public final class ManualTime: Sendable {
             state.bootTimeOffset_ns = state.bootTimeOffset_ns.addingSaturating(length_ns)
             state.wallOffset_ns = state.wallOffset_ns.addingSaturating(length_ns)
         }
+        reportMove()
     }
 
     private func runDue() {
@@ -106,7 +108,7 @@ public final class ManualTime: Sendable {
 
     /// The earliest deadline of all engines on this time, `distantFuture` if there is none.
     public var nextDeadline: MonotonicInstant {
-        MonotonicInstant(nanoseconds: earliest()?.deadline_ns ?? .max)
+        MonotonicInstant(nanoseconds: earliestDeadline_ns)
     }
 
     /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing. What two threads ask for adds
@@ -132,10 +134,9 @@ public final class ManualTime: Sendable {
     public func run(limit: Int = 100_000) -> Int {
         moving.withLock {
             var deadlines = 0
-            while deadlines < limit, let next = earliest(), next.deadline_ns < .max {
-                set(next.deadline_ns)
-                run(next.participant)
-                deadlines += 1
+            while deadlines < limit, let next = earliestWake(), next.instant_ns < .max {
+                set(next.instant_ns)
+                if run(next.participant) { deadlines += 1 }
             }
             return deadlines
         }
@@ -151,31 +152,43 @@ public final class ManualTime: Sendable {
     }
 
     private func fire(upTo target_ns: Int64, _ isStopped: () -> Bool) -> Bool {
-        while let next = earliest(), next.deadline_ns <= target_ns, next.deadline_ns < .max {
+        while let next = earliestWake(), next.instant_ns <= target_ns, next.instant_ns < .max {
             if isStopped() { return false }
-            set(next.deadline_ns)
-            run(next.participant)
+            set(next.instant_ns)
+            _ = run(next.participant)
         }
         return !isStopped()
     }
 
-    /// On the calling thread, which is in this time meanwhile.
-    func run(_ participant: any VirtualTimeParticipant) {
+    /// On the calling thread, which is in this time meanwhile. False if nothing has come.
+    func run(_ participant: any VirtualTimeParticipant) -> Bool {
         CurrentTime.with(self) { participant.runDue() }
     }
 
     /// Time never goes back: an instant already passed leaves the clock as it is.
     func set(_ now_ns: Int64) {
-        state.withLock { $0.now_ns = max($0.now_ns, now_ns) }
+        let hasMoved = state.withLock { state in
+            if now_ns <= state.now_ns { return false }
+            state.now_ns = now_ns
+            return true
+        }
+        if hasMoved { reportMove() }
     }
 
-    /// Of equal deadlines the one of the engine that was made first.
-    func earliest() -> (participant: any VirtualTimeParticipant, deadline_ns: Int64)? {
+    /// Their locks are not taken under ours.
+    private func reportMove() {
+        for participant in participants { participant.clockHasMoved() }
+    }
+
+    /// `Int64.max` if there is none.
+    var earliestDeadline_ns: Int64 { participants.map(\.nextDeadline_ns).min() ?? .max }
+
+    /// Who is awake next, and when. Of equal instants the one of the engine that was made first.
+    func earliestWake() -> (participant: any VirtualTimeParticipant, instant_ns: Int64)? {
         var earliest: (any VirtualTimeParticipant, Int64)?
-        // Their locks are not taken under ours.
         for participant in participants {
-            let deadline_ns = participant.nextDeadline_ns
-            if deadline_ns < earliest?.1 ?? .max { earliest = (participant, deadline_ns) }
+            let instant_ns = participant.nextWake_ns
+            if instant_ns < earliest?.1 ?? .max { earliest = (participant, instant_ns) }
         }
         return earliest
     }
@@ -197,9 +210,9 @@ extension ManualTime: VirtualTime {
         state.withLock { $0.participants.append(WeakParticipant(object: participant)) }
     }
 
-    package func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
-        if let scheduler { return scheduler.wait(self, until: deadline_ns, waiter) }
-        return wait(until: deadline_ns) { waiter.isWoken } ? .moved : .nothing
+    package func wait(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait {
+        if let scheduler { return scheduler.wait(self, until: instant_ns, for: deadline_ns, waiter) }
+        return wait(until: instant_ns) { waiter.isWoken } ? .moved : .nothing
     }
 
     /// The calling thread moves the clock by itself, and runs on the way what falls due.
@@ -211,8 +224,8 @@ extension ManualTime: VirtualTime {
             }
             // Nothing to move to here: what others have pending may wake the caller.
             while !isWoken() {
-                guard let next = earliest(), next.deadline_ns < .max else { return false }
-                _ = move(to: next.deadline_ns, isStopped: isWoken)
+                guard let next = earliestWake(), next.instant_ns < .max else { return false }
+                _ = move(to: next.instant_ns, isStopped: isWoken)
             }
             return true
         }

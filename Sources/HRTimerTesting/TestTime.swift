@@ -47,7 +47,7 @@ public final class TestTime: Sendable {
 
     /// The earliest deadline of all engines, and of all loops with threads of their own; `distantFuture` if there is none.
     public var nextDeadline: MonotonicInstant {
-        let threads_ns = scheduler.parked.map(\.1).min() ?? .max
+        let threads_ns = scheduler.parked.map(\.deadline_ns).min() ?? .max
         return MonotonicInstant(nanoseconds: min(manual.nextDeadline.nanoseconds, threads_ns))
     }
 

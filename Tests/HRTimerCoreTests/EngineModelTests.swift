@@ -38,6 +38,31 @@ import Testing
         #expect(difference == nil, "\(difference ?? "")")
     }
 
+    @Test("With spin windows the same script gives the same events each time, and no call is early")
+    func repeatsWithSpinWindows() throws {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<20 { try playTwice(random.next()) }
+    }
+
+    private func playTwice(_ seed: UInt64) throws {
+        func play() throws -> [EngineEvent] {
+            let script = EngineScript(seed: seed)
+            let engines = try RealEngines(script, spins: true)
+            defer { engines.end() }
+            var random = SeededRandom(seed: seed)
+            for _ in 0..<100 where engines.events.count < 5000 {
+                engines.allowance = HandlerAllowance(script)
+                engines.perform(script.deed(&random), script)
+            }
+            return engines.events
+        }
+        let events = try play()
+        #expect(try play() == events, "seed \(seed)")
+        for case .called(_, let deadline_ns, let now_ns, _) in events {
+            #expect(now_ns >= deadline_ns, "seed \(seed)")
+        }
+    }
+
     /// One chapter: engines of their own, so that what went wrong can be told from the start. The first difference, if any.
     private func play(_ script: EngineScript) throws -> (operations: Int, difference: String?) {
         let real = try RealEngines(script)

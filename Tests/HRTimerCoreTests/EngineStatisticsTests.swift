@@ -41,6 +41,20 @@ import Testing
         #expect(engine.statistics.missedTicks == 5)
     }
 
+    @Test("Armed for the past a timer is not late before that, also where the clock has passed what was disarmed")
+    func lateFromArming() throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.schedule(at: at(50)) { _ in }
+        let disarmed = engine.schedule(at: at(100)) { _ in }
+        time.advance(to: at(50))
+        engine.cancel(disarmed)
+        time.advance(to: at(1000))
+        let timers = [150, 900, 1000].map { deadline in engine.schedule(at: at(deadline)) { _ in } }
+        time.advance(to: at(1000))
+        #expect(engine.statistics.fires == 4 && timers.count == 3)
+        #expect(engine.lateness.max == .zero)
+    }
+
     @Test("A wake-up that finds nothing due is counted as such, each, and one that finds something is not")
     func spurious() throws {
         let engine = try TimerEngine(.init(time: time.base))

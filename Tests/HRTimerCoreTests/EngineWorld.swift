@@ -193,11 +193,17 @@ final class RealEngines: EngineWorld, @unchecked Sendable {
     var events: [EngineEvent] = []
     var allowance = HandlerAllowance()
 
-    init(_ script: EngineScript) throws {
+    /// Without spin windows an engine is awake at deadlines alone, as the model is; with them also before precise ones, and calls
+    /// then what may come within its tolerance.
+    init(_ script: EngineScript, spins: Bool = false) throws {
         let time = ManualTime()
         self.time = time
         self.script = script
-        engines = try script.precisions.map { try TimerEngine(.init(precision: $0, time: time.base)) }
+        engines = try script.precisions.map { precision in
+            var configuration = TimerEngine.Configuration(precision: precision, time: time.base)
+            if !spins { configuration.spinBudget = 0 }
+            return try TimerEngine(configuration)
+        }
     }
 
     /// Handlers hold this object.

@@ -142,4 +142,16 @@ import Testing
         let (looksIfTold, looksIfNot) = (looks(&told), looks(&neverTold))
         #expect(looksIfNot > 2 * looksIfTold)
     }
+
+    @Test("Expired timers of a tenth group find room, as those of the groups before, one by one")
+    func manyGroups() {
+        var core = FiringCore(precision: .normal)
+        let tokens = (0..<10).map { _ in add(&core, 100) }
+        core.serve(0, false)
+        core.expireAll(upTo: 100)
+        for (index, token) in tokens.enumerated() { core.setGroup(FiringGroup(index), of: token) }
+        for group in 0..<10 { core.serve(FiringGroup(group), true) }
+        let order = fired(&core, at: 100)
+        #expect(order == tokens)
+    }
 }

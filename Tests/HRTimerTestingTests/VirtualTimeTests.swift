@@ -117,6 +117,29 @@ import Testing
         for _ in 0..<rounds(50) { #expect(try await run(nil) == first) }
     }
 
+    @Test("Awake for a deadline that was moved, an engine leaves no trace; a test sees the deadline that holds")
+    func awakeInVain() async throws {
+        try await withManualTime { time in
+            let start = time.now
+            let engine = try TimerEngine(.init(name: "moved"))
+            let source = TimerSource(engine: engine)
+            let calls = Recorder<MonotonicInstant>()
+            source.setEventHandler { calls.append(.now) }
+            source.schedule(deadline: start + .seconds(1))
+            source.activate()
+            source.schedule(deadline: start + .seconds(3))
+            #expect(await time.nextSleep() == start + .seconds(3))
+            await time.advance(by: .seconds(2))
+            #expect(engine.statistics.wakeups == 1 && engine.statistics.fires == 0)
+            #expect(await time.run() == 1)
+            #expect(calls.all == [start + .seconds(3)])
+            let moves = time.trace.filter { $0.what == .moved }.map(\.instant)
+            #expect(moves == [start + .seconds(2), start + .seconds(3)])
+            #expect(time.trace.filter { $0.what == .engine("moved") }.map(\.instant) == [start + .seconds(3)])
+            source.cancel()
+        }
+    }
+
     @Test("nextSleep() waits until all wait, and tells the earliest deadline without moving the clock")
     func nextSleep() async throws {
         try await withManualTime { time in

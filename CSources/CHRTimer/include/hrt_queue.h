@@ -80,6 +80,7 @@ void hrt_queue_arm_slot_precise(hrt_queue *queue, uint32_t slot, int64_t deadlin
 
 // True if the timer was armed.
 bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+int64_t hrt_queue_slot_deadline_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
 // The earliest armed deadline; HRT_NEVER if nothing is armed. Exact after hrt_queue_normalize

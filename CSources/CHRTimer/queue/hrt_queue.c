@@ -111,6 +111,11 @@ bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCK
     return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
 }
 
+int64_t hrt_queue_slot_deadline_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    const struct hrt_node *node = hrt_node_of(queue, slot);
+    return hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
+}
+
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t bound = queue->class.certainty == HRT_STALE ? hrt_class_bound(queue, &queue->class)

@@ -46,7 +46,7 @@ final class ActorCalls: Sendable {
     ) {
         if merges, wait(with: ticks) { return }
         // The main actor's executor does not notify virtual time of its jobs.
-        let hold = CurrentTime.virtual?.hold("a handler on its actor")
+        let hold = TimeBase.current.hold("a handler on its actor")
         if actor === MainActor.shared {
             // A task of the main actor goes to it directly, so that calls stay in order.
             Task { @MainActor in

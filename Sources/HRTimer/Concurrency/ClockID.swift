@@ -6,16 +6,16 @@ public import HRTimerCore
 public struct TimerClockID: Hashable, Sendable {
     /// Which of the clocks.
     public let clock: TimerClock
-    /// Nil for the kernel's clock. Valid as long as the virtual time exists, which every clock on it holds.
-    private let virtual: ObjectIdentifier?
+    /// Valid as long as that time exists, which every clock on it holds.
+    private let time: TimeID
 
     init(_ time: TimeBase) {
         clock = time.clock
-        virtual = time.virtual.map { ObjectIdentifier($0) }
+        self.time = time.id
     }
 
     /// Whether the clock is virtual, a test's.
-    public var isVirtual: Bool { virtual != nil }
+    public var isVirtual: Bool { time.isVirtual }
 }
 
 extension MonotonicClock: Identifiable {

@@ -38,8 +38,8 @@ class DeadlineScope: HostAlarm, @unchecked Sendable {
     /// The operation's task was cancelled as a whole, from inside and before its deadline: then the caller's task is,
     /// too, when it ends.
     private let isCancelledInside = Atomic(false)
-    /// The deadline is in virtual time: there handlers run in order and no thread waits for them.
-    private var isVirtual = false
+    /// The time base on which the deadline comes.
+    private var time = TimeBase.kernel
     /// The address of the task's `innermost` for this scope, which its child tasks share.
     private var home: UnsafeRawPointer?
     /// The enclosing scope, if it cancels the task which made this one.
@@ -75,7 +75,7 @@ extension DeadlineScope {
     /// Users' handlers must run neither on engines or loops nor in Swift's pool.
     fileprivate final func expireElsewhere() {
         if hasEnded { return }
-        if isVirtual { expire() } else { CancellationThreads.shared.expire(self) }
+        time.apart({ CancellationThreads.shared.expire(self) }, orHere: expire)
     }
 
     /// Runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
@@ -165,7 +165,7 @@ extension DeadlineScope {
     /// which must outlive it. There a part of the present task is cancelled.
     fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
-        isVirtual = time.host.time.virtual != nil
+        self.time = time.host.time
         let isInGroup = cts_is_in_group()
         // Before the operation begins: it may compute or block, and then no other thread would do this.
         let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
@@ -188,7 +188,7 @@ extension DeadlineScope {
 
     /// For a clock without a host.
     private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
-        isVirtual = CurrentTime.virtual != nil
+        time = .current
         let isInGroup = cts_is_in_group()
         // Isolated to no actor, as the operation may block its own. A closure in the group's body crashes the compiler
         // (Swift 6.3).

@@ -126,7 +126,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, next_ns) else { continue }
-            // Armed at once if it is earlier than the engine's deadline, and if virtual time must show it.
+            // Armed at once if it is earlier than the engine's deadline.
             if next_ns < before || !core.defersMoves { arm(next_ns) }
             return true
         }
@@ -190,6 +190,8 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
             return
         }
     }
+
+    func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { deadline_ns ?? .max }
 
     func laterDeadline() -> Int64? {
         guard let deadline_ns, deadline_ns > core.time.now_ns else { return nil }

@@ -10,7 +10,7 @@ struct KeptTime {
     /// If the host's thread is the calling one, it fires nothing while an operation computes or blocks there: then
     /// another host is used.
     init(_ host: TimerHost, _ plan: Sleeper.Plan) {
-        self.host = host.time.virtual == nil && host.isOnItsThread ? Self.engine(for: host.time.clock) : host
+        self.host = host.isOnItsThread ? Self.engine(for: host.time.clock) : host
         request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 

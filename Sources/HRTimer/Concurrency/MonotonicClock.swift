@@ -61,7 +61,7 @@ public struct MonotonicClock: Clock {
     /// `tolerance` is how much later the thread may wake to share a wake-up. An engine in `.coalesced` precision, such
     /// as the shared one, uses it; others wake at the deadline. Zero requests the deadline. So does nil, but an engine
     /// that coalesces and has more than 4096 pending timers may then wait a thousandth of the sleep's length longer, at
-    /// least 50 µs and at most 1 ms; not in virtual time.
+    /// least 50 µs and at most 1 ms. The shared engine of a virtual time does not coalesce.
     ///
     /// Costs one allocation, and arming and disarming in the queue.
     public nonisolated(nonsending) func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws
@@ -85,7 +85,7 @@ public struct MonotonicClock: Clock {
     var host: TimerHost {
         if let engine { return .engine(engine.core) }
         // A clock's sleeps end by the clock's own reading.
-        if let host = JobQueue.current?.host, host.time.virtual === CurrentTime.virtual { return host }
+        if let host = JobQueue.current?.host, host.time.isSame(as: .current) { return host }
         return .engine(TimerEngine.shared.core)
     }
 

@@ -20,10 +20,9 @@ package enum TimerHost: Sendable {
 
     /// For messages: tells the host's virtual time, if it has one, that the calling task is about to sleep.
     func noteSleep(until deadline_ns: Int64) {
-        guard let virtual = time.virtual else { return }
         switch self {
-        case .engine(let core): virtual.noteSleep(until: time.monotonic_ns(deadline_ns), on: ObjectIdentifier(core))
-        case .loop(let loop): virtual.noteSleep(until: deadline_ns, on: ObjectIdentifier(loop))
+        case .engine(let core): core.time.noteSleep(until: deadline_ns, on: core)
+        case .loop(let loop): loop.time.noteSleep(until: deadline_ns, on: loop)
         }
     }
 

@@ -5,14 +5,14 @@ import HRTimerCore
 // hrtimer.source.dispatch-queue.*). So the engine arms it when it has submitted the call, and the end of a call that came in time
 // finds all done.
 //
-// Not on virtual time, where what is armed shows in `nextDeadline`, and not where the call's end decides the next deadline.
+// Not where the call's end decides the next deadline.
 extension SourceCore {
     /// On the engine's thread, with its lock held, after a call was submitted.
     func expect(_ engine: inout FiringCore) {
         guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
         guard state.isActive, state.suspensions == 0 else { return }
         guard state.repetition.repeats, state.repetition.policy != .delay else { return }
-        guard let extras = state.extras, extras.pointee.owned.alarm == nil, core.time.virtual == nil else { return }
+        guard let extras = state.extras, extras.pointee.owned.alarm == nil else { return }
         // Once the handler runs, the next one is in the state.
         var ticks = state.ticks
         if state.running == nil { state.repetition.advance(&ticks) }

@@ -54,13 +54,10 @@ extension SourceCore: TimerOwner {
     }
 
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
-    /// for that alone. Not on virtual time, where everything comes when the clock is moved.
+    /// for that alone.
     @inline(__always)
     func rearmOrSubmit(_ state: inout State, _ engine: inout FiringCore) -> (mustWake: Bool, submit: Callback?) {
-        if let submit = state.submit, core.time.virtual == nil || state.alarm != nil, isDue(state),
-            state.timer != nil,
-            !engine.isShutDown
-        {
+        if let submit = state.submit, isDue(state), state.timer != nil, !engine.isShutDown {
             state.isInFlight = true
             engine.countFire()
             return (rearm(&state, &engine), submit)
@@ -76,6 +73,13 @@ extension SourceCore: TimerOwner {
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil
         else { return false }
         return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
+    }
+
+    package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 {
+        // While a call is on its way none is waited for: what is armed then is expected.
+        if state.isInFlight { return .max }
+        let movable_ns = movable_ns.load(ordering: .relaxed)
+        return movable_ns == Self.closed ? armed_ns : movable_ns
     }
 
     package func laterDeadline() -> Int64? {

@@ -20,7 +20,7 @@ extension SourceCore {
             if core.isInForkedChild { return nil }
             if let running = state.running { return isCurrent(running) ? nil : state.whileRunning.join() }
             // Nothing comes on frozen time before the clock is moved, which the caller may be about to do.
-            guard state.isCancelled, state.hasCancelHandler, core.time.virtual == nil else { return nil }
+            guard state.isCancelled, state.hasCancelHandler, core.time.comesByItself else { return nil }
             // A call that waits for an actor is to end before: that may be the caller's.
             if isBlocking, state.actor != nil { return nil }
             let willCome = state.target.map { $0.queue != nil && !isBlocking } ?? !isOnItsThread

@@ -185,11 +185,9 @@ package final class SourceCore: @unchecked Sendable {
 
     /// What has `block` run on the target. A virtual time waits for a queue.
     func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
-        guard let virtual = core.time.virtual, let queue = target.queue else { return { target.submit(block) } }
-        return {
-            let baton = virtual.expectBaton("a call of a source on the queue \(queue.label)")
-            target.submit { baton.run(in: virtual, block) }
-        }
+        guard let queue = target.queue else { return { target.submit(block) } }
+        let time = core.time
+        return { target.submit(time.elsewhere("a call of a source on the queue \(queue.label)", block)) }
     }
 
     /// From the next call on. Nil for the engine's thread.

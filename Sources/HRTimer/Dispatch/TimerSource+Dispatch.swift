@@ -173,14 +173,9 @@ extension TimerEngine {
             return .stale
         }
         let flags = flags.rawValue
-        guard let virtual = core.time.virtual else {
-            return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
-                queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
-            }
-        }
-        return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { _ in
-            let baton = virtual.expectBaton("work on the queue \(queue.label)")
-            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags)) { baton.run(in: virtual, work) }
+        return schedule(at: instant, tolerance: tolerance.asDuration ?? .zero) { [time = core.time] _ in
+            let work = time.elsewhere("work on the queue \(queue.label)", work)
+            queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: work)
         }
     }
 

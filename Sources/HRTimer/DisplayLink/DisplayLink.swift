@@ -212,7 +212,7 @@ extension DisplayLink {
     private func resolvedSource(for time: TimeBase) -> VsyncSource {
         let (source, rate) = state.withLock { ($0.source, $0.rate) }
         if let source { return source }
-        if rate == nil, time.virtual == nil { return .shared }
+        if rate == nil, time.hasRealDisplays { return .shared }
         return .virtual(rate ?? .standard, on: time)
     }
 }

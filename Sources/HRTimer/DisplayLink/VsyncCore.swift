@@ -92,7 +92,7 @@ struct VsyncCore: Sendable {
             self.time = time
             timeline = RefreshTimeline(FrameGrid(anchor_ns: now_ns, rate: rate))
         }
-        return self.time.virtual === time.virtual
+        return self.time.isSame(as: time)
     }
 
     mutating func setRate(_ rate: FrameRate) {
@@ -334,7 +334,7 @@ struct VsyncCore: Sendable {
             active.contains { $0.loop === request }
         }
         let loop = requested ?? active.first?.loop
-        guard let driver, let loop, driver.isReal == (loop.time.virtual == nil) else {
+        guard let driver, let loop, driver.isReal == loop.time.hasRealDisplays else {
             hostings += 1
             return (hosting.take(), nil)
         }

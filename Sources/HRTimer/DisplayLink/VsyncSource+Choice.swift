@@ -124,7 +124,7 @@ extension VsyncSource {
 
     /// The virtual display that all links of one rate on one clock share.
     static func virtual(_ rate: FrameRate, on time: TimeBase) -> VsyncSource {
-        let clock = time.virtual.map { ObjectIdentifier($0) }
+        let clock = time.id
         return virtualDisplays.withLock { displays in
             displays.removeAll { $0.source == nil }
             if let found = displays.first(where: { $0.clock == clock && $0.rate == rate })?.source,
@@ -141,7 +141,7 @@ extension VsyncSource {
     private struct SharedDisplay: Sendable {
         weak var source: VsyncSource?
         let rate: FrameRate
-        let clock: ObjectIdentifier?
+        let clock: TimeID
     }
 
     private static let virtualDisplays = Locked<[SharedDisplay]>([])

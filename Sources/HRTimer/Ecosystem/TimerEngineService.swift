@@ -1,7 +1,6 @@
 #if ServiceLifecycle
 public import HRTimerCore
 public import ServiceLifecycle
-import Synchronization
 
 /// An engine as a service of swift-service-lifecycle: it runs until the graceful shutdown, then shuts the engine down
 /// and reports what was still pending.
@@ -43,17 +42,9 @@ public struct TimerEngineService: Service {
         } catch {
             isGraceful = false
         }
-        let dropped = Dropped()
-        // In virtual time there is no thread to wait for.
-        if engine.core.time.virtual != nil { dropped.count.store(engine.core.shutdown(), ordering: .releasing) }
-        // A thread of its own waits for the engine's, not one of the pool.
-        await onThreadOfItsOwn { [core = engine.core] in dropped.count.store(core.shutdown(), ordering: .releasing) }
-        onShutdown(Report(droppedTimers: dropped.count.load(ordering: .acquiring), statistics: engine.statistics))
+        let dropped = await engine.shutdown()
+        onShutdown(Report(droppedTimers: dropped, statistics: engine.statistics))
         if !isGraceful { throw CancellationError() }
-    }
-
-    private final class Dropped: Sendable {
-        let count = Atomic(0)
     }
 }
 #endif

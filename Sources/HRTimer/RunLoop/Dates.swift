@@ -19,7 +19,7 @@ extension TimePoint {
         guard Self.self == Date.self, let date = self as? Date, let wall_ns = date.wall_ns else {
             return (.instant(PassedOn { _ in instant.nanoseconds }), nil)
         }
-        let fireDate = LoopTimer.FireDate()
+        let fireDate = LoopTimer.FireDate(on: TimeBase.current.id)
         fireDate.give(wall_ns: wall_ns, seconds: date.timeIntervalSinceReferenceDate, for: instant.nanoseconds)
         return (.date(wall_ns: wall_ns, PassedOn { $0.instant_ns(wall_ns: wall_ns) }), fireDate)
     }
@@ -34,7 +34,7 @@ extension LoopTimer {
     public var fireDate: Date {
         get {
             withState { state, time in
-                let date = state.date ?? FireDate()
+                let date = state.date ?? FireDate(on: time.id)
                 state.date = date
                 return Date(timeIntervalSinceReferenceDate: date.seconds(for: state.shownDeadline_ns(time), time))
             }
@@ -50,7 +50,7 @@ extension LoopTimer {
                 let origin = Origin.date(wall_ns: wall_ns, passed)
                 let first_ns = loopTime == nil ? deadline_ns : max(deadline_ns, now_ns)
                 guard state.move(to: first_ns, origin: origin) else { return }
-                let date = FireDate()
+                let date = FireDate(on: time.id)
                 date.give(wall_ns: wall_ns, seconds: seconds, for: state.deadline_ns)
                 state.date = date
             }
@@ -109,6 +109,8 @@ extension LoopTimer {
     final class FireDate: @unchecked Sendable {
         // Sendable: belongs to one state, and is touched with the locks that guard that.
 
+        /// By whose clocks it was converted.
+        private(set) var clock: TimeID
         /// In seconds since 2001, as it was given, and for which deadline.
         private var given: (deadline_ns: Int64, seconds: Double)?
         /// How far the wall clock was ahead when a date was given or first asked for.
@@ -117,13 +119,18 @@ extension LoopTimer {
         /// A wall clock that has moved so far was set; slewing takes longer than a timer lives, and readings differ by less.
         private static let step_ns: Int64 = 10_000_000
 
+        init(on clock: TimeID) {
+            self.clock = clock
+        }
+
         func give(wall_ns: Int64, seconds: Double, for deadline_ns: Int64) {
             given = (deadline_ns, seconds)
             wallOffset_ns = wall_ns == .max || wall_ns == .min ? nil : wall_ns.subtractingSaturating(deadline_ns)
         }
 
         /// The clock of a loop puts the deadline elsewhere.
-        func resolveDeadline(to deadline_ns: Int64, wall_ns: Int64) {
+        func resolveDeadline(to deadline_ns: Int64, wall_ns: Int64, clock: TimeID) {
+            self.clock = clock
             guard let given else { return }
             give(wall_ns: wall_ns, seconds: given.seconds, for: deadline_ns)
         }
@@ -132,7 +139,7 @@ extension LoopTimer {
             if let given, given.deadline_ns == deadline_ns { return given.seconds }
             let present_ns = time.wallOffset_ns
             let (difference_ns, overflow) = present_ns.subtractingReportingOverflow(wallOffset_ns ?? .max)
-            let isKept = !overflow && difference_ns.magnitude < (time.virtual == nil ? Self.step_ns : 1)
+            let isKept = !overflow && difference_ns.magnitude < Self.step_ns
             let offset_ns = isKept ? wallOffset_ns ?? present_ns : present_ns
             wallOffset_ns = offset_ns
             return Date.seconds(deadline_ns, wallOffset_ns: offset_ns)

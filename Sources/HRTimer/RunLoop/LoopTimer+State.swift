@@ -72,9 +72,9 @@ extension LoopTimer {
 
     /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
     enum Origin: Sendable {
-        /// One interval after the timer was made by a clock, nil for the kernel's; a loop on another one counts it
+        /// One interval after the timer was made by the clock of a time; a loop on another one counts it
         /// again.
-        case interval(ns: Int64, clock: ObjectIdentifier?)
+        case interval(ns: Int64, clock: TimeID)
         /// An instant that had passed on those clocks when it was given.
         case instant(PassedOn)
         /// The same for an instant of the wall clock.
@@ -97,15 +97,15 @@ extension LoopTimer.State {
     /// The deadline by the clock of the loop that the timer is added to.
     mutating func resolveDeadline(_ time: TimeBase) {
         followed?.resolveDeadline(time)
-        switch (origin, time.virtual) {
-        case (.interval(let interval_ns, let clock), let virtual) where clock != virtual.map { ObjectIdentifier($0) }:
+        switch origin {
+        case .interval(let interval_ns, let clock) where clock != time.id:
             deadline_ns = time.now_ns.addingSaturating(interval_ns)
-        case (.date(let wall_ns, let passed), .some):
-            deadline_ns = time.instant_ns(wall_ns: wall_ns)
+        case .date(let wall_ns, let passed):
+            let isConverted = date?.clock == time.id
+            if !isConverted { deadline_ns = time.instant_ns(wall_ns: wall_ns) }
             if passed.contains(time) { deadline_ns = max(deadline_ns, time.now_ns) }
-            date?.resolveDeadline(to: deadline_ns, wall_ns: wall_ns)
-        case (.instant(let passed), _) where passed.contains(time),
-            (.date(_, let passed), nil) where passed.contains(time):
+            if !isConverted { date?.resolveDeadline(to: deadline_ns, wall_ns: wall_ns, clock: time.id) }
+        case .instant(let passed) where passed.contains(time):
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
         }

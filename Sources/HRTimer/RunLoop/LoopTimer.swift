@@ -88,7 +88,7 @@ public final class LoopTimer: @unchecked Sendable {
         if repeats { first.advance(by: repetition.interval) }
         self.init(
             deadline_ns: time.now_ns.addingSaturating(first.rounded_ns),
-            origin: .interval(ns: first.rounded_ns, clock: time.virtual.map { ObjectIdentifier($0) }),
+            origin: .interval(ns: first.rounded_ns, clock: time.id),
             repetition: repetition,
             tolerance_ns: repetition.tolerance_ns(asked: tolerance.nanosecondsOrZero),
             userInfo: userInfo,

@@ -79,9 +79,7 @@ final class LoopWaiter: @unchecked Sendable {
     /// The same, but awake a spin window before the deadline, when `prepare` is called, and then spinning: up to which reading of
     /// the clock, if that was the end of it.
     func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
-        let window = window ?? SpinWindow(budget: spinBudget, now_ns: TimeBase.kernel.now_ns)
-        self.window = window
-        window.setBudget(spinBudget)
+        let window = spinWindow(spinBudget, now_ns: TimeBase.kernel.now_ns)
         window.noteUse()
         looks &+= 1
         guard let loop else { return (waitOnFutex(until: deadline_ns, window, prepare), nil) }
@@ -93,6 +91,43 @@ final class LoopWaiter: @unchecked Sendable {
         let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, window.c, &now_ns, &spun_ns))
         addSpun(spun_ns)
         return (ending, ending.isEmpty ? now_ns : nil)
+    }
+
+    private func spinWindow(_ budget: Double, now_ns: Int64) -> SpinWindow {
+        let window = window ?? SpinWindow(budget: budget, now_ns: now_ns)
+        self.window = window
+        window.setBudget(budget)
+        return window
+    }
+
+    /// The same where another clock than the kernel's is waited for, by `wait`.
+    func wait(
+        until deadline_ns: Int64,
+        spinBudget: Double,
+        on time: TimeBase,
+        _ wait: (_ instant_ns: Int64) -> Found,
+        prepare: () -> Void
+    ) -> (found: Found, now_ns: Int64?) {
+        let begin_ns = time.now_ns
+        let window = spinWindow(spinBudget, now_ns: begin_ns)
+        let length_ns = deadline_ns.subtractingSaturating(begin_ns)
+        // What never comes is waited for in one piece.
+        let window_ns = deadline_ns < .max ? hrt_spin_window_ns(window.c, length_ns, begin_ns) : 0
+        let wake_ns = deadline_ns.subtractingSaturating(window_ns)
+        if wake_ns > begin_ns {
+            let found = wait(wake_ns)
+            if !found.isEmpty || time.now_ns < wake_ns { return (found, nil) }
+            hrt_spin_window_record_wake(window.c, length_ns, time.now_ns.subtractingSaturating(wake_ns))
+        }
+        prepare()
+        let woken_ns = time.now_ns
+        var found: Found = []
+        while found.isEmpty, time.now_ns < deadline_ns { found = wait(deadline_ns) }
+        let now_ns = time.now_ns
+        let spun_ns = min(now_ns, deadline_ns).subtractingSaturating(min(woken_ns, deadline_ns))
+        hrt_spin_window_record_spin(window.c, spun_ns)
+        addSpun(spun_ns)
+        return (found, found.isEmpty ? now_ns : nil)
     }
 
     /// The loop's thread, which alone writes it: without an exchange, which takes longer.

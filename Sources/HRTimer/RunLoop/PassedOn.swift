@@ -7,13 +7,13 @@ import Synchronization
 /// A timer does not know which loop it will be added to: the kernel's clock is asked, and each virtual one that a loop is on or
 /// that the caller is in. Of a virtual time that there was not yet nothing had passed.
 struct PassedOn: Sendable {
-    /// Nil stands for the kernel's. Kept apart from the timers: nearly all have one of two values.
-    private let clocks: [ObjectIdentifier?]
+    /// Kept apart from the timers: nearly all have one of two values.
+    private let clocks: [TimeID]
 
     static let none = PassedOn(clocks: [])
-    private static let kernel = PassedOn(clocks: [nil])
+    private static let kernel = PassedOn(clocks: [TimeBase.kernel.id])
 
-    private init(clocks: [ObjectIdentifier?]) {
+    private init(clocks: [TimeID]) {
         self.clocks = clocks
     }
 
@@ -22,51 +22,42 @@ struct PassedOn: Sendable {
     init(_ deadline_ns: (TimeBase) -> Int64) {
         let time = TimeBase.kernel
         let onKernel = deadline_ns(time) < time.now_ns ? PassedOn.kernel : .none
-        let virtuals = LoopTimes.all
-        self = virtuals.isEmpty ? onKernel : onKernel.adding(virtuals, deadline_ns)
+        let others = LoopTimes.all
+        self = others.isEmpty ? onKernel : onKernel.adding(others, deadline_ns)
     }
 
-    private func adding(_ virtuals: [any VirtualTime], _ deadline_ns: (TimeBase) -> Int64) -> PassedOn {
-        let passed = virtuals.filter { virtual in
-            let time = TimeBase(virtual: virtual)
-            return deadline_ns(time) < time.now_ns
-        }
-        return PassedOn(clocks: clocks + passed.map { ObjectIdentifier($0) })
+    private func adding(_ others: [TimeBase], _ deadline_ns: (TimeBase) -> Int64) -> PassedOn {
+        PassedOn(clocks: clocks + others.filter { deadline_ns($0) < $0.now_ns }.map(\.id))
     }
 
-    func contains(_ time: TimeBase) -> Bool {
-        clocks.contains(time.virtual.map { ObjectIdentifier($0) })
-    }
+    func contains(_ time: TimeBase) -> Bool { clocks.contains(time.id) }
 }
 
 /// The virtual times that loops are on. In a program that has none, one look at a word.
 enum LoopTimes {
-    private struct Entry: Sendable {
-        weak let virtual: (any VirtualTime)?
-    }
-
     private static let count = Atomic<Int>(0)
-    private static let entries = Locked<[Entry]>([])
+    private static let entries = Locked<[WeakTimeBase]>([])
 
-    /// A loop is on that time. It is held weakly.
-    static func add(_ virtual: any VirtualTime) {
+    /// A loop is on that time. A virtual one is held weakly; of the kernel's no note is taken.
+    static func add(_ time: TimeBase) {
+        guard let weak = time.weakly else { return }
         entries.withLock { entries in
-            entries.removeAll { $0.virtual == nil }
-            if !entries.contains(where: { $0.virtual === virtual }) { entries.append(Entry(virtual: virtual)) }
+            entries.removeAll { $0.time == nil }
+            if !entries.contains(where: { $0.time?.id == time.id }) { entries.append(weak) }
             count.store(entries.count, ordering: .relaxed)
         }
     }
 
     /// Those, and the one that the caller is in.
     @inline(__always)
-    static var all: [any VirtualTime] {
-        let current = CurrentTime.virtual
-        return current == nil && count.load(ordering: .relaxed) == 0 ? [] : all(with: current)
+    static var all: [TimeBase] {
+        let current = TimeBase.current.on(.monotonic)
+        return current.isSame(as: .kernel) && count.load(ordering: .relaxed) == 0 ? [] : all(with: current)
     }
 
     @inline(never)
-    private static func all(with current: (any VirtualTime)?) -> [any VirtualTime] {
-        let others = entries.withLock { $0.compactMap(\.virtual) }.filter { $0 !== current }
-        return others + (current.map { [$0] } ?? [])
+    private static func all(with current: TimeBase) -> [TimeBase] {
+        let times = entries.withLock { $0.compactMap(\.time) }.filter { !$0.isSame(as: current) } + [current]
+        return times.filter { !$0.isSame(as: .kernel) }
     }
 }

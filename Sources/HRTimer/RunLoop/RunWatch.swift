@@ -17,7 +17,7 @@ struct RunWatch: Sendable {
 extension TimerLoop {
     /// A timer was added. Without any lock.
     func watchForRun() {
-        guard UsageWarning.isLookedFor, time.virtual == nil else { return }
+        guard time.isWatchedForMisuse else { return }
         let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
         if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
     }

@@ -24,17 +24,16 @@ struct RunningLoop: Sendable {
         if let failure = loop.waiter.failure { throw failure }
         loop.reserve()
         let precision = loop.precision
-        let baton = loop.time.virtual?.expectBaton("\(kind) \(name)")
-        thread = try startThread { [settingResults, hasEnded] in
+        let work = loop.time.onThread("\(kind) \(name)") { [settingResults, hasEnded] in
+            settingResults.withSettings(realTime, threadName: name) { loop.runUntilEnded(setUp) }
+            hasEnded.open()
+        }
+        thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
             // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
             // range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
-            let work = {
-                settingResults.withSettings(realTime, threadName: name) { loop.runUntilEnded(setUp) }
-                hasEnded.open()
-            }
-            if let baton { baton.run(work) } else { work() }
+            work()
         }
     }
 }

@@ -147,17 +147,27 @@ extension TimerLoop {
         guard let virtual = time.virtual else {
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
-                isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
+                prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
             }
         }
         // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
         let found = waiter.poll()
         guard found.isEmpty, virtual.now_ns < until_ns else { return (found, nil) }
-        return (wait(on: virtual, until: until_ns), nil)
+        guard park.isPrecise else { return (wait(on: virtual, until: until_ns, for: until_ns), nil) }
+        return waiter.wait(until: until_ns, spinBudget: spinBudget, on: time) { instant_ns in
+            wait(on: virtual, until: instant_ns, for: until_ns)
+        } prepare: {
+            prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
+        }
     }
 
-    private func wait(on virtual: any VirtualTime, until until_ns: Int64) -> LoopWaiter.Found {
-        switch virtual.wait(until: until_ns, waiter) {
+    private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) {
+        isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
+    }
+
+    private func wait(on virtual: any VirtualTime, until instant_ns: Int64, for deadline_ns: Int64) -> LoopWaiter.Found
+    {
+        switch virtual.wait(until: instant_ns, for: deadline_ns, waiter) {
         case .moved:
             return waiter.poll()
         case .found(let found):

@@ -150,11 +150,7 @@ extension TimerLoop {
         isOnMainQueue: Bool = false
     ) -> RunResult? {
         if mode == .common || waiter.isHosted && limit_ns > .min { return nil }
-        guard let virtual = time.virtual else {
-            return runHere(mode, limit_ns, returnsAfterSource, isOnMainQueue)
-        }
-        // Also of a thread that this time has not known before.
-        return virtual.enter("a run of a loop") { runHere(mode, limit_ns, returnsAfterSource, isOnMainQueue) }
+        return time.enter("a run of a loop") { runHere(mode, limit_ns, returnsAfterSource, isOnMainQueue) }
     }
 
     private func runHere(

@@ -32,7 +32,7 @@ public final class TimerLoop: Sendable {
         self.owner = Locked(owner)
         if case .main = owner { isMain = true } else { isMain = false }
         core = LoopCore(time: time, waiter: waiter)
-        if let virtual = time.virtual { LoopTimes.add(virtual) }
+        LoopTimes.add(time)
     }
 
     /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
@@ -57,8 +57,7 @@ public final class TimerLoop: Sendable {
         // A thread of libdispatch's pool that is lent to the main queue may have a loop of its own, which does not run then.
         if let loop = CurrentLoop.value, loop.isRunning || !MainQueue.isCurrent { return loop }
         if MainQueue.isHeld { return main }
-        let virtual = CurrentTime.virtual.flatMap { $0.ownsThread ? $0 : nil }
-        let loop = TimerLoop(owner: .thread(pthread_self()), time: TimeBase(virtual: virtual))
+        let loop = TimerLoop(owner: .thread(pthread_self()), time: .ofThread)
         CurrentLoop.adopt(loop)
         return loop
     }

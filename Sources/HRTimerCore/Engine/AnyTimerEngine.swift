@@ -92,8 +92,7 @@ public class AnyTimerEngine: @unchecked Sendable {
     /// The same for asynchronous functions: no thread of theirs waits.
     @discardableResult
     public final func shutdown() async -> Int {
-        // On virtual time there is no thread to wait for.
-        if core.time.virtual != nil { return core.shutdown() }
+        guard core.hasThread else { return core.shutdown() }
         let dropped = Locked(0)
         await onThreadOfItsOwn { [core] in
             let count = core.shutdown()

@@ -47,7 +47,7 @@ package final class ClockAlarm: @unchecked Sendable {
 
     /// Whether it goes by that clock, of the kernel or of the same virtual time.
     package func isOn(_ time: TimeBase) -> Bool {
-        self.time.clock == time.clock && self.time.virtual === time.virtual
+        self.time.clock == time.clock && self.time.isSame(as: time)
     }
 
     /// Moves the deadline; `Int64.max` disarms it.

@@ -13,7 +13,7 @@ package final class EngineCore: Sendable {
     /// Whether a source may move its deadline later without telling the core, which looks it up when the former one
     /// comes.
     package let defersMoves: Bool
-    private let configuration: TimerEngine.Configuration
+    let configuration: TimerEngine.Configuration
     private let waiter: Waiter
     /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
     private let wakesLater: Bool
@@ -23,12 +23,14 @@ package final class EngineCore: Sendable {
     /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes
     /// that the state requires are sent after the lock, by `wake()`.
     package let state: Locked<FiringCore>
-    private let commit: FireCommit
+    /// On virtual time, where it stopped.
+    let moved = Locked(MovedThread())
+    let commit: FireCommit
     private let thread = Locked(EngineThread())
     private let hasSettingResults = Latch()
     private let generation = hrt_fork_generation()
     /// Recorded into by the engine's thread alone.
-    private let wakeLatency = LatencyHistogram()
+    let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let window: SpinWindow
     /// The time that other threads have spun at its cost in all, and how much of that the spin window knows.
@@ -41,15 +43,10 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
-        defersMoves = configuration.defersMoves ?? (time.virtual == nil)
+        defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        let isReal = configuration.time.virtual == nil
-        wakesLater = isReal && configuration.wayToWait == .timerfd && configuration.precision == .normal
-        let initial = FiringCore(
-            precision: configuration.precision,
-            isVirtual: time.virtual != nil,
-            now_ns: time.now_ns
-        )
+        wakesLater = configuration.wayToWait == .timerfd && configuration.precision == .normal
+        let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
         window = SpinWindow(
@@ -67,10 +64,9 @@ package final class EngineCore: Sendable {
     }
 
     package func start() throws(TimerError) {
-        if let virtual = time.virtual {
-            hasSettingResults.open()
-            virtual.attach(self)
-            return
+        if time.runs(self) {
+            clockHasMoved()
+            return hasSettingResults.open()
         }
         // Under the lock, so that a handler that ends the engine finds its thread.
         try thread.withLock { thread throws(TimerError) in
@@ -85,10 +81,13 @@ package final class EngineCore: Sendable {
     package var precision: TimerPrecision { configuration.precision }
     package var spinBudget: Double { configuration.spinBudget }
 
+    /// Whether it has, or had, a thread of its own.
+    var hasThread: Bool { thread.withLock { $0.hasEnded != nil } }
+
     /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one.
     package var isOnItsThread: Bool {
-        if time.virtual != nil { return state.withLock { $0.running.map { isCurrent($0.thread) } ?? false } }
-        return thread.withLock { $0.itself.map(isCurrent) ?? false }
+        if let itself = thread.withLock(\.itself) { return isCurrent(itself) }
+        return state.withLock { !$0.isSpinning && $0.running.map { isCurrent($0.thread) } ?? false }
     }
 
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
@@ -135,14 +134,14 @@ extension EngineCore {
         let canWait = mustWake && wakesLater && request.precision != .precise
         if canWait { state.pointee.park(until: Park(until_ns: request.deadline_ns)) }
         self.state.unlock()
-        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { waiter.wake() }
+        if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { wake() }
         return token
     }
 
     /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as
-    /// a fire. Not on virtual time, where everything comes when the clock is moved.
+    /// a fire.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
-        guard time.virtual == nil, deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
+        guard deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
         else { return false }
         callsElsewhere.wrappingAdd(1, ordering: .relaxed)
         return true
@@ -164,7 +163,7 @@ extension EngineCore {
             let isWithdrawn = state.withdraw(token)
             return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isWithdrawn)
         }
-        if mustWake { waiter.wake() }
+        if mustWake { wake() }
         return isLive
     }
 
@@ -179,6 +178,7 @@ extension EngineCore {
     /// Wakes the thread, after whatever said that it must be.
     package func wake() {
         waiter.wake()
+        time.hasWoken(self)
     }
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
@@ -193,7 +193,7 @@ extension EngineCore {
         let state = self.state.lock()
         let cancelled = state.pointee.cancel(token)
         self.state.unlock()
-        if cancelled.mustWake { waiter.wake() }
+        if cancelled.mustWake { wake() }
         return cancelled.wasPending
     }
 
@@ -216,7 +216,7 @@ extension EngineCore {
         let dropped = state.pointee.pendingTimers
         let ended = state.pointee.end()
         self.state.unlock()
-        waiter.wake()
+        wake()
         let (toJoin, hasEnded) = thread.withLock { $0.end() }
         if let toJoin {
             if isCurrent(toJoin) {
@@ -261,17 +261,27 @@ extension EngineCore {
         hasSettingResults.open()
         var fire = Fire()
         var slept = Slept()
-        while let wake = turn(slept, &fire) { slept = sleep(until: wake) }
+        while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park) }
         settings.giveBack()
         hasEnded?.open()
     }
 
     /// What came of a sleep.
-    private struct Slept {
+    struct Slept {
         /// Up to when callbacks are to be prepared now, and wait for their deadlines: the thread is awake before them.
         var horizon_ns = Int64.min
         /// The deadline that it slept until, if that has come.
         var deadline_ns: Int64?
+        /// It did not sleep at all, but spun.
+        var isAwake = false
+    }
+
+    /// How a turn ends.
+    enum TurnEnd {
+        case ended
+        case parked(Park)
+        /// A call is prepared, and the clock is to be moved to its deadline first.
+        case ahead
     }
 
     private func sleep(until park: Park) -> Slept {
@@ -285,25 +295,24 @@ extension EngineCore {
         return Slept(horizon_ns: park.until_ns)
     }
 
-    /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time. Gives
-    /// the next instant to wait for, or nil when the engine has ended.
+    /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time.
     ///
     /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
     /// also the begin of the next.
-    private func turn(_ slept: Slept, _ fire: inout Fire, limit_ns: Int64 = .max) -> Park? {
+    func turn(_ slept: Slept, limit_ns: Int64 = .max, _ fire: inout Fire) -> TurnEnd {
         var now_ns = time.now_ns
-        if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns - deadline_ns) }
+        if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns.subtractingSaturating(deadline_ns)) }
         var state = self.state.lock()
-        state.pointee.wakeUp()
+        if !slept.isAwake { state.pointee.wakeUp() }
         while true {
             let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
             self.state.unlock()
             switch poll {
-            case .ended: return nil
-            case .park(let park): return park
+            case .ended: return .ended
+            case .park(let park): return .parked(park)
             case .again: break
             case .fire:
-                let (wasCalled, spun_ns) = make(&fire)
+                guard let (wasCalled, spun_ns) = make(&fire) else { return .ahead }
                 now_ns = time.now_ns
                 if configuration.isShared { lookAtTimeTaken(now_ns, fire) }
                 state = self.state.lock()
@@ -319,21 +328,23 @@ extension EngineCore {
     /// In debug builds: one user's slow handler makes everybody's timers late.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
-        guard UsageWarning.isLookedFor, time.virtual == nil else { return }
+        guard time.isWatchedForMisuse else { return }
         // A call prepared before its deadline spun up to that first.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
         UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name)
     }
 
-    /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun.
-    private func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64) {
+    /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun; nil if the
+    /// clock is to be moved to the deadline first.
+    func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
         if fire.isAhead {
             if !fire.isEarly {
-                let isWoken: Bool
-                (isWoken, now_ns, spun_ns) = waiter.spin(until: fire.place_ns, window)
-                if isWoken { _ = commit.withdraw() }
+                let spin = time.spin(until: fire.place_ns, from: now_ns) { waiter.spin(until: fire.place_ns, window) }
+                guard let spin else { return nil }
+                (now_ns, spun_ns) = (spin.now_ns, spin.spun_ns)
+                if spin.isWoken { _ = commit.withdraw() }
             }
             guard commit.commit() else { return (false, spun_ns) }
         }
@@ -358,20 +369,5 @@ extension EngineCore {
 extension TimerEngine.LatenessWatch {
     fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
         if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
-    }
-}
-
-extension EngineCore: VirtualTimeParticipant {
-    package var name: String { configuration.name }
-
-    /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
-    package var nextDeadline_ns: Int64 {
-        time.monotonic_ns(state.withLock { $0.isShutDown || $0.running != nil ? .max : $0.exactPark().until_ns })
-    }
-
-    package func runDue() {
-        // Not what falls due while handlers run: the thread that moves the clock decides about that.
-        var fire = Fire()
-        _ = turn(Slept(), &fire, limit_ns: time.now_ns)
     }
 }

@@ -43,7 +43,7 @@ package final class Latch: @unchecked Sendable {
     private func waitInTurn(_ virtual: any VirtualTime) {
         let waiter = Waiting(self)
         while !isOpen {
-            switch virtual.wait(until: .max, waiter) {
+            switch virtual.wait(until: .max, for: .max, waiter) {
             case .moved, .found: continue
             case .nothing, .over: return
             }

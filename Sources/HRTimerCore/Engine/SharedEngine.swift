@@ -17,14 +17,13 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
 
     /// In virtual time that time's own.
     package var engine: Engine {
-        if let virtual = CurrentTime.virtual, let own = own(in: virtual) { return own }
-        return present ?? made()
+        own(in: .current) ?? present ?? made()
     }
 
-    private func own(in virtual: any VirtualTime) -> Engine? {
-        let made = virtual.own(ObjectIdentifier(self)) {
+    private func own(in time: TimeBase) -> Engine? {
+        let made = time.own(ObjectIdentifier(self)) { time in
             do {
-                return try make(TimeBase(virtual: virtual))
+                return try make(time)
             } catch {
                 fatalError("the shared timer engine of a virtual time \(error)")
             }

@@ -54,7 +54,7 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         package var clock = TimerClock.monotonic
         /// It serves the whole process, as `shared` does.
         package var isShared = false
-        /// Nil: not on virtual time, where an instant without a fire and the order of equal deadlines would show it.
+        /// Nil: it does.
         package var defersMoves: Bool?
 
         /// The defaults are right for an ordinary process.
@@ -267,8 +267,7 @@ private let sharedPrecise = SharedEngine {
     try TimerEngine(.shared(.init(name: "hrtimer-precise", precision: .precise, time: $0)))
 }
 private let sharedMonotonic = SharedEngine {
-    // What a test waits for comes at its deadline, whatever the tolerance.
-    try TimerEngine(.shared(.init(precision: $0.virtual == nil ? .coalesced : .normal, time: $0)))
+    try TimerEngine(.shared(.init(precision: $0.sharedPrecision, time: $0)))
 }
 
 extension TimerEngine.Configuration {

@@ -39,7 +39,9 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
 
     mutating func insert(_ entry: Entry, _ group: FiringGroup) {
         count += 1
-        lists[listPlace(of: group)].insert(entry)
+        // First: a list that is made may move the others.
+        let place = listPlace(of: group)
+        lists[place].insert(entry)
     }
 
     /// The list of the group, to be inserted into by `insert(_:at:)` without another look for it.

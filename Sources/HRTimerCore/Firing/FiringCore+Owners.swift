@@ -8,6 +8,7 @@ extension FiringCore {
         let token = addRecord(armedFor_ns: .max, TimerOptions())
         records[token.slot].target = .owner(owner)
         records[token.slot].isOwned = true
+        hasOwners = true
         records[token.slot].group = group
         records[token.slot].recurrence = .once
         records[token.slot].deadline_ns = .max
@@ -27,7 +28,7 @@ extension FiringCore {
     ) -> Bool {
         // Shut down first: there are no records to look into then.
         guard !isShutDown, precision != .coalesced || tolerance_ns <= 0 && isPlain(token.slot), prepared == .stale,
-            !isVirtual, !hasExpired,
+            !hasExpired,
             deadline_ns >= parkedUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
         else { return armOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
         hrt_queue_arm_slot(queue, token.slot, deadline_ns)

@@ -42,6 +42,30 @@ extension FiringCore {
         return nextPark
     }
 
+    /// The earliest deadline of all as users see it: what owners have moved without telling is looked up. O(timers) where there
+    /// are owners; nobody's hot path. `Int64.max` without any.
+    package mutating func exactDeadline() -> Int64 {
+        let until_ns = exactPark().until_ns
+        guard hasOwners, until_ns < .max else { return until_ns }
+        var earliest_ns = firstExpired_ns
+        let (queue, coalesces) = (queue, precision == .coalesced)
+        records.forEachSlot { slot, record in
+            guard record.phase != .vacant else { return }
+            var deadline_ns = hrt_queue_slot_deadline_ns(queue, slot)
+            if deadline_ns >= earliest_ns { return }
+            if coalesces, !record.isPrecise {
+                let tolerance_ns = record.recurrence.tolerance_ns(asked: record.tolerance_ns)
+                deadline_ns = deadline_ns.addingSaturating(tolerance_ns)
+            }
+            switch record.target {
+            case .owner(let owner): deadline_ns = owner.shownDeadline_ns(deadline_ns)
+            default: break
+            }
+            earliest_ns = min(earliest_ns, deadline_ns)
+        }
+        return earliest_ns
+    }
+
     /// The thread is about to park until then: from now on `mustWake` says who has to wake it.
     package mutating func park(until park: Park) {
         takeCommitted()
@@ -57,6 +81,19 @@ extension FiringCore {
     @inline(__always)
     package mutating func stayAwake() { parkedUntil_ns = .min }
 
+    /// The clock was moved while nothing was fired: as if the thread had looked, and found nothing due.
+    package mutating func look(at now_ns: Int64) {
+        if !isFiring { looked_ns = now_ns }
+    }
+
+    /// Without firing what may be due: the thread has looked.
+    package mutating func parkAgain(_ now_ns: Int64) {
+        if isShutDown { return }
+        looked_ns = now_ns
+        isFiring = false
+        park(until: exactPark())
+    }
+
     /// Whether the thread is parked, or spins up to a deadline.
     package var isParked: Bool { parkedUntil_ns != .min && !commit.isCommitted }
 
@@ -71,9 +108,8 @@ extension FiringCore {
         _ deadline_ns: Int64,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {
-        if deadline_ns < parkedUntil_ns || deadline_ns <= looked_ns || isVirtual {
-            let isAwake = parkedUntil_ns == .min && !isVirtual
-            records[token.slot].lateFrom_ns = isAwake ? looked_ns : now_ns()
+        if deadline_ns < parkedUntil_ns || deadline_ns <= looked_ns {
+            records[token.slot].lateFrom_ns = parkedUntil_ns == .min ? looked_ns : now_ns()
         }
         return mustWake(for: token, deadline_ns)
     }

@@ -15,6 +15,7 @@ extension FiringCore {
         records[slot].unreported = 0
         records[slot].isOwned = request.isOwned
         records[slot].isEarly = request.isEarly
+        if request.isOwned { hasOwners = true }
         records[slot].group = request.group
         records[slot].deadline_ns = request.deadline_ns
         if isPast {
@@ -45,7 +46,7 @@ extension FiringCore {
     private func options(_ request: TimerRequest) -> TimerOptions {
         let precision = max(request.precision ?? .coalesced, self.precision)
         var tolerance_ns = request.tolerance_ns
-        if request.crowdTolerance_ns > tolerance_ns, !isVirtual, count > Self.crowd {
+        if request.crowdTolerance_ns > tolerance_ns, count > Self.crowd {
             tolerance_ns = request.crowdTolerance_ns
         }
         return TimerOptions(

@@ -29,6 +29,8 @@ import Synchronization
     /// Some timer wants something beside its deadline. Before that nobody need look into records to arm: among a
     /// million timers each is a miss of the cache and of the TLB (`bench ops --operation re-arm`).
     @usableFromInline var hasOptions = false
+    /// Some timer has, or had, an owner.
+    var hasOwners = false
     /// The same for the place of an expired timer.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }
     var expired = ExpiredTimers()
@@ -61,8 +63,6 @@ import Synchronization
     private let generation = hrt_fork_generation()
     /// The queue has nothing more to give back.
     var isTrimmingRecords = false
-    /// No thread sleeps: the clock may have passed a deadline that was disarmed without anybody looking.
-    let isVirtual: Bool
 
     /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
     /// too.
@@ -70,9 +70,8 @@ import Synchronization
 
     /// `now_ns` is the present time: a queue that was never given it takes all deadlines for far ones, and would file
     /// each timer three times before it is due.
-    package init(precision: TimerPrecision, isVirtual: Bool = false, now_ns: Int64 = .min) {
+    package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
-        self.isVirtual = isVirtual
         queue = Self.makeQueue()
         id = CoreNumber.next()
         hrt_queue_take_due(queue, now_ns, nil, 0)

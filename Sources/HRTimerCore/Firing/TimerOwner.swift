@@ -7,6 +7,10 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// was not. With the core's lock held.
     func laterDeadline() -> Int64?
 
+    /// The deadline that holds of a timer that the core has armed for `armed_ns`; `Int64.max` if none does. With the core's
+    /// lock held.
+    func shownDeadline_ns(_ armed_ns: Int64) -> Int64
+
     /// Prepares the call as of `now_ns`, the deadline or later: what to call goes into the fire. False if there is nothing
     /// to call. With the core's lock held.
     func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool
@@ -22,6 +26,7 @@ package protocol TimerOwner: AnyObject, Sendable {
 
 extension TimerOwner {
     package func laterDeadline() -> Int64? { nil }
+    package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
 }
 
 /// A function of the owner, whose type the core does not know.

@@ -79,8 +79,7 @@ package struct TimerRequest {
     package var deadline_ns = Int64.max
     package var repetition = Recurrence.once
     package var tolerance_ns: Int64 = 0
-    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers. Not on
-    /// virtual time.
+    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers.
     package var crowdTolerance_ns: Int64 = 0
     /// Nil for the core's own.
     package var precision: TimerPrecision?

@@ -67,9 +67,14 @@ import Glibc
 
     /// All elements, vacant ones too.
     package mutating func forEach(_ body: (inout Element) -> Void) {
-        for chunk in chunks {
+        forEachSlot { _, element in body(&element) }
+    }
+
+    /// The same with its slot.
+    package mutating func forEachSlot(_ body: (UInt32, inout Element) -> Void) {
+        for (index, chunk) in chunks.enumerated() {
             guard let chunk else { continue }
-            for place in 0..<Self.chunkSize { body(&chunk[place]) }
+            for place in 0..<Self.chunkSize { body(UInt32(index * Self.chunkSize + place), &chunk[place]) }
         }
     }
 

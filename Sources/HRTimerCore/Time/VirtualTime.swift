@@ -9,8 +9,9 @@ package protocol VirtualTime: AnyObject, Sendable {
     /// From now on, moving the clock fires the due timers of `participant`. Held weakly.
     func attach(_ participant: any VirtualTimeParticipant)
 
-    /// For a thread that has nothing to do before `deadline_ns` or until `waiter` is woken.
-    func wait(until deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
+    /// For a thread that has nothing to do before `instant_ns`, or until `waiter` is woken. Users see that it waits for
+    /// `deadline_ns`, which is not earlier.
+    func wait(until instant_ns: Int64, for deadline_ns: Int64, _ waiter: any VirtualWaiter) -> VirtualWait
 
     /// Whether threads pass the baton. If so, a thread that another one may wait for blocks by `wait(until:_:)` alone.
     var passesBaton: Bool { get }
@@ -59,11 +60,22 @@ extension VirtualTime {
 
 /// Something that runs timers when the virtual clock reaches them, on the thread that moves the clock.
 package protocol VirtualTimeParticipant: AnyObject, Sendable {
-    /// The earliest deadline on the monotonic clock, or `Int64.max`.
+    /// The earliest deadline on the monotonic clock as users see it, or `Int64.max`.
     var nextDeadline_ns: Int64 { get }
 
-    /// Fires all timers that are due at the clock's present reading, but not those that become due meanwhile.
-    func runDue()
+    /// When its thread would be awake, had it one: at that deadline or earlier; `Int64.max` for never.
+    var nextWake_ns: Int64 { get }
+
+    /// Fires all timers that are due at the clock's present reading, but not those that become due meanwhile. False if
+    /// nothing has come, as where it is awake for a deadline that was moved.
+    @discardableResult
+    func runDue() -> Bool
+
+    /// It was woken. Any thread, without a lock.
+    func hasBeenWoken()
+
+    /// Some of the clocks have another reading. On any thread, also one that runs a handler of this participant.
+    func clockHasMoved()
 
     /// For messages.
     var name: String { get }
@@ -115,11 +127,4 @@ package protocol VirtualBaton: AnyObject, Sendable {
 package protocol VirtualHold: AnyObject, Sendable {
     /// Idempotent.
     func end()
-}
-
-extension Optional<any VirtualBaton> {
-    /// Without batons, as on a clock that is moved by hand, it runs at once.
-    package func run(in virtual: any VirtualTime, _ body: () -> Void) {
-        if let self { self.run(body) } else { CurrentTime.with(virtual, body) }
-    }
 }

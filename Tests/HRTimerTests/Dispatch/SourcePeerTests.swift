@@ -114,6 +114,7 @@ import Testing
     @Test("dispatch_timer_short: 25,000 sources that wait in a stalled queue do not slow a short timer down")
     func stalled() {
         let queue = DispatchQueue(label: "stalled")
+        queue.suspend()
         let stalled = (0..<25_000).map { index in
             let source = TimerSource(engine: engine, queue: queue)
             source.setEventHandler {}
@@ -122,7 +123,6 @@ import Testing
             return source
         }
         let short = source()
-        queue.suspend()
         short.schedule(deadline: time.now.advanced(by: .microseconds(100)), repeating: .microseconds(100))
         time.advance(by: .milliseconds(10))
         #expect(calls.all == Array(repeating: 1, count: 100))

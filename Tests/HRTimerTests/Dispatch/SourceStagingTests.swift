@@ -95,9 +95,8 @@ import Testing
     @Test("Moved later while its call is on its way to the queue, it is not called for the former deadline")
     func movedOnItsWay() throws {
         let source = makeSource(onQueue: true)
+        // What is due is submitted at once.
         source.schedule(deadline: time.now)
-        let submit = try #require(begin(source, at: time.now))
-        submit()
         source.schedule(deadline: deadline)
         try #require(blocks.all.first).run()
         #expect(calls.count == 0)
@@ -178,6 +177,19 @@ import Testing
         time.advance(by: .seconds(1))
         #expect(order.all == [0, 1, 2])
         sources.forEach { $0.cancel() }
+    }
+
+    @Test("With a call on its way to the queue the engine is armed for the deadline after it, which nobody sees yet")
+    func expected() throws {
+        let source = makeSource(onQueue: true)
+        source.schedule(deadline: deadline, repeating: .seconds(5))
+        time.advance(to: deadline)
+        #expect(engine.core.nextWake_ns == deadline.advanced(by: .seconds(5)).nanoseconds)
+        #expect(time.nextDeadline == .distantFuture)
+        let wakes = engine.statistics.wakesSent
+        try #require(blocks.all.first).run()
+        #expect(time.nextDeadline == deadline.advanced(by: .seconds(5)))
+        #expect(engine.statistics.wakesSent == wakes && calls.all == [1])
     }
 
     @Test("Suspended while its call is on its way to the queue, it is called after resume, for the same tick")

@@ -15,9 +15,7 @@ import Testing
     let start: MonotonicInstant
 
     init() throws {
-        var configuration = TimerEngine.Configuration(time: time.base)
-        configuration.defersMoves = true
-        engine = try TimerEngine(configuration)
+        engine = try TimerEngine(.init(time: time.base))
         source = TimerSource(engine: engine)
         start = time.now
         source.setEventHandler { [calls, time] in calls.append(time.now) }
@@ -129,15 +127,16 @@ import Testing
         }
     }
 
-    @Test("On virtual time nothing is deferred unless asked for: the next deadline is the one that holds")
-    func exact() throws {
-        let engine = try TimerEngine(.init(time: time.base))
-        let exact = TimerSource(engine: engine)
-        source.cancel()
-        exact.schedule(deadline: instant(1))
-        exact.activate()
-        exact.schedule(deadline: instant(2))
+    @Test("What a test sees is the deadline that holds, not the former one for which the engine is awake once more")
+    func exact() {
+        schedule(2)
+        #expect(time.nextDeadline == instant(2) && source.nextDeadline == instant(2))
+        let before = engine.statistics.wakeups
+        time.advance(to: instant(1))
+        #expect(engine.statistics.wakeups == before + 1 && engine.statistics.fires == 0)
         #expect(time.nextDeadline == instant(2))
+        #expect(time.run() == 1)
+        #expect(calls.all == [instant(2)] && time.nextDeadline == .distantFuture)
     }
 
     @Test("Random moves, suspensions and steps of time end as in a model of one variable, and no call is early")

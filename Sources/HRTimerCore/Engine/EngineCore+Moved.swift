@@ -1,0 +1,155 @@
+import CHRTimer
+
+/// Where an engine's thread would be, had it one: on virtual time the engine goes on from there when the clock has come to
+/// where it is awake.
+struct MovedThread: ~Copyable {
+    /// Until when it is parked, when it is awake for that, and how long that was when the sleep began, -1 if it had passed;
+    /// nil before that was worked out.
+    var sleep: (park: Park, wake_ns: Int64, length_ns: Int64)?
+    /// The call that is prepared and waits for its deadline, if there is one.
+    var fire = Fire()
+    var isAhead = false
+    /// Up to when calls are prepared.
+    var horizon_ns = Int64.min
+
+    init() {}
+
+    /// Gives the prepared call in place of an empty one. False if there is none.
+    mutating func takeAhead(_ fire: inout Fire) -> Bool {
+        if !isAhead { return false }
+        swap(&self.fire, &fire)
+        isAhead = false
+        return true
+    }
+
+    mutating func keepAhead(_ fire: inout Fire, _ horizon_ns: Int64) {
+        swap(&self.fire, &fire)
+        isAhead = true
+        self.horizon_ns = horizon_ns
+        sleep = nil
+    }
+}
+
+// The spin window is touched with the lock of `moved` held: any thread may move the clock or wake the engine.
+
+// Virtual time as a driver: what `run()` and `sleep(until:)` do on a thread, in as many pieces as the clock is moved.
+extension EngineCore: VirtualTimeParticipant {
+    package var name: String { configuration.name }
+
+    /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
+    package var nextDeadline_ns: Int64 {
+        let deadline_ns = moved.withLock { moved in
+            state.withLock { core -> Int64 in
+                if core.isShutDown || core.running != nil && !moved.isAhead { return .max }
+                let others_ns = core.exactDeadline()
+                guard moved.isAhead, core.isUntouchedSinceCall(moved.fire.token) else { return others_ns }
+                return min(moved.fire.place_ns, others_ns)
+            }
+        }
+        return time.monotonic_ns(deadline_ns)
+    }
+
+    package var nextWake_ns: Int64 {
+        let now_ns = time.now_ns
+        let wake_ns = moved.withLock { moved in
+            state.withLock { core -> Int64 in
+                if core.isShutDown { return .max }
+                if moved.isAhead { return commit.isWithdrawn ? .min : moved.fire.place_ns }
+                if core.running != nil { return .max }
+                return wake(for: core.exactPark(), &moved, now_ns)
+            }
+        }
+        return time.monotonic_ns(wake_ns)
+    }
+
+    /// As it was worked out when the sleep began.
+    private func wake(for park: Park, _ moved: inout MovedThread, _ now_ns: Int64) -> Int64 {
+        if let sleep = moved.sleep, sleep.park.until_ns == park.until_ns, sleep.park.isPrecise == park.isPrecise {
+            return sleep.wake_ns
+        }
+        let length_ns = park.until_ns > now_ns ? park.until_ns.subtractingSaturating(now_ns) : -1
+        var sleep = (park: park, wake_ns: park.until_ns, length_ns: length_ns)
+        if park.isPrecise, length_ns >= 0, park.until_ns < .max {
+            let window_ns = hrt_spin_window_ns(window.c, length_ns, time.on(.monotonic).now_ns)
+            sleep.wake_ns = park.until_ns.subtractingSaturating(window_ns)
+        }
+        moved.sleep = sleep
+        return sleep.wake_ns
+    }
+
+    @discardableResult
+    package func runDue() -> Bool {
+        let before = progress(isAhead: moved.withLock { $0.isAhead })
+        var fire = Fire()
+        var slept = Slept(isAwake: true)
+        if moved.withLock({ $0.takeAhead(&fire) }) {
+            slept.horizon_ns = moved.withLock { $0.horizon_ns }
+            guard goOn(&fire) else {
+                moved.withLock { $0.keepAhead(&fire, slept.horizon_ns) }
+                return false
+            }
+        } else {
+            slept = endSleep()
+        }
+        // Not what falls due while handlers run: the thread that moves the clock decides about that.
+        let end = turn(slept, limit_ns: max(time.now_ns, slept.horizon_ns), &fire)
+        if case .ahead = end {
+            moved.withLock { $0.keepAhead(&fire, slept.horizon_ns) }
+            return progress(isAhead: true) != before
+        }
+        return progress(isAhead: false) != before
+    }
+
+    /// What it has called, and left out.
+    private func progress(isAhead: Bool) -> [UInt64] {
+        let statistics = state.withLock { $0.account.statistics }
+        return [isAhead ? statistics.fires - 1 : statistics.fires, statistics.missedTicks]
+    }
+
+    private func endSleep() -> Slept {
+        let now_ns = time.now_ns
+        guard let sleep = moved.withLock({ $0.sleep.take() }), sleep.wake_ns <= now_ns else { return Slept() }
+        if !sleep.park.isPrecise { return Slept(deadline_ns: sleep.length_ns < 0 ? nil : sleep.park.until_ns) }
+        moved.withLock { _ in
+            learnWhatOthersSpun()
+            guard sleep.length_ns >= 0 else { return }
+            hrt_spin_window_record_wake(window.c, sleep.length_ns, now_ns.subtractingSaturating(sleep.wake_ns))
+            if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
+        }
+        return Slept(horizon_ns: sleep.park.until_ns)
+    }
+
+    /// With a prepared call. False if neither its deadline has come nor somebody has withdrawn it.
+    private func goOn(_ fire: inout Fire) -> Bool {
+        var outcome = (wasCalled: false, spun_ns: time.now_ns.subtractingSaturating(fire.begun_ns))
+        if !commit.isWithdrawn {
+            guard let made = make(&fire) else { return false }
+            outcome = made
+        }
+        finish(&fire, wasCalled: outcome.wasCalled, spun_ns: outcome.spun_ns)
+        return true
+    }
+
+    private func finish(_ fire: inout Fire, wasCalled: Bool, spun_ns: Int64) {
+        moved.withLock { _ in hrt_spin_window_record_spin(window.c, spun_ns) }
+        let now_ns = time.now_ns
+        if state.withLock({ $0.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: spun_ns) }) { fire.letGo() }
+    }
+
+    /// A thread that spins would see it at once, and look again; what that finds due comes when the clock is moved.
+    package func hasBeenWoken() {
+        var fire = Fire()
+        let isWithdrawn = moved.withLock { moved in
+            (commit.isWithdrawn || isShutDown) && moved.takeAhead(&fire)
+        }
+        guard isWithdrawn else { return }
+        finish(&fire, wasCalled: false, spun_ns: time.now_ns.subtractingSaturating(fire.begun_ns))
+        let now_ns = time.now_ns
+        state.withLock { $0.parkAgain(now_ns) }
+    }
+
+    package func clockHasMoved() {
+        let now_ns = time.now_ns
+        state.withLock { $0.look(at: now_ns) }
+    }
+}

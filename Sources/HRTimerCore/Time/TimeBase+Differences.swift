@@ -1,0 +1,130 @@
+// What virtual time does otherwise than the kernel's, each kind decided here and nowhere else: engines, loops and faces ask
+// these questions, and never whether time is virtual (`make lint`).
+
+/// Which time it is, the kernel's or one of the virtual ones. Good as long as somebody holds that time.
+package struct TimeID: Hashable, Sendable {
+    private let virtual: ObjectIdentifier?
+
+    fileprivate init(_ virtual: (any VirtualTime)?) {
+        self.virtual = virtual.map { ObjectIdentifier($0) }
+    }
+
+    package var isVirtual: Bool { virtual != nil }
+}
+
+extension TimeBase {
+    package var id: TimeID { TimeID(virtual) }
+
+    /// Whether both read clocks of the same time, whichever of them.
+    package func isSame(as other: TimeBase) -> Bool { virtual === other.virtual }
+
+    /// The time that the calling thread belongs to alone, for a loop of its own; the kernel's for all other threads.
+    package static var ofThread: TimeBase {
+        TimeBase(virtual: CurrentTime.virtual.flatMap { $0.ownsThread ? $0 : nil })
+    }
+
+    /// The same without holding a virtual time; nil of the kernel's, which stays.
+    package var weakly: WeakTimeBase? { virtual.map(WeakTimeBase.init) }
+}
+
+/// A virtual time, as long as it is there.
+package struct WeakTimeBase: Sendable {
+    private weak let virtual: (any VirtualTime)?
+
+    fileprivate init(_ virtual: any VirtualTime) {
+        self.virtual = virtual
+    }
+
+    package var time: TimeBase? { virtual.map { TimeBase(virtual: $0) } }
+}
+
+// Threads. A virtual time runs one thing after the other.
+extension TimeBase {
+    /// Has a virtual time run the participant, which it holds weakly. False if it needs a thread of its own.
+    package func runs(_ participant: any VirtualTimeParticipant) -> Bool {
+        guard let virtual else { return false }
+        virtual.attach(participant)
+        return true
+    }
+
+    /// For work of this time that is about to go on elsewhere, on a queue or another thread: gives what is to be called there.
+    /// A virtual clock stands still until that has returned, or is let go.
+    package func elsewhere(
+        _ name: @autoclosure () -> String,
+        _ body: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        guard let virtual else { return body }
+        guard let baton = virtual.expectBaton(name()) else { return { CurrentTime.with(virtual, body) } }
+        return { baton.run(body) }
+    }
+
+    /// The same for a whole thread that waits by this time itself. On a clock that is moved by hand that is a thread like any
+    /// other.
+    package func onThread(
+        _ name: @autoclosure () -> String,
+        _ body: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        guard let baton = virtual?.expectBaton(name()) else { return body }
+        return { baton.run(body) }
+    }
+
+    /// Has a virtual clock stand still until the hold has ended; nil where nobody waits for it.
+    package func hold(_ name: @autoclosure () -> String) -> (any VirtualHold)? { virtual?.hold(name()) }
+
+    /// Calls `body` on the calling thread, which may be one that a virtual time has not known before.
+    @inline(__always)
+    package func enter<Result>(_ name: @autoclosure () -> String, _ body: () -> Result) -> Result {
+        guard let virtual else { return body() }
+        return virtual.enter(name(), body)
+    }
+
+    /// What runs a user's handlers and must keep nobody waiting: on other threads by `submit`; on virtual time, where nobody
+    /// waits and all is in order, here by `body`.
+    package func apart(_ submit: () -> Void, orHere body: () -> Void) {
+        if virtual == nil { submit() } else { body() }
+    }
+
+    /// Whether what is due comes while the calling thread waits for it. A clock that is moved by hand may be moved by that
+    /// very thread.
+    package var comesByItself: Bool { virtual == nil }
+
+    /// For what a thread would be woken: a virtual time's participant, which has none, is told.
+    @inline(__always)
+    func hasWoken(_ participant: any VirtualTimeParticipant) {
+        if virtual != nil { participant.hasBeenWoken() }
+    }
+
+    /// How a spin ended, at which reading of the clock, and how long it took.
+    typealias Spin = (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
+
+    /// Spins by `spin` until the instant. Nil if a virtual clock has to be moved there first: then it spins in between.
+    @inline(__always)
+    func spin(until instant_ns: Int64, from begun_ns: Int64, _ spin: () -> Spin) -> Spin? {
+        if virtual == nil { return spin() }
+        let now_ns = now_ns
+        return now_ns < instant_ns ? nil : (false, now_ns, now_ns.subtractingSaturating(begun_ns))
+    }
+
+    /// This time's own instance of an object that the process has one of; nil if it uses the process's.
+    func own(_ key: ObjectIdentifier, _ make: (TimeBase) -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
+        virtual?.own(key) { make(TimeBase(virtual: virtual)) }
+    }
+}
+
+// What a test wants to see.
+extension TimeBase {
+    /// The calling task is about to sleep: for messages of a virtual time.
+    package func noteSleep(until deadline_ns: Int64, on participant: AnyObject) {
+        virtual?.noteSleep(until: monotonic_ns(deadline_ns), on: ObjectIdentifier(participant))
+    }
+
+    /// How exact engines are that everybody shares: what a test waits for comes at its deadline, whatever the tolerance.
+    var sharedPrecision: TimerPrecision { virtual == nil ? .coalesced : .normal }
+
+    /// Whether usage warnings look at how threads take part: on virtual time only what a test moves goes on, and that may
+    /// be slow, or late, on purpose.
+    package var isWatchedForMisuse: Bool { UsageWarning.isLookedFor && virtual == nil }
+
+    /// A real display, and whatever else has descriptors of its own, goes by the kernel's clocks alone.
+    package var hasRealDisplays: Bool { virtual == nil }
+}

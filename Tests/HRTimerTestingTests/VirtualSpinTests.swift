@@ -1,0 +1,167 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+@testable import HRTimerCore
+
+/// Precise engines and loops on virtual time: awake a spin window before a deadline, with the callback prepared, and called at
+/// the deadline. The window is that of the first sleep: some 65 µs.
+@Suite struct VirtualSpinTests {
+    let time = ManualTime()
+    let engine: TimerEngine
+    let deadline: MonotonicInstant
+    let calls = Recorder<MonotonicInstant>()
+
+    init() throws {
+        engine = try TimerEngine(.init(precision: .precise, time: time.base))
+        deadline = time.now + .seconds(1)
+    }
+
+    private var isSpinning: Bool { engine.core.state.withLock { $0.isSpinning } }
+
+    private func schedule(at deadline: MonotonicInstant) -> TimerToken {
+        engine.schedule(at: deadline) { [calls, time] _ in calls.append(time.now) }
+    }
+
+    @Test("A precise engine is awake a spin window before the deadline, which is what a test sees, and calls at it")
+    func spins() {
+        _ = schedule(at: deadline)
+        let wake_ns = engine.core.nextWake_ns
+        let window_ns = deadline.nanoseconds - wake_ns
+        #expect(window_ns > 10_000 && window_ns < 1_000_000)
+        #expect(time.nextDeadline == deadline)
+        time.advance(to: MonotonicInstant(nanoseconds: wake_ns - 1))
+        #expect(!isSpinning)
+        time.advance(by: .nanoseconds(1))
+        #expect(isSpinning && calls.count == 0 && time.nextDeadline == deadline)
+        time.advance(to: deadline - .nanoseconds(1))
+        #expect(isSpinning && calls.count == 0)
+        time.advance(to: deadline)
+        #expect(calls.all == [deadline] && time.nextDeadline == .distantFuture)
+        #expect(engine.statistics.fires == 1 && engine.statistics.wakeups == 1)
+        #expect(engine.statistics.spinTime == .nanoseconds(window_ns))
+        #expect(engine.lateness.max == .zero)
+    }
+
+    @Test("Cancelled between the begin of the spin window and the deadline, a prepared call is withdrawn")
+    func cancelled() {
+        let token = schedule(at: deadline)
+        time.advance(to: deadline - .microseconds(10))
+        #expect(isSpinning)
+        #expect(engine.cancel(token))
+        #expect(!isSpinning && engine.statistics.fires == 0 && engine.liveTimers == 0)
+        #expect(time.nextDeadline == .distantFuture)
+        time.advance(by: .seconds(1))
+        #expect(calls.count == 0)
+    }
+
+    @Test("Moved in its spin window a timer comes at the new deadline; withdrawn for an earlier one, at its own")
+    func moved() {
+        let first = schedule(at: deadline)
+        _ = schedule(at: deadline)
+        time.advance(to: deadline - .microseconds(10))
+        engine.reschedule(first, at: deadline + .seconds(1))
+        #expect(time.nextDeadline == deadline)
+        time.advance(to: deadline - .microseconds(5))
+        let earlier = deadline - .microseconds(2)
+        _ = schedule(at: earlier)
+        #expect(time.nextDeadline == earlier)
+        time.advance(by: .seconds(2))
+        #expect(calls.all == [earlier, deadline, deadline + .seconds(1)])
+        #expect(engine.statistics.fires == 3 && engine.lateness.max == .zero)
+    }
+
+    @Test("What another engine's handler cancels in the spin window does not come; a shutdown frees what was prepared")
+    func cancelledByOther() throws {
+        let other = try TimerEngine(.init(time: time.base))
+        let token = schedule(at: deadline)
+        other.schedule(at: deadline - .microseconds(10)) { [engine] _ in engine.cancel(token) }
+        time.advance(by: .seconds(2))
+        #expect(calls.count == 0 && engine.statistics.fires == 0)
+        let canaries = Canaries()
+        let later = time.now + .seconds(1)
+        engine.schedule(at: later) { [canary = canaries.make()] _ in withExtendedLifetime(canary) {} }
+        time.advance(to: later - .nanoseconds(1))
+        #expect(isSpinning)
+        engine.shutdown()
+        #expect(canaries.count == 0 && time.nextDeadline == .distantFuture)
+    }
+
+    @Test("A source that is suspended in the spin window is not called, and called at once when it is resumed later")
+    func source() {
+        let source = TimerSource(engine: engine)
+        source.setEventHandler { [calls, time] in calls.append(time.now) }
+        source.schedule(deadline: deadline)
+        source.activate()
+        time.advance(to: deadline - .microseconds(10))
+        #expect(isSpinning)
+        source.suspend()
+        #expect(!isSpinning)
+        time.advance(to: deadline + .seconds(1))
+        #expect(calls.count == 0)
+        source.resume()
+        time.advance(by: .zero)
+        #expect(calls.all == [deadline + .seconds(1)])
+    }
+
+    @Test("A tick every millisecond is called at its deadline, and the time spun keeps within the budget")
+    func ticks() {
+        engine.schedule(at: deadline, every: .milliseconds(1)) { [calls, time] fire in
+            calls.append(time.now)
+            #expect(fire.deadline == time.now)
+        }
+        time.advance(to: deadline + .seconds(5))
+        #expect(calls.count == 5001 && engine.lateness.max == .zero)
+        #expect(engine.statistics.spinTime > .zero && engine.statistics.spinTime < .milliseconds(75))
+    }
+
+    @Test("A precise loop spins up to its timer's deadline; who takes the timer away meanwhile withdraws the call")
+    func loop() throws {
+        let loop = TimerLoop(time: time.base, precision: .precise)
+        let other = try TimerEngine(.init(time: time.base))
+        let isPrepared = Recorder<Bool>()
+        let timers = [deadline, deadline + .seconds(1)].map { deadline in
+            LoopTimer(fireAt: deadline) { [calls, time] _ in calls.append(time.now) }
+        }
+        for timer in timers {
+            loop.add(timer, forMode: .default)
+            other.schedule(at: timer.fireInstant - .microseconds(10)) { _ in
+                isPrepared.append(loop.state.withLock { $0.core.isSpinning })
+                if timer === timers[1] { timer.invalidate() }
+            }
+        }
+        loop.run()
+        #expect(isPrepared.all == [true, true])
+        #expect(calls.all == [deadline])
+        #expect(loop.statistics.spinTime > .microseconds(10))
+    }
+
+    @Test("In a test's time a precise engine and a precise loop leave a trace of deadlines alone, the same each time")
+    func trace() async throws {
+        func run(_ seed: UInt64) async throws -> [TestTime.Event] {
+            try await withManualTime(TestTimeOptions(seed: seed)) { time in
+                let start = time.now
+                let engine = try TimerEngine(.init(name: "precise", precision: .precise))
+                let thread = try TimerLoop.thread(name: "loop", precision: .precise)
+                let timer = LoopTimer(fireAt: start + .seconds(2)) { _ in }
+                thread.loop.add(timer, forMode: .default)
+                engine.schedule(at: start + .seconds(1)) { _ in }
+                engine.schedule(at: start + .seconds(3)) { _ in }
+                #expect(await time.nextSleep() == start + .seconds(1))
+                await time.advance(to: start + .seconds(1))
+                #expect(await time.nextSleep() == start + .seconds(2))
+                try await Task.sleep(until: start + .seconds(4), clock: .monotonic)
+                let instants = Set(time.trace.map(\.instant)).sorted()
+                #expect(instants == [0, 1, 2, 3, 4].map { start + .seconds($0) })
+                #expect(engine.statistics.spinTime > .zero && thread.loop.statistics.spinTime > .zero)
+                await thread.end()
+                return time.trace
+            }
+        }
+        for seed in 1...5 as ClosedRange<UInt64> {
+            let first = try await run(seed)
+            #expect(try await run(seed) == first)
+        }
+    }
+}
