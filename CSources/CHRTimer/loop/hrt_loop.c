@@ -13,10 +13,10 @@
 
 #include "../clock/hrt_futex.h"
 #include "../clock/hrt_precise.h"
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_tick.h"
 #include "../clock/hrt_timerfd.h"
 #include "../include/hrt_thread.h"
-#include "../wait/hrt_probe.h"
 #include "hrt_event.h"
 
 // Of <linux/timerfd.h>, which cannot stand beside glibc's <sys/timerfd.h>.

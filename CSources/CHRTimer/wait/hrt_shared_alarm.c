@@ -4,9 +4,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_tick.h"
 #include "../clock/hrt_timerfd.h"
-#include "hrt_probe.h"
 
 struct hrt_shared_alarm {
     int epoll_fd;

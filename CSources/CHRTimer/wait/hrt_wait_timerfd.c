@@ -3,8 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_timerfd.h"
-#include "hrt_probe.h"
 #include "hrt_wait_parts.h"
 
 // Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "../clock/hrt_timerfd.h"
+#include "hrt_timerfd.h"
 
 int hrt_probe(int epoll_fd, int timer_fd) {
     int status = hrt_timerfd_try(timer_fd, HRT_NEVER);
