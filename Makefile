@@ -160,7 +160,7 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
-	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/words
+	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)

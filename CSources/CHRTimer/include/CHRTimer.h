@@ -11,8 +11,8 @@
 // crosses this border.
 //   Failing with an errno that only a bug of ours can cause (EBADF, EFAULT, EINVAL on our own
 //   arguments) aborts with the operation's name, see hrt_status.h.
-// * EINTR is retried with the same absolute deadline, so that signals neither shorten nor lengthen
-// a wait.
+// * What a signal's handler ends is waited for again with the same absolute deadline, so that
+// signals neither shorten nor lengthen a wait.
 // * What a create function gives is owned by the caller, until the destroy function of the same
 // name takes it.
 // * Nothing here is thread-safe unless its comment says so.
