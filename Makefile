@@ -8,9 +8,9 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
-MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c
-QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include \
-    -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
+MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
+QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+    -std=gnu17 -D_GNU_SOURCE
 
 # The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
 VKMS ?= .build/vkms
@@ -169,7 +169,7 @@ format:
 model:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 1000000000
-	clang -O2 $(filter-out $(MODEL) -DHRT_CHECKING,$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
+	clang -O2 $(filter-out $(MODEL),$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
 	.build/queue_memory
 
 # 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.

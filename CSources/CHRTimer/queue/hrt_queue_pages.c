@@ -32,7 +32,7 @@ static int map_at(void *start, size_t bytes) {
 }
 
 // Address and length are multiples of `alignment`, a power of two and no less than a page.
-void *hrt_pages_map_aligned(size_t bytes, size_t alignment) {
+static void *map_aligned(size_t bytes, size_t alignment) {
     char *start = hrt_pages_map(bytes + alignment);
     if (start == NULL) return NULL;
     size_t before = -(uintptr_t)start & (alignment - 1);
@@ -61,7 +61,7 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
 // Addresses that are not mapped are anybody's: where a piece was, another thread may have memory of
 // its own as soon as the piece has moved. So nothing is unmapped but what is surely here.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
-    char *grown = hrt_pages_map_aligned(bytes, alignment);
+    char *grown = map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
     for (size_t offset = 0; offset < old_bytes; offset += alignment) {
         char *piece = (char *)start + offset;

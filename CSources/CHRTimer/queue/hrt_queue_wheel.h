@@ -25,10 +25,8 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
-// Files the node, which must not be filed, by its key: in the wheel, or near the present. Takes it
-// from where it is filed, if it is. Does the one after the other.
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
-                    uint32_t index) HRT_NONBLOCKING;
+// Takes the node from where it is filed, if it is; refile then files it by its key, in the wheel or
+// near the present.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,

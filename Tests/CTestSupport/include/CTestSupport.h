@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "ctest_event_base.h"
+#include "ctest_queue.h"
 
 // What one thread asks of the system, counted from outside: for tests that pin "one wait a fire,
 // and nothing else".
