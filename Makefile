@@ -8,9 +8,9 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 # Undefined behaviour in C traps at once; the full runtime of UBSan is not part of Swift's toolchain.
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
-MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c
-QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include \
-    -std=gnu17 -D_GNU_SOURCE -DHRT_CHECKING
+MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
+QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+    -std=gnu17 -D_GNU_SOURCE
 
 # The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
 VKMS ?= .build/vkms
@@ -162,7 +162,8 @@ lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
-	@Tests/Lint/arrows && Tests/Lint/words && Tests/Lint/snippets && Tests/Lint/porting && Tests/Lint/virtual-time
+	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words && Tests/Lint/snippets && \
+	    Tests/Lint/porting && Tests/Lint/virtual-time
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
@@ -171,7 +172,7 @@ format:
 model:
 	mkdir -p .build && clang -O2 $(QUEUE) Tests/Fuzz/queue_random.c -o .build/queue_random
 	.build/queue_random 1000000000
-	clang -O2 $(filter-out $(MODEL) -DHRT_CHECKING,$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
+	clang -O2 $(filter-out $(MODEL),$(QUEUE)) Tests/Fuzz/queue_memory.c -o .build/queue_memory
 	.build/queue_memory
 
 # 10^7 of them, for CI, and 10^6 random operations and calls of engines against sorted lists, optimized.

@@ -46,7 +46,7 @@ let package = Package(
             path: "CSources/CHRTimer",
             cSettings: [
                 .define("_GNU_SOURCE"),
-                // The checkers of invariants, called by tests.
+                // What tests count.
                 .define("HRT_CHECKING", .when(configuration: .debug)),
                 .define("NDEBUG", .when(configuration: .release)),
             ]
@@ -196,11 +196,15 @@ let package = Package(
         // Ptrace, and signals by the thousand: what Swift cannot do to itself.
         .target(
             name: "CTestSupport",
-            dependencies: ["CLibevent"],
+            dependencies: ["CLibevent", "CHRTimer"],
             path: "Tests/CTestSupport",
             cSettings: [.define("_GNU_SOURCE")]
         ),
-        .testTarget(name: "CHRTimerTests", dependencies: ["CHRTimer", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CHRTimerTests",
+            dependencies: ["CHRTimer", "CTestSupport", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "HRTimerCoreTests",
             dependencies: ["HRTimerCore", "CHRTimer", "HRTimerTesting", "TestSupport"],

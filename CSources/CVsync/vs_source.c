@@ -20,7 +20,7 @@ static int poll_until(struct pollfd *waiting, int64_t until_ms) {
 
 int vs_wait_readable(int fd, int64_t until_ms) {
     struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    return HRT_RETRY(poll_until(&waiting, until_ms)) > 0;
+    return HRT_CALL(poll_until(&waiting, until_ms)) > 0;
 }
 
 int vs_descriptor(const vs_source *source) {

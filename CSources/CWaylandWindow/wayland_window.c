@@ -142,9 +142,9 @@ static int find_globals(wayland_window *window) {
 }
 
 static int make_buffer(wayland_window *window) {
-    int memory = memfd_create("window", MFD_CLOEXEC);
-    if (memory < 0) return hrt_status(memory);
-    int status = hrt_status(ftruncate(memory, BYTES));
+    int memory = (int)HRT_CALL(memfd_create("window", MFD_CLOEXEC));
+    if (memory < 0) return memory;
+    int status = HRT_STATUS(ftruncate(memory, BYTES));
     if (status != 0) {
         close(memory);
         return status;

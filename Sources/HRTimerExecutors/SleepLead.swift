@@ -29,5 +29,10 @@ struct SleepLead: Sendable {
         let warmedUp_ns = warmUp?.lead_ns(TimeBase.kernel.now_ns) ?? 0
         if wait_ns > warmedUp_ns { hrt_spin_window_record_spin(window.c, wait_ns - warmedUp_ns) }
     }
+
+    /// So much of that was not spun.
+    func takeBack(_ unspun_ns: Int64) {
+        hrt_spin_window_take_back_spin(window.c, unspun_ns)
+    }
 }
 #endif

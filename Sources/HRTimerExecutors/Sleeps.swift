@@ -174,10 +174,18 @@ extension Sleeps {
         state.withLock { $0.lead?.record(latency_ns, ofSleep: passed.length_ns) }
     }
 
-    /// The time that it spins was recorded before.
+    /// The time that it spins was recorded before. Where the processor was taken away meanwhile, what was not spun is taken
+    /// back.
     private func spin(until deadline_ns: Int64, _ time: TimeBase) {
-        while time.now_ns < deadline_ns {}
+        let begun_ns = time.now_ns
+        let spun_ns = time.spin(until: deadline_ns, from: begun_ns).spun_ns
         isSpinning.store(false, ordering: .relaxed)
+        if spun_ns < deadline_ns - begun_ns { takeBack(deadline_ns - begun_ns - spun_ns) }
+    }
+
+    @inline(never)
+    private func takeBack(_ unspun_ns: Int64) {
+        state.withLock { $0.lead?.takeBack(unspun_ns) }
     }
 }
 #endif

@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import TestSupport
 import Testing
 
@@ -36,7 +37,7 @@ struct HRTQueueBoundaryTests {
         #expect(Set(again.map(\.slot)) == Set(0..<UInt32(count)))
         #expect(again[0].slot == tokens[count - 1].slot)
         #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
     }
 
     @Test("Timers of one tick come in order however they were armed", arguments: [1, 15, 16, 17, 18, 34, 200])
@@ -45,10 +46,10 @@ struct HRTQueueBoundaryTests {
         _ = timers.takeDue(at: 5 * Self.tick)
         // Backwards, so that each is put in before all others; they are near at once.
         let tokens = (0..<count).map { timers.schedule(at: 5 * Self.tick + 1000 - Int64($0)) }
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         // Taken out of the middle, the last of the heap takes the place and may have to rise.
         for index in stride(from: 1, to: count, by: 3) { timers.disarm(tokens[index]) }
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         let left = tokens.enumerated().filter { $0.offset % 3 != 1 }.map(\.element)
         #expect(timers.takeDue(at: 6 * Self.tick).map(\.token) == left.reversed())
     }
@@ -66,7 +67,7 @@ struct HRTQueueBoundaryTests {
             for _ in 0..<count / 2 {
                 let timer = all.remove(at: Int.random(in: all.indices, using: &random))
                 timers.disarm(timer.token)
-                hrt_queue_check(timers.queue)
+                ctest_queue_check(timers.queue)
             }
             #expect(timers.takeDue(at: 7 * Self.tick).map(\.deadline_ns) == all.map(\.deadline).sorted())
         }
@@ -134,9 +135,9 @@ struct HRTQueueBoundaryTests {
                 timers.arm(token, at: 1000 + Int64(number))
             }
             for (number, token) in tokens.enumerated() where number % 4 == 1 { timers.disarm(token) }
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             timers.normalize()
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             #expect(timers.next == 1000)
             #expect(timers.takeDue(at: 60_000).count == 1500)
             #expect(timers.takeDue(at: begin + span).count == 750)

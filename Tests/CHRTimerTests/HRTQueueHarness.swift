@@ -1,4 +1,5 @@
 public import CHRTimer
+import CTestSupport
 
 /// Owns a queue for the length of a test.
 final class TimerQueue {
@@ -11,7 +12,7 @@ final class TimerQueue {
     }
 
     deinit {
-        hrt_queue_check(queue)
+        ctest_queue_check(queue)
         hrt_queue_destroy(queue)
     }
 

@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import Glibc
 import Synchronization
 import TestSupport
@@ -40,7 +41,7 @@ struct HRTQueueMemoryTests {
         #expect(timers.trimWholly() < 360)
         #expect(!hrt_queue_wants_trim(timers.queue))
         #expect(hrt_queue_memory_bytes(timers.queue) < before + 100_000)
-        hrt_queue_check(timers.queue)  // reads, and so has, every page of the wheel
+        ctest_queue_check(timers.queue)  // reads, and so has, every page of the wheel
         #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         // Each slot is given out anew, and no old token leads to it.
         for number in 0..<tokens.count / 10 {
@@ -80,7 +81,7 @@ struct HRTQueueMemoryTests {
             #expect(!isGiven.contains(false))
             for token in tokens { hrt_queue_remove(timers.queue, token) }
             timers.trimWholly()
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             #expect(hrt_queue_memory_bytes(timers.queue) < 800_000)
             #expect(tokens.allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         }
@@ -97,9 +98,9 @@ struct HRTQueueMemoryTests {
         let survivors = tokens.prefix(kept)
         for token in tokens.dropFirst(kept) { hrt_queue_remove(timers.queue, token) }
         timers.trimWholly()
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         let again = (kept..<max(kept, 7000)).map { timers.schedule(at: second + Int64($0)) }
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         #expect(tokens.dropFirst(kept).allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         #expect(timers.takeDue(at: 2 * second).map(\.token) == survivors + again)
     }
@@ -137,7 +138,7 @@ struct HRTQueueMemoryTests {
                 }
                 if pieces % 8 == 0 { timers.normalize() }
             }
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             let stale = removed.count { hrt_queue_is_live(timers.queue, $0) }
             #expect(stale == 0)
         }
@@ -156,7 +157,7 @@ struct HRTQueueMemoryTests {
         #expect(again.contains { $0.slot > 55_000 })
         if !stays { for token in again { hrt_queue_remove(timers.queue, token) } }
         timers.trimWholly()
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         #expect(again.allSatisfy { hrt_queue_is_live(timers.queue, $0) == stays })
         #expect(timers.takeDue(at: 3 * second).map(\.token) == (stays ? again : []))
     }

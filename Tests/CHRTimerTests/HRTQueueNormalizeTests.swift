@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import TestSupport
 import Testing
 
@@ -72,7 +73,7 @@ struct HRTQueueNormalizeTests {
             #expect(wrong == 0)
             // One call each, and a few more for filing the crowd finer, once a level: it is not walked each time.
             #expect(calls <= count + 8 * count / 1024 + 16)
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
         }
     }
 
@@ -110,7 +111,7 @@ struct HRTQueueNormalizeTests {
             for deadline in deadlines { _ = timers.schedule(at: deadline) }
             timers.disarm(owner)
             timers.normalize()
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             deadlines.sort()
             #expect(timers.next == deadlines[0])
             // Timers armed now for earlier than that crowd come before it.

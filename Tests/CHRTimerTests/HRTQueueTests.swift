@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import Testing
 
 @Suite("Timer queue")
@@ -47,7 +48,7 @@ struct HRTQueueTests {
         #expect(!hrt_queue_is_live(timers.queue, old))
         #expect(!hrt_queue_is_armed(timers.queue, old))
         #expect(!hrt_queue_remove(timers.queue, old))
-        #expect(hrt_queue_deadline_ns(timers.queue, old) == .max)
+        #expect(ctest_queue_deadline_ns(timers.queue, old) == .max)
         #expect(timers.takeDue(at: second).isEmpty)
         #expect(timers.takeDue(at: 2 * second).map(\.token) == [new])
         #expect(!hrt_queue_is_live(timers.queue, hrt_token()))
@@ -68,7 +69,7 @@ struct HRTQueueTests {
                 #expect(hrt_queue_remove(other.queue, foreign))
             }
             #expect(hrt_queue_count(timers.queue) == 0)
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
         }
     }
 
@@ -178,14 +179,14 @@ struct HRTQueueTests {
         let gap = 65_535..<196_607
         for token in tokens[gap] { hrt_queue_remove(timers.queue, token) }
         while hrt_queue_trim(timers.queue) {}
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         #expect(tokens[gap].allSatisfy { !hrt_queue_is_live(timers.queue, $0) })
         let kept = tokens.enumerated().filter { !gap.contains($0.offset) }
         #expect(kept.allSatisfy { hrt_queue_is_live(timers.queue, $0.element) })
 
         var all = kept.map { (deadline: second + Int64($0.offset % 1000), token: $0.element) }
         for _ in 0..<200_000 { all.append((second, timers.schedule(at: second))) }
-        hrt_queue_check(timers.queue)
+        ctest_queue_check(timers.queue)
         let due = timers.takeDue(at: second + 1000)
         #expect(due.map(\.deadline_ns) == all.map(\.deadline).sorted())
         // Equal deadlines come in order of arming: the kept ones, then the new ones.

@@ -1,4 +1,5 @@
 import CHRTimer
+import CTestSupport
 import TestSupport
 import Testing
 
@@ -123,7 +124,7 @@ struct HRTQueueWindowTests {
             for token in tokens { timers.arm(token, at: 2 * ms, tolerance: 10 * ms) }
             timers.normalize()
             #expect(timers.nextWake == 12 * ms)
-            hrt_queue_check(timers.queue)
+            ctest_queue_check(timers.queue)
             #expect(timers.takeDue(at: 12 * ms).count == count + kept)
         }
     }

@@ -233,6 +233,19 @@ import Testing
         #expect(window.allowance_ns == allowance_ns)
     }
 
+    @Test("What is taken back of a spin may be spun again, but never more than the budget adds up to")
+    func takenBack() {
+        var window = make(budget: 0.5)
+        let allowance_ns = window.allowance_ns
+        hrt_spin_window_record_spin(&window, 1000)
+        hrt_spin_window_take_back_spin(&window, 400)
+        #expect(window.allowance_ns == allowance_ns - 600)
+        hrt_spin_window_take_back_spin(&window, -400)
+        #expect(window.allowance_ns == allowance_ns - 600)
+        for unspun_ns in [Int64.min, 0, 601, .max] { hrt_spin_window_take_back_spin(&window, unspun_ns) }
+        #expect(window.allowance_ns == allowance_ns)
+    }
+
     @Test("Five wakes teach it, whatever it expected", arguments: [5000, 30_000, 60_000, 120_000, 250_000])
     func learns(latency_ns: Int64) {
         let frame_ns: Int64 = 16_666_667

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctest_queue.h"
 #include "hrt_clock.h"
 #include "hrt_queue.h"
 #include "queue_sorted.h"
@@ -214,7 +215,7 @@ static void use_stale(struct queue_model *model, uint64_t value) {
     require(model, !hrt_queue_is_live(model->queue, token), "a stale token is not live");
     require(model, !hrt_queue_is_armed(model->queue, token), "a stale token is not armed");
     require(model, !hrt_queue_remove(model->queue, token), "a stale token removes nothing");
-    require(model, hrt_queue_deadline_ns(model->queue, token) == HRT_NEVER,
+    require(model, ctest_queue_deadline_ns(model->queue, token) == HRT_NEVER,
             "a stale token has no deadline");
 }
 
@@ -229,7 +230,7 @@ static void arm(struct queue_model *model, size_t subject, uint64_t value, int64
         hrt_queue_arm_slot_tolerant(model->queue, token.slot, deadline_ns, tolerance_ns);
     }
     sorted_arm(&model->sorted, subject, deadline_ns, tolerance_ns);
-    require(model, hrt_queue_deadline_ns(model->queue, token) == deadline_ns,
+    require(model, ctest_queue_deadline_ns(model->queue, token) == deadline_ns,
             "the deadline is the one armed for");
 }
 
@@ -351,7 +352,7 @@ void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t sub
     }
 }
 
-// The queue checks by itself that it counts those that are armed (hrt_queue_check).
+// The queue checks by itself that it counts those that are armed (ctest_queue_check).
 static void require_same_armed(const struct queue_model *model) {
     for (size_t subject = 0; subject < TIMERS; subject++) {
         const struct timer *timer = &model->sorted.timers[subject];
@@ -359,7 +360,7 @@ static void require_same_armed(const struct queue_model *model) {
         require(model, hrt_queue_is_armed(model->queue, timer->token) == timer->is_armed,
                 "what is armed is armed, and nothing else");
         require(model,
-                hrt_queue_deadline_ns(model->queue, timer->token) ==
+                ctest_queue_deadline_ns(model->queue, timer->token) ==
                     (timer->is_armed ? timer->deadline_ns : HRT_NEVER),
                 "an armed timer tells its deadline, another one none");
     }
@@ -368,5 +369,5 @@ static void require_same_armed(const struct queue_model *model) {
 void queue_model_check(struct queue_model *model) {
     compare_bounds(model);
     require_same_armed(model);
-    hrt_queue_check(model->queue);
+    ctest_queue_check(model->queue);
 }

@@ -14,8 +14,8 @@ static int sleep_operation(hrt_clock clock) {
 
 int hrt_futex_probe(hrt_clock clock) {
     _Atomic uint32_t word = 1;
-    int status = hrt_status(HRT_RETRY(syscall(SYS_futex, &word, sleep_operation(clock), 0, NULL,
-                                              NULL, FUTEX_BITSET_MATCH_ANY)));
+    int status = HRT_STATUS(syscall(SYS_futex, &word, sleep_operation(clock), 0, NULL, NULL,
+                                    FUTEX_BITSET_MATCH_ANY));
     return status == -EAGAIN ? 0 : status;
 }
 
@@ -23,8 +23,8 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
     int operation = sleep_operation(clock);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
-    int status = hrt_status(HRT_RETRY(
-        syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY)));
+    int status = HRT_STATUS(
+        syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY));
     switch (status) {
         case -ETIMEDOUT: return true;
         case 0: return false;        // woken, or spuriously, which futex(2) allows
@@ -34,10 +34,10 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
 }
 
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected) {
-    int status = hrt_status(
-        HRT_RETRY(syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0)));
+    int status =
+        HRT_STATUS(syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0));
     // -EAGAIN: the word has another value than expected. The caller reads it again.
-    if (status != 0 && status != -EAGAIN) hrt_impossible("futex", -status);
+    if (status != -EAGAIN) hrt_must("futex", status);
 }
 
 static void wake(_Atomic uint32_t *word, int most) {

@@ -1,6 +1,8 @@
 // Reading the clock until an instant comes.
 #include "hrt_spin.h"
 
+#include "../include/hrt_spin_until.h"
+
 // With more than this left the spin pauses, for the processor's sake. With less it does not, since
 // a pause can cost exactness: it is as long as a reading of the clock.
 static const int64_t PAUSE_ABOVE_NS = 500;
@@ -28,4 +30,10 @@ int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadlin
         if (step_ns < (uint64_t)AWAY_NS) *spun_ns += (int64_t)step_ns;
     }
     return now_ns;
+}
+
+int64_t hrt_spin_until(hrt_clock clock, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns,
+                       int64_t *spun_ns) {
+    static const _Atomic uint32_t nobody_wakes;
+    return hrt_spin(&nobody_wakes, clock, deadline_ns, now_ns, longest_ns, spun_ns);
 }

@@ -176,3 +176,9 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
 void hrt_spin_window_record_spin(hrt_spin_window *window, int64_t spun_ns) HRT_NONBLOCKING {
     if (spun_ns > 0) window->allowance_ns -= (double)spun_ns;
 }
+
+void hrt_spin_window_take_back_spin(hrt_spin_window *window, int64_t unspun_ns) HRT_NONBLOCKING {
+    double most_ns = window->budget * ALLOWANCE_SPAN_NS;
+    double allowance_ns = window->allowance_ns + (double)unspun_ns;
+    if (unspun_ns > 0) window->allowance_ns = allowance_ns < most_ns ? allowance_ns : most_ns;
+}

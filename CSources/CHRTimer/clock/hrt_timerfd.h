@@ -15,13 +15,12 @@ static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
         spec.it_value = hrt_timespec_from_ns(deadline_ns);
         if (deadline_ns <= 0) spec.it_value.tv_nsec = 1;
     }
-    return hrt_status(timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
+    return HRT_STATUS(timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
 }
 
 // The same for a timerfd that was armed before: it cannot fail.
 static inline void hrt_timerfd_arm(int fd, int64_t deadline_ns) {
-    int status = hrt_timerfd_try(fd, deadline_ns);
-    if (status != 0) hrt_impossible("timerfd_settime", -status);
+    hrt_must("timerfd_settime", hrt_timerfd_try(fd, deadline_ns));
 }
 
 #endif

@@ -28,6 +28,7 @@
 #include "hrt_queue.h"
 #include "hrt_run_loop.h"
 #include "hrt_signal.h"
+#include "hrt_spin_until.h"
 #include "hrt_thread.h"
 #include "hrt_wait.h"
 

@@ -56,9 +56,6 @@ bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 // False if the token is stale.
 bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
 
-// The timer's deadline; HRT_NEVER if it is not armed, or if the token is stale.
-int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING;
-
 // The functions below name a timer by its slot, which must be live: only its owner removes it, and
 // so knows that, or calls hrt_queue_is_live. They compare no generation.
 
@@ -143,9 +140,5 @@ size_t hrt_queue_count(const hrt_queue *queue) HRT_NONBLOCKING;
 
 // Bytes held, without the pages that were reserved and never written.
 size_t hrt_queue_memory_bytes(const hrt_queue *queue);
-
-// Checks every invariant of the structure and aborts with a sentence about the one that does not
-// hold; does nothing unless compiled with HRT_CHECKING. O(timers).
-void hrt_queue_check(hrt_queue *queue);
 
 #endif

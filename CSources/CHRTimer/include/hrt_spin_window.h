@@ -64,7 +64,10 @@ int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                                  int64_t latency_ns) HRT_NONBLOCKING;
 
-// Takes the time spun from the allowance.
+// Takes the time spun, or about to be spun, from the allowance.
 void hrt_spin_window_record_spin(hrt_spin_window *window, int64_t spun_ns) HRT_NONBLOCKING;
+
+// So much of what was recorded was not spun after all. The allowance has it back, up to its bound.
+void hrt_spin_window_take_back_spin(hrt_spin_window *window, int64_t unspun_ns) HRT_NONBLOCKING;
 
 #endif

@@ -10,9 +10,10 @@
 static inline int hrt_event_add(struct event_base *base, int fd, short events,
                                 event_callback_fn callback, void *context,
                                 struct event **out_event) {
-    errno = ENOMEM;  // for the failures of libevent that set none
-    struct event *event = event_new(base, fd, events | EV_PERSIST, callback, context);
-    int status = hrt_status(event == NULL ? -1 : event_add(event, NULL));
+    struct event *event;
+    int status =
+        HRT_DONE((event = event_new(base, fd, events | EV_PERSIST, callback, context)) != NULL);
+    if (status == 0) status = HRT_DONE(event_add(event, NULL) == 0);
     if (status == 0) {
         *out_event = event;
     } else if (event != NULL) {

@@ -13,10 +13,10 @@
 
 #include "../clock/hrt_futex.h"
 #include "../clock/hrt_precise.h"
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_tick.h"
 #include "../clock/hrt_timerfd.h"
 #include "../include/hrt_thread.h"
-#include "../wait/hrt_probe.h"
 #include "hrt_event.h"
 
 // From <linux/timerfd.h>, which conflicts with glibc's <sys/timerfd.h>.
@@ -93,16 +93,17 @@ static void on_ready(evutil_socket_t fd, short events, void *context) {
 
 // One of the three ways that libevent tries (evutil_make_internal_pipe_ in evutil.c).
 static int make_pipe(int ends[2]) {
-    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 || pipe(ends) == 0) return 0;
-    return hrt_status(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
+    if (HRT_STATUS(pipe2(ends, O_NONBLOCK | O_CLOEXEC)) == 0 || HRT_STATUS(pipe(ends)) == 0)
+        return 0;
+    return HRT_STATUS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
 }
 
 // libevent 2.1 ends the process by exit(3) if it cannot make its signal pipe. So this tries it
 // first, with one more descriptor in place of the epoll set. Another thread may still take the last
 // descriptors in between.
 static int probe_base(int fd) {
-    int set = fcntl(fd, F_DUPFD_CLOEXEC, 0), ends[2];
-    if (set < 0) return hrt_status(set);
+    int set = (int)HRT_CALL(fcntl(fd, F_DUPFD_CLOEXEC, 0)), ends[2];
+    if (set < 0) return set;
     int status = make_pipe(ends);
     if (status == 0) {
         close(ends[0]);
@@ -128,20 +129,18 @@ static struct event_base *make_base(void) {
 
 static int open_base(hrt_loop *loop, struct event_base *host_base) {
     loop->owns_base = host_base == NULL;
-    int status = loop->owns_base ? probe_base(loop->timer_fd) : 0;
-    if (status != 0) return status;
-    errno = ENOMEM;  // for the failures of libevent that set none
-    loop->base = loop->owns_base ? make_base() : host_base;
-    if (loop->base == NULL) return hrt_status(-1);
-    if (loop->owns_base) return 0;
-    loop->host_event = event_new(host_base, -1, 0, on_host_event, loop);
-    return loop->host_event == NULL ? hrt_status(-1) : 0;
+    if (loop->owns_base) {
+        int status = probe_base(loop->timer_fd);
+        return status == 0 ? HRT_DONE((loop->base = make_base()) != NULL) : status;
+    }
+    loop->base = host_base;
+    return HRT_DONE((loop->host_event = event_new(host_base, -1, 0, on_host_event, loop)) != NULL);
 }
 
 static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
-    loop->timer_fd = timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    int status = hrt_status(loop->timer_fd);
-    if (status == 0) status = hrt_probe_timer(loop->timer_fd);
+    loop->timer_fd = (int)HRT_CALL(timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (loop->timer_fd < 0) return loop->timer_fd;
+    int status = hrt_probe_timer(loop->timer_fd);
     if (status == 0) status = open_base(loop, host_base);
     if (status != 0) return status;
     // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd is never read. A
@@ -213,7 +212,7 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
 static void make_readable(int fd) {
     // Kernels without CONFIG_CHECKPOINT_RESTORE do not have it (timerfd_create(2)).
     uint64_t expirations = 1;
-    if (ioctl(fd, TFD_IOC_SET_TICKS, &expirations) != 0) hrt_timerfd_arm(fd, 0);
+    if (HRT_STATUS(ioctl(fd, TFD_IOC_SET_TICKS, &expirations)) != 0) hrt_timerfd_arm(fd, 0);
 }
 
 static int take_wake(hrt_loop *loop) {
@@ -227,7 +226,7 @@ static int take_wake(hrt_loop *loop) {
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent continues after EINTR; the timerfd's deadline is absolute.
-    if (event_base_loop(loop->base, flags) < 0) hrt_impossible("event_base_loop", errno);
+    hrt_must("event_base_loop", HRT_DONE(event_base_loop(loop->base, flags) >= 0));
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
@@ -263,7 +262,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
 // With nothing watched libevent would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
-    if (HRT_RETRY(poll(&timer, 1, -1)) < 0) hrt_impossible("poll", errno);
+    hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
@@ -325,7 +324,7 @@ int hrt_loop_descriptor(const hrt_loop *loop) {
     struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
     long limit = sysconf(_SC_OPEN_MAX);
     for (int fd = 0; fd < limit; fd++) {
-        if (epoll_ctl(fd, EPOLL_CTL_MOD, loop->timer_fd, &same) == 0) return fd;
+        if (HRT_STATUS(epoll_ctl(fd, EPOLL_CTL_MOD, loop->timer_fd, &same)) == 0) return fd;
     }
     return -ENOTSUP;
 }
@@ -342,13 +341,13 @@ void hrt_loop_wake(hrt_loop *loop) {
     // or the expiration comes after the arming. And either the waiter sees the wake before it
     // changes between futex and timerfd, or this thread sees that change.
     if (atomic_exchange(&loop->woken, 1) != 0) return;
-    int error = errno;  // kept for the code that a signal interrupted
+    int kept = hrt_kept_errno();
     if (atomic_load(&loop->is_in_futex)) {
         hrt_futex_wake(&loop->woken);
     } else {
         make_readable(loop->timer_fd);
     }
-    errno = error;
+    hrt_restore_errno(kept);
 }
 
 int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
@@ -356,17 +355,17 @@ int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->wok
 // Whether epoll_ctl(2) accepts the descriptor: it refuses files without a poll operation, as
 // /dev/null. stat(2) does not show that, and poll(2) reports such a file as ready.
 static int try_epoll(int fd) {
-    int set = epoll_create1(EPOLL_CLOEXEC);
+    int set = (int)HRT_CALL(epoll_create1(EPOLL_CLOEXEC));
     if (set < 0) return 0;  // no descriptor left to try it
     struct epoll_event event = {.events = EPOLLIN};
-    int status = hrt_status(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
+    int status = HRT_STATUS(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
     close(set);
     return status;
 }
 
 int hrt_loop_can_watch(int fd) {
     struct stat file;
-    int status = hrt_status(fstat(fd, &file));
+    int status = HRT_STATUS(fstat(fd, &file));
     if (status != 0) return status;
     if (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)) return -EPERM;
     return S_ISSOCK(file.st_mode) || S_ISFIFO(file.st_mode) ? 0 : try_epoll(fd);

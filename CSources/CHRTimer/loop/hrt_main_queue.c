@@ -42,8 +42,8 @@ int hrt_main_queue_check(void) {
     bool is_broken =
         dispatch.is_broken != NULL ? dispatch.is_broken() : hrt_fork_generation() != 0;
     if (is_broken) return -ENOTSUP;
-    int probe = eventfd(0, EFD_CLOEXEC);
-    if (probe < 0) return hrt_status(probe);
+    int probe = (int)HRT_CALL(eventfd(0, EFD_CLOEXEC));
+    if (probe < 0) return probe;
     close(probe);
     return 0;
 }
@@ -60,7 +60,7 @@ void hrt_main_queue_drain(int fd) {
     // Before the drain: blocks submitted after this make it readable again. EAGAIN: another loop
     // that serves the main queue, as Foundation's, has read it.
     uint64_t posts;
-    if (HRT_RETRY(read(fd, &posts, sizeof posts)) < 0 && errno != EAGAIN)
-        hrt_impossible("read of the main queue's eventfd", errno);
+    int status = HRT_STATUS(read(fd, &posts, sizeof posts));
+    if (status != -EAGAIN) hrt_must("read of the main queue's eventfd", status);
     dispatch.drain(NULL);
 }

@@ -24,14 +24,14 @@ static hrt_lock actions;
 static _Atomic int signal_handlers;
 
 static void on_signal(int signal) {
-    int error = errno;
+    int kept = hrt_kept_errno();
     atomic_fetch_add(&signal_handlers, 1);
     int fd = atomic_load(&signal_fds[signal]) - 1;
     uint64_t one = 1;
     // Can fail only when 2^64 - 2 signals wait to be taken.
-    if (fd >= 0 && write(fd, &one, sizeof one) < 0) (void)0;
+    if (fd >= 0) (void)HRT_CALL(write(fd, &one, sizeof one));
     atomic_fetch_sub(&signal_handlers, 1);
-    errno = error;
+    hrt_restore_errno(kept);
 }
 
 // A thread that receives one signal, for a process whose threads may all block it: a thread
@@ -77,17 +77,16 @@ int hrt_signal_open(int signal, int *out_fd) {
     if (signal <= 0 || signal >= SIGNALS) return -EINVAL;
     int closed = CLOSED;
     if (!atomic_compare_exchange_strong(&signal_fds[signal], &closed, OPENING)) return -EBUSY;
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int status = hrt_status(fd);
-    if (status != 0) {
+    int fd = (int)HRT_CALL(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (fd < 0) {
         atomic_store(&signal_fds[signal], CLOSED);
-        return status;
+        return fd;
     }
     atomic_store(&signal_fds[signal], fd + 1);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     hrt_lock_acquire(&actions);
-    status = hrt_status(sigaction(signal, &action, &former_actions[signal]));
+    int status = HRT_STATUS(sigaction(signal, &action, &former_actions[signal]));
     hrt_lock_release(&actions);
     if (status != 0) {
         atomic_store(&signal_fds[signal], CLOSED);
@@ -103,8 +102,9 @@ int hrt_signal_open(int signal, int *out_fd) {
 uint64_t hrt_signal_take(int signal) {
     uint64_t count = 0;
     int fd = atomic_load(&signal_fds[signal]) - 1;
-    if (fd >= 0 && read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
-        hrt_impossible("read of eventfd", errno);
+    if (fd < 0) return 0;
+    int status = HRT_STATUS(read(fd, &count, sizeof count));
+    if (status != -EAGAIN) hrt_must("read of eventfd", status);
     return count;
 }
 

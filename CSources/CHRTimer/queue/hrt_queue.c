@@ -76,11 +76,6 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
     return node != NULL && hrt_node_is_armed(node);
 }
 
-int64_t hrt_queue_deadline_ns(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
-    const struct hrt_node *node = hrt_slab_node(queue, token);
-    return node != NULL && hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
-}
-
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_of(queue, slot);
     uint64_t key = hrt_key(deadline_ns);

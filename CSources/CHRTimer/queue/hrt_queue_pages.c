@@ -1,7 +1,6 @@
 // Zeroed memory straight from the system: pages never written cost nothing, arrays grow without
 // being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
 // mremap(2), mincore(2)
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,13 +25,14 @@ void *hrt_pages_map(size_t bytes) {
     return start == MAP_FAILED ? NULL : start;
 }
 
-static void *map_at(void *start, size_t bytes) {
-    return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                0);
+// 0 or a negative errno.
+static int map_at(void *start, size_t bytes) {
+    return HRT_DONE(mmap(start, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
 }
 
 // Address and length are multiples of `alignment`, a power of two and no less than a page.
-void *hrt_pages_map_aligned(size_t bytes, size_t alignment) {
+static void *map_aligned(size_t bytes, size_t alignment) {
     char *start = hrt_pages_map(bytes + alignment);
     if (start == NULL) return NULL;
     size_t before = -(uintptr_t)start & (alignment - 1);
@@ -61,7 +61,7 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
 // As soon as a piece has moved, another thread may map memory at its old address. So the code
 // unmaps only addresses that are certainly still its own.
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment) {
-    char *grown = hrt_pages_map_aligned(bytes, alignment);
+    char *grown = map_aligned(bytes, alignment);
     if (grown == NULL) return NULL;
     for (size_t offset = 0; offset < old_bytes; offset += alignment) {
         char *piece = (char *)start + offset;
@@ -72,7 +72,7 @@ void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t
             munmap(grown + alignment, bytes - alignment);
             return NULL;
         }
-        if (map_at(grown + offset, alignment) == MAP_FAILED) hrt_impossible("mmap", errno);
+        hrt_must("mmap", map_at(grown + offset, alignment));
         memcpy(grown + offset, piece, alignment);
         munmap(piece, alignment);
     }
@@ -81,7 +81,7 @@ void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t
 
 // The range reads as zeroes afterwards. MADV_DONTNEED fails on locked memory: madvise(2).
 void hrt_pages_give_back(void *start, size_t bytes) {
-    if (map_at(start, bytes) == MAP_FAILED) memset(start, 0, bytes);
+    if (map_at(start, bytes) != 0) memset(start, 0, bytes);
 }
 
 void *hrt_pages_resize(void *start, size_t old_bytes, size_t bytes) {

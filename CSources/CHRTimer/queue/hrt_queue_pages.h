@@ -8,7 +8,6 @@
 // Those that return a pointer return NULL if there is no memory, and leave the old mapping as it
 // was.
 void *hrt_pages_map(size_t bytes);
-void *hrt_pages_map_aligned(size_t bytes, size_t alignment);
 bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes);
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment);
 void hrt_pages_give_back(void *start, size_t bytes);

@@ -102,8 +102,8 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
 // of idleness, to which each cache line is a miss, touches none of the wheel (Benchmarks/cold-lines).
 static inline bool has_few(const struct hrt_queue *queue) { return queue->armed_count <= 4; }
 
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
-                    uint32_t index) HRT_NONBLOCKING {
+// Files the node, which must not be filed, by its key: in the wheel or the near tier.
+static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
@@ -131,7 +131,7 @@ void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     hrt_wheel_unfile(queue, class, index);
-    hrt_wheel_file(queue, class, index);
+    file_by_key(queue, class, index);
 }
 
 // Since they were listed, some nodes were disarmed, moved later again, or went to the near tier or
@@ -257,7 +257,7 @@ static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
 static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                       struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
-    if (hrt_node_is_armed(node)) hrt_wheel_file(queue, class, index);
+    if (hrt_node_is_armed(node)) file_by_key(queue, class, index);
 }
 
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the

@@ -25,10 +25,8 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
-// hrt_wheel_file: files the node, which must not be filed, by its key: in the wheel or the near
-// tier. hrt_wheel_unfile: removes it from where it is filed, if it is. hrt_wheel_refile does both.
-void hrt_wheel_file(struct hrt_queue *queue, struct hrt_class *class,
-                    uint32_t index) HRT_NONBLOCKING;
+// Unfile removes the node from where it is filed, if it is; refile then files it by its key, in the
+// wheel or the near tier.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,

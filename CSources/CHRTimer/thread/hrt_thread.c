@@ -12,7 +12,7 @@
 
 int hrt_thread_set_timer_slack_ns(uint64_t slack_ns) {
     if (slack_ns == 0 || slack_ns > LONG_MAX) return -EINVAL;
-    return hrt_status(prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0));
+    return HRT_STATUS(prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0));
 }
 
 uint64_t hrt_thread_timer_slack_ns(void) { return (uint64_t)prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0); }
@@ -36,7 +36,7 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
         if (processors[index] >= MOST) status = -EINVAL;
         CPU_SET_S(processors[index], size, cpus);  // out of range it does nothing
     }
-    if (status == 0) status = hrt_status(sched_setaffinity(0, size, cpus));
+    if (status == 0) status = HRT_STATUS(sched_setaffinity(0, size, cpus));
     CPU_FREE(cpus);
     return status;
 }
@@ -65,7 +65,7 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
         .deadline_ns = schedule->deadline_ns,
         .period_ns = schedule->period_ns,
     };
-    return hrt_status(syscall(SYS_sched_setattr, 0, &attributes, 0));
+    return HRT_STATUS(syscall(SYS_sched_setattr, 0, &attributes, 0));
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }

@@ -4,9 +4,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_tick.h"
 #include "../clock/hrt_timerfd.h"
-#include "hrt_probe.h"
 
 struct hrt_shared_alarm {
     int epoll_fd;
@@ -17,16 +17,16 @@ struct hrt_shared_alarm {
 // Edge-triggered: each settime makes a new edge, so that none need be read, and an edge wakes one
 // thread alone.
 static int add_timer(hrt_shared_alarm *alarm, hrt_clock clock, int *out_fd) {
-    *out_fd = timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (*out_fd < 0) return hrt_status(*out_fd);
+    *out_fd = (int)HRT_CALL(timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (*out_fd < 0) return *out_fd;
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    return hrt_status(epoll_ctl(alarm->epoll_fd, EPOLL_CTL_ADD, *out_fd, &event));
+    return HRT_STATUS(epoll_ctl(alarm->epoll_fd, EPOLL_CTL_ADD, *out_fd, &event));
 }
 
 static int open_descriptors(hrt_shared_alarm *alarm) {
-    alarm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int status = hrt_status(alarm->epoll_fd);
-    if (status == 0) status = add_timer(alarm, HRT_CLOCK_MONOTONIC, &alarm->monotonic_fd);
+    alarm->epoll_fd = (int)HRT_CALL(epoll_create1(EPOLL_CLOEXEC));
+    if (alarm->epoll_fd < 0) return alarm->epoll_fd;
+    int status = add_timer(alarm, HRT_CLOCK_MONOTONIC, &alarm->monotonic_fd);
     if (status == 0) status = add_timer(alarm, HRT_CLOCK_BOOT, &alarm->boot_fd);
     return status == 0 ? hrt_probe(alarm->epoll_fd, alarm->boot_fd) : status;
 }
@@ -60,6 +60,5 @@ void hrt_shared_alarm_wait(hrt_shared_alarm *alarm) {
     // Room for both, so that one thread takes both edges if they come together. No timeout: that
     // may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
     struct epoll_event events[2];
-    if (HRT_RETRY(epoll_wait(alarm->epoll_fd, events, 2, -1)) < 0)
-        hrt_impossible("epoll_wait", errno);
+    hrt_must("epoll_wait", HRT_CALL(epoll_wait(alarm->epoll_fd, events, 2, -1)));
 }

@@ -3,34 +3,37 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../clock/hrt_probe.h"
 #include "../clock/hrt_timerfd.h"
-#include "hrt_probe.h"
 #include "hrt_wait_parts.h"
 
 // Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither
 // need be read.
 static int watch(hrt_wait *wait, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
-    return hrt_status(epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event));
+    return HRT_STATUS(epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event));
 }
 
 // Stores the descriptor and adds it to the set, or returns the error of the call that made it.
-static int keep(hrt_wait *wait, int fd, int *out_fd) {
-    *out_fd = fd;
-    return fd < 0 ? hrt_status(fd) : watch(wait, fd);
+static int keep(hrt_wait *wait, long fd, int *out_fd) {
+    *out_fd = (int)fd;
+    return fd < 0 ? (int)fd : watch(wait, (int)fd);
 }
 
 static int open_timer(hrt_wait *wait, int *out_fd) {
-    return keep(wait, timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK), out_fd);
+    return keep(wait, HRT_CALL(timerfd_create((int)wait->clock, TFD_CLOEXEC | TFD_NONBLOCK)),
+                out_fd);
 }
 
 static int open_descriptors(hrt_wait *wait) {
-    wait->timerfd.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int status = hrt_status(wait->timerfd.epoll_fd);
-    if (status == 0) status = open_timer(wait, &wait->timerfd.timer_fd);
+    wait->timerfd.epoll_fd = (int)HRT_CALL(epoll_create1(EPOLL_CLOEXEC));
+    if (wait->timerfd.epoll_fd < 0) return wait->timerfd.epoll_fd;
+    int status = open_timer(wait, &wait->timerfd.timer_fd);
     if (status == 0) status = open_timer(wait, &wait->timerfd.later_fd);
-    if (status == 0)
-        status = keep(wait, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), &wait->timerfd.wake_fd);
+    if (status == 0) {
+        long fd = HRT_CALL(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        status = keep(wait, fd, &wait->timerfd.wake_fd);
+    }
     if (status != 0) return status;
     return hrt_probe(wait->timerfd.epoll_fd, wait->timerfd.timer_fd);
 }
@@ -89,8 +92,8 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         if (!is_armed) arm_timer_fd(wait, deadline_ns);
         is_armed = true;
         // No timeout: that may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
-        long count = HRT_RETRY(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1));
-        if (count < 0) hrt_impossible("epoll_wait", errno);
+        long count =
+            hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1)));
         bool is_later = false;
         for (long index = 0; index < count; index++) {
             is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
@@ -108,6 +111,6 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
 void hrt_wait_timerfd_wake(hrt_wait *wait) {
     // EAGAIN means that the counter is full, which is readable as well.
     uint64_t one = 1;
-    if (write(wait->timerfd.wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-        hrt_impossible("write to eventfd", errno);
+    int status = HRT_STATUS(write(wait->timerfd.wake_fd, &one, sizeof one));
+    if (status != -EAGAIN) hrt_must("write to eventfd", status);
 }

@@ -47,7 +47,7 @@ static const vs_drm_calls kernel_calls = {kernel_open, kernel_ioctl, read};
 // 0 or a negative errno. drm_ioctl restarts itself after a signal, where it can.
 static int call(const vs_drm_calls *calls, int fd, int number, void *argument) {
     int status;
-    do status = hrt_status(HRT_RETRY(calls->ioctl(fd, number, argument)));
+    do status = HRT_STATUS(calls->ioctl(fd, number, argument));
     while (status == -EAGAIN);
     return status;
 }
@@ -127,10 +127,9 @@ static int drm_take(vs_source *source, vs_sample *out_sample) {
     // The kernel returns whole events (drm_read in drm_file.c).
     _Alignas(vs_drm_event) char buffer[1024];
     while (1) {
-        ssize_t bytes = HRT_RETRY(drm->calls->read(drm->source.fd, buffer, sizeof buffer));
-        int status = hrt_status(bytes);
-        if (status == -EAGAIN) return 0;
-        if (status != 0) return status;
+        long bytes = HRT_CALL(drm->calls->read(drm->source.fd, buffer, sizeof buffer));
+        if (bytes == -EAGAIN) return 0;
+        if (bytes < 0) return (int)bytes;
         if (bytes == 0) return -ENODEV;
         int has_told = 0;
         for (size_t at = 0; at + sizeof(vs_drm_event) <= (size_t)bytes;) {
@@ -210,8 +209,8 @@ static int fill(vs_drm *drm, const char **out_failure) {
 static int open_card(const char *path, const vs_drm_calls *calls, vs_source **out_source,
                      const char **out_failure) {
     *out_failure = "open a card of /dev/dri";
-    int fd = calls->open(path);
-    if (fd < 0) return hrt_status(fd);
+    int fd = (int)HRT_CALL(calls->open(path));
+    if (fd < 0) return fd;
     vs_drm *drm = calloc(1, sizeof *drm);
     if (!drm) {
         close(fd);

@@ -25,7 +25,8 @@ static int read_until(vs_wayland *wayland, int64_t until_ms) {
         wl->cancel_read(wayland->connection);
     } else {
         wayland->has_read = 1;
-        if (wl->read_events(wayland->connection) < 0 && errno != EAGAIN) return failure(wayland);
+        int status = HRT_DONE(wl->read_events(wayland->connection) >= 0);
+        if (status != 0 && status != -EAGAIN) return failure(wayland);
     }
     if (wl->dispatch_pending(wayland->connection, wayland->queue) < 0) return failure(wayland);
     return wl->error(wayland->connection) != 0 ? failure(wayland) : 0;
@@ -199,8 +200,9 @@ static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
 static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     const vs_wl *wl = wayland->wl;
     // A duplicate: the application may close its own descriptor while the loop still watches.
-    wayland->source.fd = fcntl(wl->descriptor(wayland->connection), F_DUPFD_CLOEXEC, 3);
-    if (wayland->source.fd < 0) return hrt_status(wayland->source.fd);
+    int fd = wl->descriptor(wayland->connection);
+    wayland->source.fd = (int)HRT_CALL(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (wayland->source.fd < 0) return wayland->source.fd;
     wayland->queue = wl->create_queue(wayland->connection);
     wayland->display = wl->create_wrapper(wayland->connection);
     wayland->surface = wl->create_wrapper(surface);
@@ -211,8 +213,8 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     int status = find_presentation(wayland, answer_within_ms);
     if (status != 0 || wayland->reads) return status;
     // The source does not read the connection: a descriptor that is never readable.
-    int quiet = eventfd(0, EFD_CLOEXEC);
-    if (quiet < 0) return hrt_status(quiet);
+    int quiet = (int)HRT_CALL(eventfd(0, EFD_CLOEXEC));
+    if (quiet < 0) return quiet;
     close(wayland->source.fd);
     wayland->source.fd = quiet;
     return 0;

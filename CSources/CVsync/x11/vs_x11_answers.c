@@ -11,15 +11,15 @@
 
 // A connected socket, or a negative errno.
 static int connect_local(long number, int is_abstract) {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return hrt_status(fd);
+    int fd = (int)HRT_CALL(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd < 0) return fd;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     // An abstract address begins with a zero (unix(7)).
     char *path = address.sun_path + is_abstract;
     int length = snprintf(path, sizeof address.sun_path - 1, "/tmp/.X11-unix/X%ld", number);
     socklen_t bytes =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
-    int status = hrt_status(connect(fd, (struct sockaddr *)&address, bytes));
+    int status = HRT_STATUS(connect(fd, (struct sockaddr *)&address, bytes));
     if (status == 0) return fd;
     close(fd);
     return status;
@@ -42,11 +42,11 @@ int vs_x11_answers(const char *display, int within_ms) {
     // dix/dispatch.c).
     static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
-    if (send(fd, hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {
+    if (HRT_CALL(send(fd, hello, sizeof hello, MSG_NOSIGNAL)) == sizeof hello) {
         char byte;
         if (!vs_wait_readable(fd, vs_now_ms() + within_ms)) {
             status = -ETIMEDOUT;
-        } else if (recv(fd, &byte, 1, MSG_DONTWAIT) == 1) {
+        } else if (HRT_CALL(recv(fd, &byte, 1, MSG_DONTWAIT)) == 1) {
             status = 0;
         }
     }

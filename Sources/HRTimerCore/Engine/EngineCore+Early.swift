@@ -20,7 +20,8 @@ extension EngineCore {
     /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a
     /// clock was set back: it is to sleep again.
     ///
-    /// What it spins is counted before and not after, when every instruction is lateness.
+    /// What it spins is counted before and not after, when every instruction is lateness. Where the processor was taken away
+    /// meanwhile, which is late anyway, what was not spun is taken back.
     package func spinOut(until deadline_ns: Int64) -> Bool {
         let late_ns = spin(until: deadline_ns)
         if late_ns >= 0 { state.withLock { $0.recordElsewhere(late_ns) } }
@@ -29,17 +30,23 @@ extension EngineCore {
 
     /// Gives how late it is then.
     private func spin(until deadline_ns: Int64) -> Int64 {
-        var rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
+        let begun_ns = time.now_ns
+        let rest_ns = deadline_ns.subtractingSaturating(begun_ns)
         guard rest_ns > 0, rest_ns <= Self.longestSpin_ns else { return -rest_ns }
-        spunOutside_ns.wrappingAdd(rest_ns, ordering: .relaxed)
+        countSpun(rest_ns)
         leads?.withLock { hrt_spin_window_record_spin($0.c, rest_ns) }
-        while rest_ns > 0, rest_ns <= Self.longestSpin_ns {
-            rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
-        }
-        return -rest_ns
+        let (now_ns, spun_ns) = time.spin(until: deadline_ns, from: begun_ns, atMost: Self.longestSpin_ns)
+        if spun_ns < rest_ns { takeBack(rest_ns - spun_ns) }
+        return now_ns.subtractingSaturating(deadline_ns)
     }
 
-    /// Something was spun elsewhere at the engine's cost.
+    @inline(never)
+    private func takeBack(_ unspun_ns: Int64) {
+        countSpun(-unspun_ns)
+        leads?.withLock { hrt_spin_window_take_back_spin($0.c, unspun_ns) }
+    }
+
+    /// Something was spun elsewhere at the engine's cost; below 0, so much less than was counted.
     package func countSpun(_ spun_ns: Int64) {
         spunOutside_ns.wrappingAdd(spun_ns, ordering: .relaxed)
     }
@@ -53,5 +60,6 @@ extension EngineCore {
         if new_ns == 0 { return }
         knownSpun_ns.store(spun_ns, ordering: .relaxed)
         hrt_spin_window_record_spin(window.c, new_ns)
+        hrt_spin_window_take_back_spin(window.c, -new_ns)
     }
 }

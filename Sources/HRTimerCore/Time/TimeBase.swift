@@ -33,6 +33,20 @@ public struct TimeBase: Sendable {
         return hrt_clock_now_ns(clock.c)
     }
 
+    /// The calling thread spins from `begun_ns`, which it has just read, until `deadline_ns`. Gives the last reading, which
+    /// is before the deadline only where more than `longest_ns` is left, and what it took of the processor. A virtual clock
+    /// does not go on by itself: there nothing is spun.
+    package func spin(
+        until deadline_ns: Int64,
+        from begun_ns: Int64,
+        atMost longest_ns: Int64 = .max
+    ) -> (now_ns: Int64, spun_ns: Int64) {
+        if virtual != nil { return (begun_ns, 0) }
+        var spun_ns: Int64 = 0
+        let now_ns = hrt_spin_until(clock.c, deadline_ns, begun_ns, longest_ns, &spun_ns)
+        return (now_ns, spun_ns)
+    }
+
     /// The reading of a virtual monotonic clock when this clock reads `instant_ns`, by the present difference of the
     /// two.
     package func monotonic_ns(_ instant_ns: Int64) -> Int64 {

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "ctest_event_base.h"
+#include "ctest_queue.h"
 
 // What one thread asks of the system, counted from outside: for tests that pin "one wait a fire,
 // and nothing else".
@@ -40,6 +41,13 @@ int ctest_storm_begin(int64_t interval_us, ctest_storm *_Nonnull out_storm);
 
 // Ends it. How many signals came. Any thread.
 uint64_t ctest_storm_end(ctest_storm storm);
+
+// After `after_ns` a signal's handler keeps the calling thread asleep for `for_ns`, once; both are
+// less than a second. 0 or a negative errno. One thread at a time.
+int ctest_interrupt_once(int64_t after_ns, int64_t for_ns);
+
+// When that was, on CLOCK_MONOTONIC; 0 if it has not come, and then it does not come any more.
+void ctest_interruption_end(int64_t *_Nonnull out_begun_ns, int64_t *_Nonnull out_ended_ns);
 
 // Runs `body` in a child of fork(2), which Swift cannot call, and ends the child with _exit(2).
 // What the child says to the descriptor comes in `text`, which has room for `size` bytes with the 0

@@ -1,11 +1,10 @@
-// The invariants, each in one place. Aborts with the sentence that does not hold.
-#include "hrt_queue_class.h"
-#include "hrt_queue_slab.h"
-
-#ifdef HRT_CHECKING
-
+// The queue's invariants, each in one place. Abort with the sentence that does not hold.
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "../../CSources/CHRTimer/queue/hrt_queue_class.h"
+#include "../../CSources/CHRTimer/queue/hrt_queue_slab.h"
+#include "ctest_queue.h"
 
 struct census {
     size_t filed;  // nodes that the per-class wheels lead to
@@ -205,7 +204,7 @@ static void check_free_nodes(const struct hrt_queue *queue, struct census *censu
     }
 }
 
-void hrt_queue_check(hrt_queue *queue) {
+void ctest_queue_check(hrt_queue *queue) {
     struct census census = {0};
     struct earliest earliest[HRT_CLASSES];
     check_blocks(queue);
@@ -230,8 +229,7 @@ void hrt_queue_check(hrt_queue *queue) {
     require(census.armed == queue->armed_count, "the count of armed timers is right", 0);
 }
 
-#else
-
-void hrt_queue_check(hrt_queue *queue) { (void)queue; }
-
-#endif
+int64_t ctest_queue_deadline_ns(const hrt_queue *queue, hrt_token token) {
+    const struct hrt_node *node = hrt_slab_node(queue, token);
+    return node != NULL && hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
+}

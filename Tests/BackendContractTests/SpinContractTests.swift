@@ -1,0 +1,79 @@
+import CHRTimer
+import CTestSupport
+import HRTimer
+import Synchronization
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import HRTimerCore
+
+@Suite("A spin", .serialized, .ownThread, .timeLimit(.minutes(15))) struct SpinContractTests {
+    private func now(_ clock: TimerClock = .monotonic) -> Int64 { hrt_clock_now_ns(clock.c) }
+
+    @Test("ends never early, on any clock, and tells no more than it lasted", arguments: TimerClock.allCases)
+    func neverEarly(clock: TimerClock) {
+        var best_ns = Int64.max
+        for round in 0..<300 {
+            let begun_ns = now(clock)
+            let deadline_ns = begun_ns + Int64(round * 500)
+            let spin = TimeBase.kernel.on(clock).spin(until: deadline_ns, from: begun_ns)
+            #expect(spin.now_ns >= deadline_ns)
+            #expect(now(clock) >= deadline_ns)
+            #expect((0...max(0, spin.now_ns - begun_ns)).contains(spin.spun_ns))
+            best_ns = min(best_ns, spin.now_ns - deadline_ns)
+        }
+        #expect(.nanoseconds(best_ns) < atBest(.microseconds(5)))
+    }
+
+    @Test("tells nothing of the time that the processor was elsewhere")
+    func away() {
+        let begun_ns = now()
+        blockThread(until: begun_ns + 1_000_000)
+        let back_ns = now()
+        // For the spin, the thread was away between two readings.
+        let spin = TimeBase.kernel.spin(until: back_ns + 200_000, from: begun_ns)
+        #expect(spin.spun_ns <= spin.now_ns - back_ns)
+    }
+
+    @Test("is over at once where the deadline has come, or is further than is allowed")
+    func atOnce() {
+        let now_ns = now()
+        for deadline_ns in [Int64.min, -1, 0, now_ns - 1, now_ns, now_ns + 1_001, .max] {
+            let spin = TimeBase.kernel.spin(until: deadline_ns, from: now_ns, atMost: 1_000)
+            #expect(spin == (now_ns, 0))
+        }
+        #expect(TimeBase.kernel.spin(until: .max, from: .min, atMost: .max) == (.min, 0))
+    }
+
+    @Test(
+        "by a task at its engine's cost is paid for, but not while the processor was elsewhere",
+        .enabled(if: !isSanitized, "Thread Sanitizer has signals wait")
+    )
+    func interrupted() throws {
+        var configuration = TimerEngine.Configuration(name: "contract", precision: .precise)
+        configuration.spinBudget = 1
+        let engine = try TimerEngine(configuration)
+        defer { engine.shutdown() }
+        var wasInterrupted = false
+        // A busy machine may have the signal come before the spin, or end it before.
+        while !wasInterrupted {
+            let (spent, begun_ns) = (cost(engine), now())
+            #expect(ctest_interrupt_once(400_000, 800_000) == 0)
+            let isOver = engine.core.spinOut(until: now() + 1_900_000)
+            let ended_ns = now()
+            var away: (begun_ns: Int64, ended_ns: Int64) = (0, 0)
+            ctest_interruption_end(&away.begun_ns, &away.ended_ns)
+            let cost = cost(engine)
+            wasInterrupted = isOver && away.ended_ns > 0 && cost.spun_ns > spent.spun_ns
+            if !wasInterrupted { continue }
+            let most_ns = ended_ns - begun_ns - (away.ended_ns - away.begun_ns)
+            #expect(cost.spun_ns - spent.spun_ns <= most_ns)
+            #expect(spent.allowance_ns - cost.allowance_ns <= Double(most_ns))
+        }
+    }
+
+    private func cost(_ engine: TimerEngine) -> (spun_ns: Int64, allowance_ns: Double) {
+        (engine.core.spunOutside_ns.load(ordering: .relaxed), engine.core.leads!.withLock { $0.c.pointee.allowance_ns })
+    }
+}
