@@ -1,7 +1,7 @@
 // Counts the cache lines of code and data that a process touches from one fire of the bench to the
 // next: what a fire after some milliseconds of idleness has to fetch. Reads what valgrind's lackey
-// writes with --trace-mem=yes; a fire is an execution of the instruction at the address given. Prints
-// the medians of each block of fires: what sets a block up executes far more than a fire.
+// writes with --trace-mem=yes; a fire is an execution of the instruction at the address given.
+// Prints the medians of each block of fires: what sets a block up executes far more than a fire.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

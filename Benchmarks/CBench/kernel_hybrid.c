@@ -41,7 +41,8 @@ static void pause_processor(void) {
 }
 
 // As SDL_DelayPrecise of SDL 3 has it: naps of 1 ms as long as the longest one so far would end in
-// time, one more for what is left of that, and a spin. What a nap overslept is known anew each call.
+// time, one more for what is left of that, and a spin. How far naps overslept is learned in each
+// call.
 int cbench_sdl_delay_precise(cbench_block *block) {
     enum { NAP_NS = 1000000 };
     int64_t now_ns;
@@ -80,7 +81,7 @@ int cbench_spin_sleep(cbench_block *block) {
             int status = sleep_until(deadline_ns - ACCURACY_NS);
             if (status != 0) return status;
         }
-        for (now_ns = cbench_now_ns(); now_ns < deadline_ns; now_ns = cbench_now_ns()) sched_yield();
+        while ((now_ns = cbench_now_ns()) < deadline_ns) sched_yield();
     } while (cbench_block_fire(block, now_ns));
     return 0;
 }

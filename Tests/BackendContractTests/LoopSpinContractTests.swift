@@ -117,7 +117,9 @@ import Testing
     )
     func clockBeforeCall() {
         let readings = Recorder<Int64>()
-        let isRead = inSomeRound(handler: { [core = loop.core] in readings.append(core.called_ns) }) { timer, deadline in
+        let isRead = inSomeRound { [core = loop.core] in
+            readings.append(core.called_ns)
+        } _: { timer, deadline in
             let before = readings.count
             while timer.isValid { usleep(50) }
             let now_ns = MonotonicInstant.now.nanoseconds

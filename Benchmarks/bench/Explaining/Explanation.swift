@@ -16,7 +16,7 @@ struct Explanation: Sendable {
     static func of(_ subject: Subject) -> Explanation? {
         let id = subject.id
         let plain = id.hasSuffix(".slack-1") ? String(id.dropLast(8)) : id
-        return kernelSleep(plain) ?? kernelWait(plain) ?? kernelTimer(plain) ?? other(plain)
+        return kernelByHand(id) ?? kernelSleep(plain) ?? kernelWait(plain) ?? kernelTimer(plain) ?? other(plain)
     }
 
     private static func kernelSleep(_ id: String) -> Explanation? {
@@ -44,21 +44,56 @@ struct Explanation: Sendable {
                     )
                 ]
             )
-        case "kernel.hybrid":
+        default: nil
+        }
+    }
+
+    /// What programs write themselves, and what bounds them.
+    private static func kernelByHand(_ id: String) -> Explanation? {
+        switch id {
+        case "kernel.bare-loop.slack-1":
             Explanation(
-                "clock_nanosleep(…), then reading the clock",
+                "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, …)",
                 "clock_nanosleep(2)",
                 [
                     .against(
                         Subject.referenceID,
                         id,
-                        "A fixed margin is spun away at every fire, and a wake-up later than the margin is late all the same.",
+                        "It keeps no account and leaves no deadline out: one that was missed is fired late all the same.",
                         by: .processorTime
                     )
                 ]
             )
+        case "kernel.hop.slack-1":
+            Explanation(
+                "clock_nanosleep(…) on one thread, futex(FUTEX_WAKE_PRIVATE) to another",
+                "futex(2)",
+                [
+                    .against(
+                        "\(Subject.referenceID).slack-1",
+                        id,
+                        "Two threads are woken one after the other, each from idleness.",
+                        by: .processorTime
+                    )
+                ]
+            )
+        case "kernel.sdl-delay-precise":
+            Explanation("naps by clock_nanosleep(…), then reading the clock", "clock_nanosleep(2)", [fixedMargin(id)])
+        case "kernel.spin-sleep":
+            Explanation("clock_nanosleep(…), then sched_yield()", "sched_yield(2)", [fixedMargin(id)])
+        case _ where id.hasPrefix("kernel.hybrid"):
+            Explanation("clock_nanosleep(…), then reading the clock", "clock_nanosleep(2)", [fixedMargin(id)])
         default: nil
         }
+    }
+
+    private static func fixedMargin(_ id: String) -> Trap {
+        .against(
+            Subject.referenceID,
+            id,
+            "A fixed margin is spun away at every fire, and a wake-up later than the margin is late all the same.",
+            by: .processorTime
+        )
     }
 
     private static func kernelWait(_ id: String) -> Explanation? {

@@ -136,7 +136,11 @@ package struct BeforeCall: Sendable {
     package var missedTicks: Int
     package var lastFired_ns: Int64?
 
-    package init(ticks: GridPosition = GridPosition(deadline_ns: .max), missedTicks: Int = 0, lastFired_ns: Int64? = nil) {
+    package init(
+        ticks: GridPosition = GridPosition(deadline_ns: .max),
+        missedTicks: Int = 0,
+        lastFired_ns: Int64? = nil
+    ) {
         self.ticks = ticks
         self.missedTicks = missedTicks
         self.lastFired_ns = lastFired_ns
