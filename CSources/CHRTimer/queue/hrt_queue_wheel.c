@@ -98,8 +98,9 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-// So few timers go to the near tier at once: they come in order there, and a fire after milliseconds
-// of idleness, to which each cache line is a miss, touches none of the wheel (Benchmarks/cold-lines).
+// So few timers go to the near tier at once: they are in order there, and a fire after milliseconds
+// of idleness, to which each cache line is a miss, touches nothing of the wheel
+// (Benchmarks/cold-lines).
 static inline bool has_few(const struct hrt_queue *queue) { return queue->armed_count <= 4; }
 
 // Files the node, which must not be filed, by its key: in the wheel or the near tier.
