@@ -9,8 +9,8 @@
 // * Status is 0 or a negative errno; results go through the last parameter. errno itself is never
 //   part of the interface. An errno that only a bug of this library can cause (EBADF, EFAULT,
 //   EINVAL on its own arguments) aborts with the operation's name, see hrt_status.h.
-// * EINTR is retried with the same absolute deadline, so that signals neither shorten nor lengthen
-//   a wait.
+// * What a signal interrupts is retried with the same absolute deadline, so that signals neither
+//   shorten nor lengthen a wait.
 // * The caller owns what a create function returns, until it calls the destroy function of the same
 //   name.
 // * Nothing here is thread-safe unless its comment says so.
