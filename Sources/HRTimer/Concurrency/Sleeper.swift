@@ -140,8 +140,9 @@ extension Sleeper {
     /// The same for callers that interrupt sleeps: `enter` gets each sleeper before it sleeps, and may refuse, which
     /// counts as an interruption. A cancelled task does not sleep.
     ///
-    /// On a precise engine the task is resumed early, by the time that its resumption takes, and spins the rest itself:
-    /// then the path from engine to task has run, and is cached, when the deadline comes.
+    /// Except where the engine coalesces, the task is resumed early by the time that its resumption takes, and spins the
+    /// rest itself, if there is any: see `EngineCore.leads`. On a precise engine the path from engine to task has thus
+    /// run, and is cached, when the deadline comes.
     static func sleep(
         on host: TimerHost,
         _ plan: Plan,

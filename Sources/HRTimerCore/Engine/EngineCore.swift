@@ -54,8 +54,16 @@ package final class EngineCore: Sendable {
             coverage: configuration.spinCoverage,
             now_ns: configuration.time.now_ns
         )
-        let isPrecise = configuration.precision == .precise && time.virtual == nil
-        leads = isPrecise ? Locked(SpinWindow(budget: configuration.spinBudget, now_ns: TimeBase.kernel.now_ns)) : nil
+        leads = Self.leads(configuration, time)
+    }
+
+    /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
+    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin.
+    private static func leads(_ configuration: TimerEngine.Configuration, _ time: TimeBase) -> Locked<SpinWindow>? {
+        if configuration.precision == .coalesced || time.virtual != nil { return nil }
+        let coverage = configuration.precision == .precise ? SpinWindow.defaultCoverage : 0.5
+        let now_ns = TimeBase.kernel.now_ns
+        return Locked(SpinWindow(budget: configuration.spinBudget, coverage: coverage, now_ns: now_ns))
     }
 
     convenience init(started configuration: TimerEngine.Configuration) throws(TimerError) {

@@ -1,0 +1,60 @@
+import Glibc
+import HRTimer
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import HRTimerCore
+
+/// How a task that sleeps on an engine makes up for the way to its own thread.
+@Suite(.ownThread) struct EarlySleepContractTests {
+    private func engine(_ precision: TimerPrecision) async throws -> TimerEngine {
+        let engine = try TimerEngine(.init(name: "early", precision: precision))
+        for _ in 0..<50 {
+            let deadline = MonotonicInstant.now.advanced(by: .milliseconds(2))
+            try await MonotonicClock(engine: engine).sleep(until: deadline)
+            #expect(.now >= deadline)
+        }
+        return engine
+    }
+
+    /// What the engine's thread sleeps until while a task sleeps until the deadline.
+    private func parked(_ engine: TimerEngine, until deadline: MonotonicInstant) async throws -> MonotonicInstant {
+        async let sleep: Void = MonotonicClock(engine: engine).sleep(until: deadline)
+        var parkedUntil_ns = Int64.min
+        while parkedUntil_ns == .min || parkedUntil_ns == .max, .now < deadline {
+            parkedUntil_ns = engine.core.state.withLock { $0.parkedUntil_ns }
+            try await Task.sleep(for: .microseconds(100))
+        }
+        try await sleep
+        #expect(.now >= deadline)
+        return MonotonicInstant(nanoseconds: parkedUntil_ns)
+    }
+
+    @Test(
+        "Where nothing coalesces a sleep's timer is set before its deadline, by what was learned of the way to the task",
+        .timeLimit(.minutes(5)),
+        arguments: [TimerPrecision.normal, .precise]
+    )
+    func isEarly(_ precision: TimerPrecision) async throws {
+        let engine = try await engine(precision)
+        let deadline = MonotonicInstant.now.advanced(by: .milliseconds(200))
+        let parked = try await parked(engine, until: deadline)
+        #expect(parked < deadline)
+        // The budget allows no more.
+        #expect(parked.advanced(by: .milliseconds(2)) > deadline)
+        // Each counts once, from its deadline.
+        #expect(engine.lateness.count == 51)
+        #expect(engine.lateness.earlyCount == 0)
+        await engine.shutdown()
+    }
+
+    @Test("Where timers coalesce a sleep's timer is set for its deadline", .timeLimit(.minutes(5)))
+    func coalesced() async throws {
+        let engine = try await engine(.coalesced)
+        let deadline = MonotonicInstant.now.advanced(by: .milliseconds(200))
+        let parked = try await parked(engine, until: deadline)
+        #expect(parked >= deadline)
+        await engine.shutdown()
+    }
+}
