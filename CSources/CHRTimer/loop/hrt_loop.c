@@ -225,7 +225,7 @@ static int take_wake(hrt_loop *loop) {
 // would repeat while it finds anything, so it is combined with EVLOOP_ONCE.
 static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
-    // libevent continues after EINTR; the timerfd's deadline is absolute.
+    // libevent itself continues after a signal; the timerfd's deadline is absolute.
     hrt_must("event_base_loop", HRT_DONE(event_base_loop(loop->base, flags) >= 0));
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
