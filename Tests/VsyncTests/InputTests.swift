@@ -110,8 +110,9 @@ import Testing
     /// Every event of every attempt is handled in time, but for what the threads waited for a processor and what comes of
     /// that; until in one attempt that holds by the clock alone.
     ///
-    /// One attempt may be late without it: what a hypervisor takes is counted nowhere. What was not handled at all, or before
-    /// it was sent, is a failure at once.
+    /// Two attempts may be late without it, and a quarter of many: what a hypervisor takes is counted nowhere. What was not
+    /// handled at all, or before it was sent, is a failure at once. Under a sanitizer, where the same code takes several times
+    /// as long, nothing else is.
     @available(*, noasync)
     private func expectInTime(_ attempt: (_ limit: Duration) throws -> Journal) throws {
         var late: [[Int64]] = []
@@ -123,10 +124,14 @@ import Testing
             try #require(journal.sent.count == Self.events)
             try #require(journal.handledInTime.all == [Self.events])
             #expect(journal.late_ns.allSatisfy { $0 >= 0 })
+            if isSanitized { return }
             late.append(journal.late_ns.filter { $0 >= Self.limit_ns })
             let lateByItself = journal.lateByItself_ns.filter { $0 >= Self.limit_ns }
             if !lateByItself.isEmpty { unexplained.append(lateByItself) }
-            try #require(unexplained.count <= 1, "late in ns, not for want of a processor: \(unexplained)")
+            try #require(
+                unexplained.count <= 2 + late.count / 4,
+                "late in ns, not for want of a processor: \(unexplained)"
+            )
         } while !late.last!.isEmpty && late.count < Self.attempts
         // Then the machine had no processor for them in any attempt, which says nothing of us.
         if !late.last!.isEmpty { Issue.record("late for want of a processor, in ns: \(late)", severity: .warning) }
