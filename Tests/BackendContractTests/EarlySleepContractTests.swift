@@ -57,4 +57,19 @@ import Testing
         #expect(parked >= deadline)
         await engine.shutdown()
     }
+
+    @Test("A watch for late fires is told the deadline of a sleep, and not an earlier one", .timeLimit(.minutes(5)))
+    func watched() async throws {
+        let reported = Recorder<MonotonicInstant>()
+        var configuration = TimerEngine.Configuration(name: "watched", precision: .normal)
+        configuration.latenessWatch = .init(bound: .nanoseconds(-1)) { reported.append($0.deadline) }
+        let engine = try TimerEngine(configuration)
+        var deadlines: [MonotonicInstant] = []
+        for _ in 0..<50 {
+            deadlines.append(.now.advanced(by: .milliseconds(2)))
+            try await MonotonicClock(engine: engine).sleep(until: deadlines.last!)
+        }
+        await engine.shutdown()
+        #expect(reported.all == deadlines)
+    }
 }

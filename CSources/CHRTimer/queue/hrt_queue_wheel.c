@@ -98,17 +98,24 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-// So few timers go to the near tier at once: they are in order there, and a fire after milliseconds
-// of idleness, to which each cache line is a miss, touches nothing of the wheel
-// (Benchmarks/cold-lines).
-static inline bool has_few(const struct hrt_queue *queue) { return queue->armed_count <= 4; }
+// Whether a node that is armed for the key goes to the near tier: one that is due in the present
+// tick, and one of few timers that is due within a second. Those are in order there, and a fire
+// after milliseconds of idleness, to which each cache line is a miss, touches nothing of the wheel
+// (Benchmarks/cold-lines). Not later ones: should a crowd follow, all of it would be sorted in
+// before them until they are due.
+static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class *class,
+                           uint64_t key) {
+    enum { FEW = 4, SECOND = 1 << 14 };  // in ticks, 1.07 s
+    uint64_t tick = key >> HRT_TICK_BITS;
+    return tick <= class->tick || (queue->armed_count <= FEW && tick - class->tick < SECOND);
+}
 
 // Files the node, which must not be filed, by its key: in the wheel or the near tier.
 static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
-    if (node->key >> HRT_TICK_BITS <= class->tick || has_few(queue)) {
+    if (is_near(queue, class, node->key)) {
         hrt_near_file(queue, class, index);
     } else {
         link_at(queue, class, index, node, place_for(class, node->key));
@@ -147,7 +154,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
         uint32_t filed_at = node->place - class->base;
         if (filed_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
         if (node->key >= class->earliest[filed_at]) continue;
-        if (node->key >> HRT_TICK_BITS <= class->tick || has_few(queue)) {
+        if (is_near(queue, class, node->key)) {
             hrt_wheel_refile(queue, class, index);
             continue;
         }

@@ -111,7 +111,7 @@ static void read_mode(vs_x11 *x11, const xcb_randr_mode *mode) {
     }
 }
 
-// The mode's rate of the CRTC at the position: zero on Xvfb, made up by Xwayland.
+// The mode's rate of the CRTC at the position: zero on Xvfb, an invented one on Xwayland.
 static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_y) {
     const vs_xcb *xcb = x11->xcb;
     const uint8_t *data = xcb->randr ? xcb->extension_data(x11->connection, xcb->randr) : NULL;

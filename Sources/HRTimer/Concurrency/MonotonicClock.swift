@@ -55,7 +55,8 @@ public struct MonotonicClock: Clock {
     /// down, or the loop ends, during or before the sleep.
     ///
     /// The thread of the engine, or of the loop, wakes at the deadline. A task that runs there by a `TimerExecutor`
-    /// resumes at once; any other resumes on its own executor, one hop later. With Swift 6.2 or newer a call from an
+    /// resumes at once; any other resumes on its own executor, one hop later. An engine that does not coalesce wakes
+    /// earlier by what that hop takes, as learned; the task waits for the rest. With Swift 6.2 or newer a call from an
     /// actor does not leave it.
     ///
     /// `tolerance` is how much later the thread may wake to share a wake-up. An engine in `.coalesced` precision, such

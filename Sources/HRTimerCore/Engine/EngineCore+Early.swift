@@ -60,6 +60,7 @@ extension EngineCore {
         let new_ns = spun_ns - knownSpun_ns.load(ordering: .relaxed)
         if new_ns == 0 { return }
         knownSpun_ns.store(spun_ns, ordering: .relaxed)
+        // One of the two: neither heeds what is below 0.
         hrt_spin_window_record_spin(window.c, new_ns)
         hrt_spin_window_take_back_spin(window.c, -new_ns)
     }

@@ -58,10 +58,14 @@ package final class EngineCore: Sendable {
     }
 
     /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
-    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin.
+    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin. But a
+    /// watch for late fires sees the deadline that the engine's thread called for, which is to be the task's.
     private static func leads(_ configuration: TimerEngine.Configuration, _ time: TimeBase) -> Locked<SpinWindow>? {
-        if configuration.precision == .coalesced || time.virtual != nil { return nil }
-        let coverage = configuration.precision == .precise ? SpinWindow.defaultCoverage : 0.5
+        let isPrecise = configuration.precision == .precise
+        guard isPrecise || configuration.precision == .normal && configuration.latenessWatch == nil,
+            time.virtual == nil
+        else { return nil }
+        let coverage = isPrecise ? SpinWindow.defaultCoverage : 0.5
         let now_ns = TimeBase.kernel.now_ns
         return Locked(SpinWindow(budget: configuration.spinBudget, coverage: coverage, now_ns: now_ns))
     }

@@ -5,7 +5,8 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     /// at the earliest end of a window. Never before a deadline; after the end of a window by the wake latency alone.
     case coalesced
     /// The kernel is armed for each deadline, whatever the tolerance. Late by the kernel's wake latency. A sleeping task that
-    /// goes on on another thread is called earlier by what half of the ways there take, as learned, and waits for the rest.
+    /// resumes on another thread is called earlier by what half of the ways there take, as learned, and spins the rest, if
+    /// there is any; unless the engine has a `latenessWatch`.
     case normal
     /// The thread has itself woken a little before the deadline and reads the clock until it has come. How much before
     /// follows the wake latencies seen lately, within the `spinBudget` of its engine or loop. Most fires are late by less
