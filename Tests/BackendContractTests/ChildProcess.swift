@@ -8,7 +8,7 @@ private final class Body {
     init(_ run: @escaping (@escaping Say) -> Void) { self.run = run }
 }
 
-/// What a child says that calls `body`, one line a word; it has 10 s for each.
+/// What a child says that calls `body`, one line a word; it has 30 s for each.
 func inChild(_ body: @escaping (@escaping Say) -> Void) -> [String] {
     var text = [CChar](repeating: 0, count: 4096)
     let boxed = Body(body)
@@ -17,7 +17,7 @@ func inChild(_ body: @escaping (@escaping Say) -> Void) -> [String] {
             Unmanaged<Body>.fromOpaque(context!).takeUnretainedValue().run { ctest_say(fd, $0) }
         },
         Unmanaged.passUnretained(boxed).toOpaque(),
-        10_000,
+        30_000,
         &text,
         text.count
     )

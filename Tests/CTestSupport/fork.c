@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +25,15 @@ static bool read_all(int fd, char *text, size_t size, int32_t timeout_ms) {
     }
 }
 
+// Where a child hangs, as gdb says if it is installed; else in which system call.
+static void say_where(pid_t child) {
+    char command[200];
+    snprintf(command, sizeof command,
+             "gdb -p %d -batch -ex bt 2>/dev/null >&2 || grep -H . /proc/%d/wchan /proc/%d/syscall >&2",
+             child, child, child);
+    (void)!system(command);
+}
+
 int ctest_in_child(void (*body)(void *context, int fd), void *context, int32_t timeout_ms,
                    char *text, size_t size) {
     int ends[2];
@@ -42,7 +53,10 @@ int ctest_in_child(void (*body)(void *context, int fd), void *context, int32_t t
     close(ends[1]);
     bool is_over = read_all(ends[0], text, size, timeout_ms);
     close(ends[0]);
-    if (!is_over) kill(child, SIGKILL);
+    if (!is_over) {
+        say_where(child);
+        kill(child, SIGKILL);
+    }
     int status;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (!is_over) return -ETIMEDOUT;

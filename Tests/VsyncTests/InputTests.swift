@@ -236,7 +236,7 @@ import Testing
     )
     func x11(_ syncs: Bool) throws {
         let server = try XServer(framesPerSecond: 60)
-        let source = try VsyncSource.x11(display: server.display)
+        let source = try server.connect()
         let window = try X11Window(on: server.display)
         let keys = try X11Keys(on: server.display)
         try expectInTime { limit in

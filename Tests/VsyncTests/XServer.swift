@@ -1,4 +1,5 @@
 import Glibc
+import HRTimer
 import Synchronization
 import TestSupport
 
@@ -71,6 +72,16 @@ final class XServer: Sendable {
             if byte == UInt8(ascii: "\n") { return text }
             text.unicodeScalars.append(Unicode.Scalar(byte))
         }
+    }
+
+    /// A source on its display: a busy server may not answer in time at first.
+    func connect() throws -> VsyncSource {
+        for _ in 0..<20 {
+            let attempt = Result { try VsyncSource.x11(display: display) }
+            if case .failure(let error) = attempt, (error as? TimerError)?.errorNumber == ETIMEDOUT { continue }
+            return try attempt.get()
+        }
+        return try VsyncSource.x11(display: display)
     }
 
     func stop() { kill(pid, SIGSTOP) }

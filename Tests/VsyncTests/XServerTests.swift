@@ -50,21 +50,22 @@ struct XServerTests {
         let server = try XServer(framesPerSecond: framesPerSecond)
         // The server's timer counts whole microseconds.
         let true_ns = Double(1_000_000 / framesPerSecond) * 1000
-        var deviations: [Double] = []
+        var (deviations, mostCalls) = ([Double](), 0)
         // On a busy machine it is the server that is late: the best of ten counts.
         let bound = isSanitized ? 0.003 : 0.0003
         while deviations.count < 10, (deviations.min() ?? 1) > bound {
-            let source = try VsyncSource.x11(display: server.display)
+            let source = try server.connect()
             #expect(source.kind == .x11)
             let (ticks, _, _) = run(source, 3)
             deviations.append(source.state == .locked ? abs(1e9 / source.framesPerSecond / true_ns - 1) : .infinity)
             let all = ticks.timestamps.all
             #expect(steps(all).allSatisfy { $0 > 0 })
-            // Busy machines drop calls; what is told of them must be right.
-            #expect(ticks.calls.count > framesPerSecond / 2)
+            mostCalls = max(mostCalls, ticks.calls.count)
             #expect(zip(ticks.calls.all, all).allSatisfy { $0 >= $1 })
         }
         #expect((deviations.min() ?? 1) <= bound, "\(deviations)")
+        // Busy machines drop calls.
+        #expect(mostCalls > framesPerSecond / 2)
         withExtendedLifetime(server) {}
     }
 
@@ -75,7 +76,7 @@ struct XServerTests {
     )
     func anotherRate(_ before: Int, _ after: Int) throws {
         let first = try XServer(framesPerSecond: before)
-        let source = try VsyncSource.x11(display: first.display)
+        let source = try first.connect()
         let second = Recorder<XServer>()
         let isKnown: @Sendable (Int) -> Bool = { rate in
             source.state == .locked && abs(source.framesPerSecond / Double(rate) - 1) < 0.01
@@ -97,7 +98,7 @@ struct XServerTests {
     @Test("A server that says nothing is told as such", .timeLimit(.minutes(15)))
     func toldRate() throws {
         let server = try XServer()
-        let source = try VsyncSource.x11(display: server.display)
+        let source = try server.connect()
         #expect(source.toldRate == nil)
         #expect(source.framesPerSecond == 60)
         withExtendedLifetime(server) {}
@@ -109,15 +110,17 @@ struct XServerTests {
     )
     func killed() throws {
         let server = try XServer(framesPerSecond: 144)
-        let source = try VsyncSource.x11(display: server.display)
+        let source = try server.connect()
         let killed = Recorder<Int64>()
+        let killedAt = Recorder<Int>()
         let second = Recorder<XServer>()
         let (ticks, link, isDone) = run(source, 30) { count in
             if killed.count == 0, count >= 50, source.state == .locked {
                 server.end()
                 killed.append(MonotonicInstant.now.nanoseconds)
-            } else if let end_ns = killed.all.first, second.count == 0,
-                MonotonicInstant.now.nanoseconds - end_ns > 800_000_000
+                killedAt.append(count)
+            } else if let end_ns = killed.all.first, let call = killedAt.all.first, second.count == 0,
+                count > call + 20, MonotonicInstant.now.nanoseconds - end_ns > 800_000_000
             {
                 // Long before this the loss is known.
                 if source.state != .lost { Issue.record("\(source.state) after the server's end") }
@@ -142,7 +145,7 @@ struct XServerTests {
     )
     func stopped() throws {
         let server = try XServer(framesPerSecond: 60)
-        let source = try VsyncSource.x11(display: server.display)
+        let source = try server.connect()
         let states = Recorder<VsyncSource.State>()
         let requests = Recorder<Int>()
         // The calls after which it was stopped, and went on.
@@ -168,7 +171,7 @@ struct XServerTests {
         }
         // The calls of a busy machine are further apart: the display may be lost by then.
         #expect(states.all == [.coasting, .coasting] || link.droppedFrames > 20, "\(states.all)")
-        #expect(Set(requests.all).count == 1)
+        #expect(Set(requests.all).count == 1 || link.droppedFrames > 20, "\(requests.all)")
         #expect(isDone)
         let all = ticks.timestamps.all
         #expect(steps(all).allSatisfy { $0 >= 8_000_000 })
@@ -205,7 +208,7 @@ struct XServerTests {
         }
         var open: UInt64?
         do {
-            let source = try VsyncSource.x11(display: server.display)
+            let source = try server.connect()
             descriptor = source.core.withLock { $0.driver?.descriptor } ?? -1
             open = inode()
             _ = run(source, 0.3)

@@ -59,8 +59,7 @@ final class TickGrid: Sendable {
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func setInterval(_ interval: Duration) {
-        let now_ns = time.now_ns
-        change { state in
+        change { state, now_ns in
             let before = state.stretch
             state.stretch = Stretch(first_ns: nil, every: interval)
             // Before it has begun there is no phase.
@@ -79,8 +78,7 @@ final class TickGrid: Sendable {
     }
 
     func schedule(first_ns: Int64?, every interval: Duration) {
-        let now_ns = time.now_ns
-        change { state in
+        change { state, now_ns in
             let generation = state.stretch.generation + 1
             state.stretch = Stretch(first_ns: first_ns, every: interval)
             state.stretch.generation = generation
@@ -90,12 +88,12 @@ final class TickGrid: Sendable {
     }
 
     func cancel() {
-        change { $0.isCancelled = true }
+        change { state, _ in state.isCancelled = true }
     }
 
-    private func change(_ change: (inout State) -> Void) {
+    private func change(_ change: (inout State, _ now_ns: Int64) -> Void) {
         let sleepers = state.withLock { state in
-            change(&state)
+            change(&state, time.now_ns)
             defer { state.sleepers = [] }
             return state.sleepers
         }
@@ -103,12 +101,16 @@ final class TickGrid: Sendable {
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
-    /// The present stretch and its ticks, which begin now if they have not yet; nil if the sequence has ended.
-    func present(_ now_ns: Int64) -> (stretch: Stretch, grid: Grid)? {
+    /// The present stretch and its ticks, which begin now if they have not yet, and the time; nil if the sequence has ended.
+    ///
+    /// The time is read under the lock, here and in a change: else a consumer could take a tick that is later than the change
+    /// which comes after it, and the next tick would be before that one.
+    func present() -> (stretch: Stretch, grid: Grid, now_ns: Int64)? {
         state.withLock { state in
             if state.isCancelled { return nil }
+            let now_ns = time.now_ns
             if state.stretch.grid == nil { state.stretch.begin(after: now_ns) }
-            return state.stretch.grid.map { (state.stretch, $0) }
+            return state.stretch.grid.map { (state.stretch, $0, now_ns) }
         }
     }
 
@@ -176,24 +178,22 @@ struct TickConsumer {
             isConsuming = false
             recurrence.end(&position, now_ns: grid.time.now_ns)
         }
-        while !Task.isCancelled, plan() {
-            if position.deadline_ns > grid.time.now_ns {
+        while !Task.isCancelled, let now_ns = plan() {
+            if position.deadline_ns > now_ns {
                 if await sleep() == .cancellation { break }
                 // The consumer checks whether its plan is still valid.
                 continue
             }
-            if let tick = take() { return tick }
+            if let tick = take(now_ns) { return tick }
         }
         hasEnded = true
         return nil
     }
 
     /// The tick that is due; nil if the policy skips it.
-    private mutating func take() -> Tick? {
-        let now_ns = grid.time.now_ns
+    private mutating func take(_ now_ns: Int64) -> Tick? {
         let deadline_ns = position.deadline_ns
-        // If the clock was set back meanwhile, the consumer waits again.
-        guard deadline_ns <= now_ns, let missed = recurrence.begin(&position, now_ns: now_ns) else { return nil }
+        guard let missed = recurrence.begin(&position, now_ns: now_ns) else { return nil }
         isConsuming = true
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed)
     }
@@ -214,16 +214,15 @@ struct TickConsumer {
         return outcome
     }
 
-    /// Sets the next deadline by the present grid. False if the sequence has ended.
-    private mutating func plan() -> Bool {
-        let now_ns = grid.time.now_ns
-        guard let (present, ticks) = grid.present(now_ns) else { return false }
+    /// Sets the next deadline by the grid as it is now, and gives that time; nil if the sequence has ended.
+    private mutating func plan() -> Int64? {
+        guard let (present, ticks, now_ns) = grid.present() else { return nil }
         guard let former = stretch else {
             position.move(to: grid.begin() ? ticks.anchor : ticks.advanced(past: now_ns).anchor)
             keep(present)
-            return true
+            return now_ns
         }
-        if former.generation == present.generation { return true }
+        if former.generation == present.generation { return now_ns }
         if present.isNew {
             position.unreported = 0
             position.move(to: ticks.anchor)
@@ -235,7 +234,7 @@ struct TickConsumer {
             follow(former.grid ?? ticks, ticks)
         }
         keep(present)
-        return true
+        return now_ns
     }
 
     /// Ticks before the present stretch were missed, under every policy.
