@@ -29,7 +29,8 @@ static bool read_all(int fd, char *text, size_t size, int32_t timeout_ms) {
 static void say_where(pid_t child) {
     char command[200];
     snprintf(command, sizeof command,
-             "gdb -p %d -batch -ex bt 2>/dev/null >&2 || grep -H . /proc/%d/wchan /proc/%d/syscall >&2",
+             "gdb -p %d -batch -ex bt 2>/dev/null >&2 || "
+             "grep -H . /proc/%d/wchan /proc/%d/syscall >&2",
              child, child, child);
     (void)!system(command);
 }
