@@ -62,7 +62,7 @@ import Testing
     }
 
     private static let events = 60
-    private static let attempts = 30
+    private static let attempts = 12
     private static let limit_ns: Int64 = 20_000_000
     /// Of 60 Hz.
     private static let frame_us: UInt32 = 10_000
@@ -107,34 +107,25 @@ import Testing
         group.wait()
     }
 
-    /// Every event of every attempt is handled in time, but for what the threads waited for a processor and what comes of
-    /// that; until in one attempt that holds by the clock alone.
+    /// In one of some attempts every event is handled in time, but for what the threads waited for a processor and what comes of
+    /// that. What a hypervisor takes is counted nowhere, so one attempt is not enough.
     ///
-    /// Two attempts may be late without it, and a quarter of many: what a hypervisor takes is counted nowhere. What was not
-    /// handled at all, or before it was sent, is a failure at once. Under a sanitizer, where the same code takes several times
-    /// as long, nothing else is.
+    /// What was not handled at all, or before it was sent, is a failure at once. Under a sanitizer, where the same code takes
+    /// several times as long, nothing else is.
     @available(*, noasync)
     private func expectInTime(_ attempt: (_ limit: Duration) throws -> Journal) throws {
         var late: [[Int64]] = []
-        var unexplained: [[Int64]] = []
-        repeat {
+        while late.count < Self.attempts {
             // Something may keep a processor from all others for most of a minute, as a hypervisor or a real-time thread.
             let journal = try attempt(.seconds(60))
             try #require(journal.begun.count == 1, "no frames within 30 s")
             try #require(journal.sent.count == Self.events)
             try #require(journal.handledInTime.all == [Self.events])
             #expect(journal.late_ns.allSatisfy { $0 >= 0 })
-            if isSanitized { return }
-            late.append(journal.late_ns.filter { $0 >= Self.limit_ns })
-            let lateByItself = journal.lateByItself_ns.filter { $0 >= Self.limit_ns }
-            if !lateByItself.isEmpty { unexplained.append(lateByItself) }
-            try #require(
-                unexplained.count <= 2 + late.count / 4,
-                "late in ns, not for want of a processor: \(unexplained)"
-            )
-        } while !late.last!.isEmpty && late.count < Self.attempts
-        // Then the machine had no processor for them in any attempt, which says nothing of us.
-        if !late.last!.isEmpty { Issue.record("late for want of a processor, in ns: \(late)", severity: .warning) }
+            late.append(journal.lateByItself_ns.filter { $0 >= Self.limit_ns })
+            if isSanitized || late.last!.isEmpty { return }
+        }
+        Issue.record("late in every attempt, in ns, not for want of a processor: \(late)")
     }
 
     /// Whose commits there are.
