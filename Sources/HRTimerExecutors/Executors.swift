@@ -21,7 +21,7 @@ enum Executors: ExecutorFactory {
     /// The pool's.
     static var sleeps: Sleeps { pool.withLock { $0! }.sleeps }
 
-    static func install(_ precision: TimerPrecision, _ spinBudget: Double) {
+    static func install(_ precision: TimerPrecision, _ spinBudget: Double?) {
         precondition(
             withUnsafeCurrentTask { $0 == nil },
             "TimerExecutors.install() must come before the first task: call it in a main that is not async"

@@ -8,9 +8,9 @@ struct SleepLead: Sendable {
     private let window: SpinWindow
     let warmUp: CacheWarmUp?
 
-    init(_ spinBudget: Double, coverage: Double, warmsUp: Bool) {
-        window = SpinWindow(budget: spinBudget, coverage: coverage, now_ns: TimeBase.kernel.now_ns)
-        warmUp = warmsUp ? CacheWarmUp(spinBudget) : nil
+    init(_ spinBudget: Double?, coverage: Double, warmsUp: Bool) {
+        window = SpinWindow(budget: SpinBudget.of(spinBudget, .kernel), coverage: coverage)
+        warmUp = warmsUp ? CacheWarmUp(spinBudget ?? SpinBudget.defaultShare) : nil
     }
 
     func ns(_ length_ns: Int64) -> Int64 {
@@ -27,12 +27,12 @@ struct SleepLead: Sendable {
     /// Records the spin of a thread that has this long to wait.
     func countWait(_ wait_ns: Int64) {
         let warmedUp_ns = warmUp?.lead_ns(TimeBase.kernel.now_ns) ?? 0
-        if wait_ns > warmedUp_ns { hrt_spin_window_record_spin(window.c, wait_ns - warmedUp_ns) }
+        if wait_ns > warmedUp_ns { window.budget.spend(wait_ns - warmedUp_ns) }
     }
 
     /// So much of that was not spun.
     func takeBack(_ unspun_ns: Int64) {
-        hrt_spin_window_take_back_spin(window.c, unspun_ns)
+        window.budget.spend(-unspun_ns)
     }
 }
 #endif

@@ -7,7 +7,7 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
     private let pool = PlatformExecutorFactory.defaultExecutor
     let sleeps: Sleeps
 
-    init(_ precision: TimerPrecision, _ spinBudget: Double) {
+    init(_ precision: TimerPrecision, _ spinBudget: Double?) {
         sleeps = Sleeps(precision, spinBudget)
     }
 

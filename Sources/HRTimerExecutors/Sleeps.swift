@@ -40,7 +40,7 @@ final class Sleeps: Sendable {
         }
     }
 
-    init(_ precision: TimerPrecision, _ spinBudget: Double) {
+    init(_ precision: TimerPrecision, _ spinBudget: Double?) {
         let sharedAlarm: SharedAlarm
         do {
             sharedAlarm = try SharedAlarm()
@@ -52,7 +52,7 @@ final class Sleeps: Sendable {
             switch precision {
             case .coalesced: nil
             // This covers the latency that nine wakes of ten have anyway; only the tenth spins, for next to no time.
-            case .normal: SleepLead(min(spinBudget, 0.001), coverage: 0.1, warmsUp: false)
+            case .normal: SleepLead(min(spinBudget ?? 1, 0.001), coverage: 0.1, warmsUp: false)
             case .precise: SleepLead(spinBudget, coverage: SpinWindow.defaultCoverage, warmsUp: true)
             }
         self.sharedAlarm = sharedAlarm

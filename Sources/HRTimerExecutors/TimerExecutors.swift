@@ -47,7 +47,7 @@ public enum TimerExecutors {
     @available(*, noasync)
     public static func install(
         precision: TimerPrecision = .normal,
-        spinBudget: Double = 0.0125
+        spinBudget: Double? = nil
     ) {
         Executors.install(precision, spinBudget)
     }
@@ -61,7 +61,7 @@ public enum TimerExecutors {
     @available(*, noasync)
     public static func run(
         precision: TimerPrecision = .normal,
-        spinBudget: Double = 0.0125,
+        spinBudget: Double? = nil,
         _ body: @escaping @MainActor @Sendable () async throws -> Void
     ) throws {
         install(precision: precision, spinBudget: spinBudget)
@@ -86,6 +86,6 @@ public enum TimerExecutors {
     #else
     /// Needs the compiler of Swift 6.3.
     @available(*, unavailable, message: "HRTimerExecutors needs Swift 6.3 or newer, whose executors can be replaced")
-    public static func install(precision: TimerPrecision = .normal, spinBudget: Double = 0.0125) {}
+    public static func install(precision: TimerPrecision = .normal, spinBudget: Double? = nil) {}
     #endif
 }

@@ -70,18 +70,21 @@ static void check_histogram(void) {
 
 static void check_margin(void) {
     hrt_spin_window window;
+    hrt_spin_budget budget;
     int64_t now_ns = HRT_NS_PER_S, used_ns = 0;
-    hrt_spin_window_init(&window, 0.9, 1, now_ns);
+    hrt_spin_budget_init(&budget, 1, now_ns);
+    hrt_spin_window_init(&window, 0.9, &budget);
     for (int wake = 0; wake < 1000; wake++, now_ns += MS) {
         used_ns = hrt_spin_window_ns(&window, MS, now_ns);
         require(used_ns >= 0, "a margin is not negative");
         int64_t latency_ns = 5000 + wake * 7919 % 15000;
         hrt_spin_window_record_wake(&window, MS, latency_ns);
-        hrt_spin_window_record_spin(&window, used_ns > latency_ns ? used_ns - latency_ns : 0);
+        hrt_spin_budget_spend(&budget, used_ns > latency_ns ? used_ns - latency_ns : 0);
     }
     require(used_ns >= 15000 && used_ns <= 25000,
             "the margin is near the quantile of the latencies");
-    hrt_spin_window_init(&window, 0.9, 0, now_ns);
+    hrt_spin_budget_init(&budget, 0, now_ns);
+    hrt_spin_window_init(&window, 0.9, &budget);
     hrt_spin_window_record_wake(&window, MS, 10000);
     require(hrt_spin_window_ns(&window, MS, now_ns + MS) == 0, "without a budget there is none");
 }

@@ -82,11 +82,10 @@ import Testing
         var wait: OpaquePointer?
         try check(hrt_wait_create(pair.way.kind, pair.clock.c, &wait), "make a way to wait")
         defer { hrt_wait_destroy(wait) }
-        var window = hrt_spin_window()
-        hrt_spin_window_init(&window, 0.9, 1, now(.monotonic))
+        let window = SpinWindow(budget: SpinBudget(1, now_ns: now(.monotonic)))
         let deadline_ns = now(pair.clock) + 120_000_000
         var (read_ns, spun_ns): (Int64, Int64) = (0, 0)
-        let outcome = hrt_wait_spin_until(wait, deadline_ns, &window, &read_ns, &spun_ns)
+        let outcome = hrt_wait_spin_until(wait, deadline_ns, window.c, &read_ns, &spun_ns)
         #expect(outcome == Int32(HRT_WAIT_TIMED_OUT))
         #expect(read_ns >= deadline_ns)
         // The last 20 ms of it, unless the machine let it sleep too long.

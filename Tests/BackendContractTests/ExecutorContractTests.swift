@@ -197,7 +197,7 @@ struct ExecutorContractTests {
         // Where every wake-up is late by more than the budget covers, there is nothing worth spinning for.
         if !isSanitized { #expect(spun > .zero) }
         // What a tenth of a second had left over at the begin comes to it, once for each spin window.
-        #expect(spun < elapsed * 1.1 * SpinWindow.defaultBudget + .milliseconds(200) * SpinWindow.defaultBudget)
+        #expect(spun < elapsed * 1.1 * SpinBudget.defaultShare + .milliseconds(200) * SpinBudget.defaultShare)
     }
 
     @Test("leaves no timer behind of sleeps that are cancelled while they are fired", arguments: Home.allCases)

@@ -11,12 +11,14 @@ import Testing
         // Sendable: one thread waits, and hrt_loop_wake is for any.
         private let loop: OpaquePointer
         private let window = UnsafeMutablePointer<hrt_spin_window>.allocate(capacity: 1)
+        private let budget = UnsafeMutablePointer<hrt_spin_budget>.allocate(capacity: 1)
 
         init() {
             var loop: OpaquePointer?
             #expect(hrt_loop_create(&loop) == 0)
             self.loop = loop!
-            hrt_spin_window_init(window, 0.9, 1, MonotonicInstant.now.nanoseconds)
+            hrt_spin_budget_init(budget, 1, MonotonicInstant.now.nanoseconds)
+            hrt_spin_window_init(window, 0.99, budget)
             for sleep_ns: Int64 in [100_000, 1_000_000, 100_000_000] {
                 for _ in 0..<200 { hrt_spin_window_record_wake(window, sleep_ns, 5_000_000) }
             }
@@ -25,6 +27,7 @@ import Testing
         deinit {
             hrt_loop_destroy(loop)
             window.deallocate()
+            budget.deallocate()
         }
 
         func wait(until deadline: MonotonicInstant) -> Int32 {

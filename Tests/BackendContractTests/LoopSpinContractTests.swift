@@ -111,26 +111,6 @@ import Testing
         worker.end()
     }
 
-    @Test(
-        "What the loop's clock read before a call that was spun for is there in the call: its deadline or later, and past",
-        .timeLimit(.minutes(15))
-    )
-    func clockBeforeCall() {
-        let readings = Recorder<Int64>()
-        let isRead = inSomeRound { [core = loop.core] in
-            readings.append(core.called_ns)
-        } _: { timer, deadline in
-            let before = readings.count
-            while timer.isValid { usleep(50) }
-            let now_ns = MonotonicInstant.now.nanoseconds
-            let reading = readings.all.dropFirst(before)
-            #expect(reading.allSatisfy { $0 >= deadline.nanoseconds && $0 <= now_ns })
-            return reading.count == 1
-        }
-        #expect(isRead)
-        worker.end()
-    }
-
     @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(15)))
     func ended() {
         let isMet = inSomeRound { timer, deadline in

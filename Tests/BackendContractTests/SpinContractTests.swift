@@ -69,11 +69,15 @@ import Testing
             if !wasInterrupted { continue }
             let most_ns = ended_ns - begun_ns - (away.ended_ns - away.begun_ns)
             #expect(cost.spun_ns - spent.spun_ns <= most_ns)
-            #expect(spent.allowance_ns - cost.allowance_ns <= Double(most_ns))
+            #expect(spent.left_ns - cost.left_ns <= Double(most_ns))
         }
     }
 
-    private func cost(_ engine: TimerEngine) -> (spun_ns: Int64, allowance_ns: Double) {
-        (engine.core.spunOutside_ns.load(ordering: .relaxed), engine.core.leads!.withLock { $0.c.pointee.allowance_ns })
+    private let epoch_ns = MonotonicInstant.now.nanoseconds
+
+    private func cost(_ engine: TimerEngine) -> (spun_ns: Int64, left_ns: Double) {
+        // Of one instant, so that nothing is earned in between.
+        let left_ns = hrt_spin_budget_left_ns(engine.core.spinBudget.c, epoch_ns)
+        return (engine.core.spunOutside_ns.load(ordering: .relaxed), left_ns)
     }
 }

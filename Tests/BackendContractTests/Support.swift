@@ -7,9 +7,10 @@ func join(_ thread: pthread_t) {
 }
 
 extension SpinWindow {
-    /// As if wakes had come 12 ms late lately, after sleeps of any length: the next wait spins for about as long.
+    /// As if wakes had come 12 ms late lately, after sleeps of any length: with a whole core as budget, which is to be its own,
+    /// the next wait spins for about as long.
     func learnThatWakesAreLate() {
-        hrt_spin_window_init(c, Self.defaultCoverage, 1, MonotonicInstant.now.nanoseconds)
+        hrt_spin_window_init(c, Self.defaultCoverage, c.pointee.budget)
         for sleep_ns: Int64 in [100_000, 1_000_000, 10_000_000, 100_000_000] {
             for _ in 0..<200 { hrt_spin_window_record_wake(c, sleep_ns, 12_000_000) }
         }

@@ -142,30 +142,32 @@ import Testing
         }
     }
 
-    @Test("A past deadline teaches the margin nothing; what is spun is told, and taken from its allowance")
+    @Test("A past deadline teaches the spin window nothing; what is spun is told, and taken from its budget")
     func window() {
         var wait: OpaquePointer?
         var loop: OpaquePointer?
         #expect(hrt_wait_create(HRT_WAIT_FUTEX, HRT_CLOCK_MONOTONIC, &wait) == 0)
         #expect(hrt_loop_create(&loop) == 0)
-        var window = hrt_spin_window()
-        hrt_spin_window_init(&window, 0.9, 1, MonotonicInstant.now.nanoseconds)
-        #expect(hrt_wait_until_spin_window(wait!, MonotonicInstant.now.nanoseconds - 1000, &window) == 0)
-        #expect(hrt_loop_wait_until_spin_window(loop!, MonotonicInstant.now.nanoseconds - 1000, &window) == 0)
-        #expect(window.last_latency_ns == -1)
+        let begun_ns = MonotonicInstant.now.nanoseconds
+        let budget = SpinBudget(1, now_ns: begun_ns)
+        let window = SpinWindow(budget: budget)
+        #expect(hrt_wait_until_spin_window(wait!, MonotonicInstant.now.nanoseconds - 1000, window.c) == 0)
+        #expect(hrt_loop_wait_until_spin_window(loop!, MonotonicInstant.now.nanoseconds - 1000, window.c) == 0)
+        #expect(window.c.pointee.last_latency_ns == -1)
         for isLoop in [false, true] {
-            let before_ns = window.allowance_ns
+            let before_ns = hrt_spin_budget_left_ns(window.c.pointee.budget, begun_ns)
             let deadline_ns = MonotonicInstant.now.nanoseconds + 2_000_000
             var now_ns: Int64 = 0
             var spun_ns: Int64 = 0
             if isLoop {
-                #expect(hrt_loop_spin(loop!, deadline_ns, &window, &now_ns, &spun_ns) == 0)
+                #expect(hrt_loop_spin(loop!, deadline_ns, window.c, &now_ns, &spun_ns) == 0)
             } else {
-                #expect(hrt_wait_spin_until(wait!, deadline_ns, &window, &now_ns, &spun_ns) == 0)
+                #expect(hrt_wait_spin_until(wait!, deadline_ns, window.c, &now_ns, &spun_ns) == 0)
             }
             #expect(now_ns >= deadline_ns)
             #expect(spun_ns > 0)
-            #expect(abs(before_ns - window.allowance_ns - Double(spun_ns)) < 1)
+            let after_ns = hrt_spin_budget_left_ns(window.c.pointee.budget, begun_ns)
+            #expect(abs(before_ns - after_ns - Double(spun_ns)) < 1)
         }
         hrt_loop_destroy(loop!)
         hrt_wait_destroy(wait!)

@@ -17,6 +17,7 @@ struct path {
     hrt_queue *queue;
     hrt_histogram *histogram;
     hrt_spin_window window;
+    hrt_spin_budget budget;
     hrt_token tokens[TIMERS];
     uint64_t random;
     uint64_t fired;
@@ -60,7 +61,7 @@ static void turn(struct path *path, int64_t now_ns) HRT_NONBLOCKING {
                            now_ns + (int64_t)(next_random(path) % 10000000000));
     }
     int64_t window_ns = hrt_spin_window_ns(&path->window, sleep_ns, now_ns);
-    hrt_spin_window_record_spin(&path->window, window_ns / 2);
+    hrt_spin_budget_spend(&path->budget, window_ns / 2);
 }
 
 static void take_apart(struct path *path) HRT_NONBLOCKING;
@@ -74,7 +75,8 @@ int main(void) {
     if (hrt_queue_create(&path.queue) != 0 ||
         hrt_histogram_create(2, 100000000000, &path.histogram) != 0)
         abort();
-    hrt_spin_window_init(&path.window, 0.9, 0.5, now_ns);
+    hrt_spin_budget_init(&path.budget, 0.5, now_ns);
+    hrt_spin_window_init(&path.window, 0.9, &path.budget);
     for (int index = 0; index < TIMERS; index++) {
         if (hrt_queue_add(path.queue, &path.tokens[index]) != 0) abort();
         int64_t deadline_ns = now_ns + (int64_t)(next_random(&path) % 10000000000);

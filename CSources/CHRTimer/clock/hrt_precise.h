@@ -8,13 +8,14 @@
 #include "../include/hrt_spin_window.h"
 
 // The common part of every precise wait, whichever call it sleeps in: it gets the spin window
-// before the sleep, records the wake's latency after it, and takes the time spun from the window's
-// allowance. One thread at a time uses a spin window.
+// before the sleep, records the wake's latency after it, and spends the time spun from the window's
+// budget. One thread at a time uses a spin window.
 
 typedef struct {
     int64_t wake_ns;   // until when to sleep
     int64_t sleep_ns;  // from now to the deadline; below 0 if there is no spin window
     bool has_begun;    // wake_ns is not in the future: no sleep
+    bool is_first;     // to be followed by another, for which hrt_wake_early is called again
 } hrt_early_wake;
 
 // When a thread must wake for the deadline: a spin window before it, and at the deadline itself if

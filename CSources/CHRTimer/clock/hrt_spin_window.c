@@ -6,179 +6,221 @@
 #include "../include/hrt_clock.h"
 
 enum {
-    LOWEST_OCTAVE = 8,  // 2^8 ns = 256 ns, less than any wake takes
-    BUCKETS_PER_OCTAVE_LOG2 = 3,
+    // A factor of 1 is 2^12, so that the least bucket, 2^8, is a 16th.
+    ONE_LOG2 = 12,
+    LOWEST_OCTAVE = 8,
+    BUCKETS_PER_OCTAVE_LOG2 = 4,
 };
 
 // Each new entry weighs 1 / KEPT times the one before, which equals multiplying the weights of all
 // old ones by KEPT.
-static const double KEPT = 0.96;
+static const float KEPT = 0.99f;
 
-// Weights are scaled back before they leave the comfortable range of a double.
-static const double LARGEST_WEIGHT = 1e100;
+// Weights are scaled back before they leave the comfortable range of a float.
+static const float LARGEST_WEIGHT = 1e20f;
 
-// The first guess before any wake was recorded: a wake's latency on an ordinary machine with
-// default slack. Its weight is so small that after three wakes no quantile below 0.9 depends on it.
-static const int64_t FIRST_GUESS_NS = 60 * 1000;
-static const double GUESS_WEIGHT = 0.25;
+// The part that a new latency has in the prediction, and by which factor it can be above it.
+static const float PART_OF_NEW = 0.3f;
+static const float LARGEST_STEP = 2.5f;
 
-// The allowance never exceeds the budget of a tenth of a second: in any second at most 110 % of the
-// budget can be spun.
-static const double ALLOWANCE_SPAN_NS = 0.1 * HRT_NS_PER_S;
+// The prediction before any wake was recorded: the latency of an ordinary machine. The factors begin
+// as if one wake had been as predicted, of so small a weight that it is soon forgotten.
+static const float FIRST_GUESS_NS = 60 * 1000;
+static const double LARGEST_FIRST_NS = 300 * 1000;
+static const float GUESS_WEIGHT = 0.25f;
 
-// The expected spin of one wait is at most this part of the allowance. Where the budget is scarce,
-// the spin thus levels off at what the budget adds between two fires: every fire has a smaller spin
-// window, instead of some having none. Where it is not, a fire still spins no more than one of a
-// 1 kHz timer: by default 13 us, a third of a wake-up's own cost.
-static const double SHARE_OF_ALLOWANCE = 1.0 / 96;
+// More than this the thread itself does not need to be ready.
+static const double LONGEST_READY_NS = 20 * 1000;
 
-// The spin window covers this quantile, beyond the requested one, if the expected spin is then no
-// more than this part of the budget that the sleep adds, and no more than a third of a wake-up.
-static const double GENEROUS_QUANTILE = 0.99;
-static const double SHARE_OF_INCOME = 1.0 / 8;
-static const double GENEROUS_NS = 13 * 1000;
+// What a fire may expect to spin in any case at most.
+static const double LONGEST_EXPECTED_NS = 250 * 1000;
+
+// What every fire may spin so that one more of all is covered: this divided by the part that need not
+// be. So at a coverage of 0.99 one fire of a hundred more may cost 7 us each. Where less than most are
+// asked for it is what a short spin costs.
+static const double WORTH_NS = 7 * 1000;
+static const double LEAST_WORTH_NS = 40 * 1000;
 
 static unsigned class_of(int64_t sleep_ns) {
-    if (sleep_ns < 200 * 1000) return 0;
+    if (sleep_ns < 400 * 1000) return 0;
     if (sleep_ns < 3 * 1000 * 1000) return 1;
     return sleep_ns < 50 * 1000 * 1000 ? 2 : 3;
 }
 
-static unsigned bucket_of(int64_t latency_ns) {
-    if (latency_ns < INT64_C(1) << LOWEST_OCTAVE) return 0;
-    unsigned octave = 63 - (unsigned)__builtin_clzll((unsigned long long)latency_ns);
-    unsigned part = (unsigned)(latency_ns >> (octave - BUCKETS_PER_OCTAVE_LOG2)) &
+static unsigned bucket_of(float factor) {
+    // Out of range both become a bound; NaN does not occur: predictions are above 0.
+    if (!(factor > 1.0f / 16)) return 0;
+    if (factor >= 64) return HRT_SPIN_WINDOW_BUCKETS - 1;
+    uint64_t scaled = (uint64_t)(factor * (1 << ONE_LOG2));
+    unsigned octave = 63 - (unsigned)__builtin_clzll(scaled);
+    unsigned part = (unsigned)(scaled >> (octave - BUCKETS_PER_OCTAVE_LOG2)) &
                     ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1);
-    unsigned bucket = ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
-    return bucket < HRT_SPIN_WINDOW_BUCKETS ? bucket : HRT_SPIN_WINDOW_BUCKETS - 1;
+    return ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
 }
 
-// The least latency above the bucket.
-static int64_t bucket_end_ns(unsigned bucket) {
+// The least factor above the bucket.
+static double bucket_end(unsigned bucket) {
     unsigned octave = LOWEST_OCTAVE + (bucket >> BUCKETS_PER_OCTAVE_LOG2);
     int64_t part = (bucket & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1)) + 1;
-    return (INT64_C(1) << octave) + (part << (octave - BUCKETS_PER_OCTAVE_LOG2));
+    int64_t end = (INT64_C(1) << octave) + (part << (octave - BUCKETS_PER_OCTAVE_LOG2));
+    return (double)end / (1 << ONE_LOG2);
 }
 
 static double clamp(double value, double low, double high) {
     return value > low ? (value < high ? value : high) : low;  // NaN becomes low
 }
 
-void hrt_spin_window_init(hrt_spin_window *window, double quantile, double budget, int64_t now_ns) {
+void hrt_spin_window_init(hrt_spin_window *window, double coverage, hrt_spin_budget *budget) {
     memset(window, 0, sizeof *window);
-    window->last_latency_ns = -1;
-    window->quantile = clamp(quantile, 0.01, 0.999);
-    window->budget = clamp(budget, 0, 1);
-    window->allowance_ns = window->budget * ALLOWANCE_SPAN_NS;
-    window->allowance_as_of_ns = now_ns;
-    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class++) {
-        window->classes[class].next_weight = 1;
-        window->classes[class].weights[bucket_of(FIRST_GUESS_NS)] = GUESS_WEIGHT;
-        window->classes[class].total = GUESS_WEIGHT;
+    window->budget = budget;
+    window->coverage = clamp(coverage, 0.01, 0.999);
+    window->last_latency_ns = window->window_ns = -1;
+    window->woken_ns = INT64_MIN;
+    window->next_weight = 1;
+    window->total = GUESS_WEIGHT;
+    window->weights[bucket_of(1)] = GUESS_WEIGHT;
+}
+
+// Of a class without a recorded wake that of the nearest class which has some; of two equally near,
+// that of the shorter sleeps.
+static float predicted_ns(const hrt_spin_window *window, unsigned class) {
+    for (unsigned distance = 0; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
+        if (distance <= class && window->predicted_ns[class - distance] > 0)
+            return window->predicted_ns[class - distance];
+        if (class + distance < HRT_SPIN_WINDOW_CLASSES && window->predicted_ns[class + distance] > 0)
+            return window->predicted_ns[class + distance];
     }
+    return FIRST_GUESS_NS;
 }
 
-void hrt_spin_window_set_budget(hrt_spin_window *window, double budget) {
-    window->budget = clamp(budget, 0, 1);
-}
+static const int64_t SHORTEST_LONG_SLEEP_NS = 3 * 1000 * 1000;
 
-static void add_up_allowance(hrt_spin_window *window, int64_t now_ns) {
-    double elapsed_ns = (double)(now_ns - window->allowance_as_of_ns);
-    if (elapsed_ns <= 0) return;
-    window->allowance_as_of_ns = now_ns;
-    double allowance_ns = window->allowance_ns + elapsed_ns * window->budget;
-    window->allowance_ns =
-        clamp(allowance_ns, -ALLOWANCE_SPAN_NS, window->budget * ALLOWANCE_SPAN_NS);
-}
+// What a second wake costs. A virtual machine's takes 20 us of the processor, a real one's less.
+static const double SECOND_WAKE_NS = 20 * 1000;
 
-static bool is_new(const hrt_spin_window *window, unsigned class) {
-    return window->classes[class].next_weight == 1;
-}
+// The first wake is so much earlier than twice the latency that is predicted for it.
+static const double SECOND_SLEEP_NS = 100 * 1000;
 
-// Whether there is such a class, and it has seen a wake.
-static bool knows(const hrt_spin_window *window, unsigned class) {
-    return class < HRT_SPIN_WINDOW_CLASSES && !is_new(window, class);
-}
-
-// A class without a recorded wake begins with the latencies of the nearest class that has some,
-// instead of the guess; of two equally near, with those of the shorter sleeps.
-static void seed(hrt_spin_window *window, unsigned class) {
-    for (unsigned distance = 1; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
-        // Below class 0 the difference wraps to a number that is no class.
-        unsigned neighbour = knows(window, class - distance) ? class - distance : class + distance;
-        if (!knows(window, neighbour)) continue;
-        const double *known = window->classes[neighbour].weights;
-        double scale = GUESS_WEIGHT / window->classes[neighbour].total;
-        for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++) {
-            window->classes[class].weights[bucket] = known[bucket] * scale;
-        }
-        return;
-    }
-}
-
-// The largest spin window whose expected spin (the mean of its rest after a wake) is no more than
-// spin_ns, but no larger than what covers the requested quantile. It is larger, up to the generous
-// quantile, while its expected spin is no more than generous_ns.
-static int64_t window_within(const hrt_spin_window *window, unsigned class, double spin_ns,
-                             double generous_ns) {
-    const double *weights = window->classes[class].weights;
-    double total = window->classes[class].total, covered = 0, latencies_ns = 0;
-    double most_ns = spin_ns * total;
-    int64_t begin_ns = INT64_C(1) << LOWEST_OCTAVE;
+// The window, in multiples of the prediction, whose worth less its expected spin is the greatest,
+// among those that cover no more than is asked for and expect to spin no more than most. All times
+// are in multiples of the prediction here, and each sum is by weight.
+static double best_window(hrt_spin_window *window, double most, double worth, double *out_spin) {
+    double total = window->total, covered = 0, latencies = 0, begin = 1.0 / 16;
+    double best = 0, best_gain = 0;
+    *out_spin = 0;
+    window->limit = HRT_SPIN_LIMIT_COVERAGE;
     for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++) {
-        int64_t end_ns = bucket_end_ns(bucket);
-        double with_this = covered + weights[bucket];
-        double with_this_ns = latencies_ns + weights[bucket] * 0.5 * (double)(begin_ns + end_ns);
-        if ((double)end_ns * with_this - with_this_ns > most_ns) {
-            if (covered == 0) return begin_ns;
-            return (int64_t)clamp((most_ns + latencies_ns) / covered, (double)begin_ns,
-                                  (double)end_ns);
+        double weight = window->weights[bucket], end = bucket_end(bucket);
+        if (weight > 0) {
+            double with_this = covered + weight;
+            double spin = end * with_this - latencies - weight * 0.5 * (begin + end);
+            if (spin > most * total) {
+                // So far into the bucket as may be spun.
+                double spin_before = begin * covered - latencies;
+                double part = (most * total - spin_before) / (spin - spin_before);
+                if (worth * (covered + part * weight) - most * total < best_gain) return best;
+                window->limit = HRT_SPIN_LIMIT_BUDGET;
+                *out_spin = most;
+                return begin + part * (end - begin);
+            }
+            covered = with_this;
+            latencies += weight * 0.5 * (begin + end);
+            if (worth * covered - spin >= best_gain) {
+                best_gain = worth * covered - spin;
+                best = end;
+                *out_spin = spin / total;
+            }
+            if (covered >= total * window->coverage) return best;
         }
-        covered = with_this;
-        latencies_ns = with_this_ns;
-        begin_ns = end_ns;
-        if (covered < total * window->quantile) continue;
-        if (covered >= total * GENEROUS_QUANTILE) break;
-        if (generous_ns < spin_ns) most_ns = generous_ns * total;
+        begin = end;
     }
-    return begin_ns;
+    return best;
 }
 
 int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
                            int64_t now_ns) HRT_NONBLOCKING {
-    add_up_allowance(window, now_ns);
-    if (window->allowance_ns <= 0) return 0;
-    unsigned class = class_of(sleep_ns);
-    if (is_new(window, class)) seed(window, class);
-    double income_ns = (double)sleep_ns * window->budget;
-    double generous_ns = clamp(income_ns * SHARE_OF_INCOME, 0, GENEROUS_NS);
-    double spin_ns = window->allowance_ns * SHARE_OF_ALLOWANCE;
-    int64_t wanted_ns = window_within(window, class, spin_ns, generous_ns);
-    return (double)wanted_ns < window->allowance_ns ? wanted_ns : (int64_t)window->allowance_ns;
+    window->window_ns = -1;
+    double left_ns = hrt_spin_budget_left_ns(window->budget, now_ns);
+    window->limit = HRT_SPIN_LIMIT_BUDGET;
+    if (left_ns <= 0) return 0;
+    int64_t since_ns;
+    if (__builtin_add_overflow(sleep_ns, window->slept_ns, &since_ns)) since_ns = INT64_MAX;
+    window->slept_ns = 0;
+    double most_ns = hrt_spin_budget_expected_ns(window->budget, since_ns, now_ns);
+    bool is_long = most_ns > LONGEST_EXPECTED_NS;
+    if (is_long) most_ns = LONGEST_EXPECTED_NS;
+    double predicted = predicted_ns(window, class_of(sleep_ns));
+    double worth_ns = clamp(WORTH_NS / (1 - window->coverage), LEAST_WORTH_NS, HRT_NS_PER_S);
+    double wanted_ns =
+        predicted *
+        best_window(window, most_ns / predicted, worth_ns / predicted, &window->expected_ns);
+    window->expected_ns *= predicted;
+    if (is_long && window->limit == HRT_SPIN_LIMIT_BUDGET) window->limit = HRT_SPIN_LIMIT_LONGEST;
+    if (wanted_ns > 0) wanted_ns += window->ready_ns;
+    double longest_ns = clamp(left_ns, 0, HRT_SPIN_WINDOW_LONGEST_NS);
+    if (wanted_ns > longest_ns) {
+        bool is_scarce = left_ns < HRT_SPIN_WINDOW_LONGEST_NS;
+        window->limit = is_scarce ? HRT_SPIN_LIMIT_BUDGET : HRT_SPIN_LIMIT_LONGEST;
+        wanted_ns = longest_ns;
+    }
+    window->window_ns = (int64_t)wanted_ns;
+    return window->window_ns;
+}
+
+int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_NONBLOCKING {
+    if (sleep_ns < SHORTEST_LONG_SLEEP_NS || window->window_ns <= 0) return 0;
+    double after_long_ns = predicted_ns(window, class_of(sleep_ns));
+    // 0 before the first one, which has to be tried.
+    double after_short_ns = window->predicted_ns[0];
+    double spared_ns = window->expected_ns * (1 - after_short_ns / after_long_ns);
+    if (spared_ns < SECOND_WAKE_NS) return 0;
+    return (int64_t)clamp(2 * after_long_ns + SECOND_SLEEP_NS, 0, SHORTEST_LONG_SLEEP_NS / 4);
+}
+
+void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
+                                  int64_t now_ns) HRT_NONBLOCKING {
+    int64_t took_ns;
+    if (__builtin_sub_overflow(now_ns, woken_ns, &took_ns)) return;
+    // One that the processor was taken from meanwhile is a stall, and not what the code takes.
+    window->ready_ns += PART_OF_NEW * ((float)clamp(took_ns, 0, LONGEST_READY_NS) - window->ready_ns);
+}
+
+static bool is_new(const hrt_spin_window *window) {
+    for (unsigned class = 0; class < HRT_SPIN_WINDOW_CLASSES; class++)
+        if (window->predicted_ns[class] > 0) return false;
+    return true;
+}
+
+// The mean in which the new latency has its part; a stall counts as a few times the prediction.
+static void predict(hrt_spin_window *window, unsigned class, float before_ns, float latency_ns) {
+    float bounded_ns = (float)clamp(latency_ns, 1, LARGEST_STEP * before_ns);
+    window->predicted_ns[class] = before_ns + PART_OF_NEW * (bounded_ns - before_ns);
 }
 
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                                  int64_t latency_ns) HRT_NONBLOCKING {
     unsigned class = class_of(sleep_ns);
-    double weight = window->classes[class].next_weight;
+    float weight = window->next_weight;
     window->last_latency_ns = latency_ns;
-    window->classes[class].weights[bucket_of(latency_ns)] += weight;
-    window->classes[class].total += weight;
-    window->classes[class].next_weight = weight / KEPT;
+    if (window->window_ns >= 0) {
+        window->wakes++;
+        if (latency_ns <= window->window_ns) window->covered_wakes++;
+        window->window_ns = -1;
+    }
+    if (is_new(window)) {
+        // The guess tells nothing of how exact predictions are.
+        window->predicted_ns[class] = (float)clamp((double)latency_ns, 1, LARGEST_FIRST_NS);
+        return;
+    }
+    float expected_ns = predicted_ns(window, class);
+    window->weights[bucket_of((float)latency_ns / expected_ns)] += weight;
+    window->total += weight;
+    window->next_weight = weight / KEPT;
+    predict(window, class, expected_ns, (float)latency_ns);
     if (weight < LARGEST_WEIGHT) return;
-    // Happens once in some 5,600 entries.
+    // Happens once in some 4,600 entries.
     for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++)
-        window->classes[class].weights[bucket] /= weight;
-    window->classes[class].total /= weight;
-    window->classes[class].next_weight /= weight;
-}
-
-void hrt_spin_window_record_spin(hrt_spin_window *window, int64_t spun_ns) HRT_NONBLOCKING {
-    if (spun_ns > 0) window->allowance_ns -= (double)spun_ns;
-}
-
-void hrt_spin_window_take_back_spin(hrt_spin_window *window, int64_t unspun_ns) HRT_NONBLOCKING {
-    double most_ns = window->budget * ALLOWANCE_SPAN_NS;
-    double allowance_ns = window->allowance_ns + (double)unspun_ns;
-    if (unspun_ns > 0) window->allowance_ns = allowance_ns < most_ns ? allowance_ns : most_ns;
+        window->weights[bucket] /= weight;
+    window->total /= weight;
+    window->next_weight /= weight;
 }

@@ -22,6 +22,7 @@
 #include "hrt_lock.h"
 #include "hrt_loop.h"
 #include "hrt_main_queue.h"
+#include "hrt_spin_budget.h"
 #include "hrt_spin_window.h"
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"

@@ -11,4 +11,11 @@ static inline void hrt_prefetch(const void *_Nullable address, size_t bytes) {
         __builtin_prefetch((const char *)address + i, 1);
 }
 
+// The same of code, or of data that is read alone.
+static inline void hrt_prefetch_read(const void *_Nullable address, size_t bytes) {
+    enum { LINE_BYTES = 64 };
+    for (size_t i = 0; i < bytes; i += LINE_BYTES)
+        __builtin_prefetch((const char *)address + i, 0);
+}
+
 #endif

@@ -293,12 +293,14 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
 }
 
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
-    hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
-    // Checks the descriptors once: otherwise timers that are never slept for would starve them.
-    if (early.has_begun) return hrt_loop_poll(loop);
-    int found = hrt_loop_wait(loop, early.wake_ns);
-    if (found == 0) hrt_woken_early(loop->clock, early, window);
-    return found;
+    for (;;) {
+        hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
+        // Checks the descriptors once: otherwise timers that are never slept for would starve them.
+        if (early.has_begun) return hrt_loop_poll(loop);
+        int found = hrt_loop_wait(loop, early.wake_ns);
+        if (found == 0) hrt_woken_early(loop->clock, early, window);
+        if (found != 0 || !early.is_first) return found;
+    }
 }
 
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,

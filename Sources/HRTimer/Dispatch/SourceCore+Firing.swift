@@ -181,11 +181,8 @@ extension SourceCore: TimerOwner {
                 return (takeSubmittedCall(&state, &engine), nil)
             }
             guard let early_ns else { return event }
-            let spun_ns = spinOut(until: early_ns)
-            return withLock { state, engine in
-                state.extras?.pointee.lead?.spun(spun_ns)
-                return takeSubmittedCall(&state, &engine)
-            }
+            spinOut(until: early_ns)
+            return withLock { state, engine in takeSubmittedCall(&state, &engine) }
         }
     }
 

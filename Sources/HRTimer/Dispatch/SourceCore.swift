@@ -119,7 +119,7 @@ package final class SourceCore: @unchecked Sendable {
     private func lead(_ state: borrowing State) -> SourceLead? {
         let isPrecise = core.precision == .precise || state.precision == .precise
         guard state.target?.queue != nil, state.actor == nil, isPrecise, core.time.virtual == nil else { return nil }
-        return SourceLead(budget: core.spinBudget, now_ns: core.time.now_ns)
+        return SourceLead(budget: core.spinBudget)
     }
 
     /// For callers that rearm, and so need the deadline that holds: closes the movable one.

@@ -2,8 +2,8 @@ import CHRTimer
 import HRTimerCore
 
 /// The lead: how long before its deadline a precise source submits a call to its queue, so that the block has begun by
-/// then and spins for the rest. It covers nine of ten of the latest latencies from the instant meant for the submission
-/// to the begin of the block, and is no longer than the engine's budget for spinning allows (`hrt_spin_window`).
+/// then and spins for the rest. What it covers are the latencies from the instant meant for the submission to the begin of
+/// the block, as far as the engine's budget allows (`hrt_spin_window`).
 ///
 /// The engine does not spin up to that instant: it submits when it is awake, and what is left of its own spin window
 /// shortens that latency. Two waits that are each nearly always long enough would be longer together than one for both.
@@ -18,8 +18,8 @@ struct SourceLead: Sendable {
     private var submittedFor_ns = Int64.min
     private var expected: (sleep_ns: Int64, lead_ns: Int64) = (0, 0)
 
-    init(budget: Double, now_ns: Int64) {
-        window = SpinWindow(budget: budget, now_ns: now_ns)
+    init(budget: SpinBudget) {
+        window = SpinWindow(budget: budget)
     }
 
     /// When the engine is to submit the call for `deadline_ns`.
@@ -49,10 +49,6 @@ struct SourceLead: Sendable {
         hrt_spin_window_record_wake(window.c, sleep_ns, max(0, hop_ns))
         return now_ns < deadline_ns && deadline_ns == submittedFor_ns
     }
-
-    func spun(_ spun_ns: Int64) {
-        hrt_spin_window_record_spin(window.c, spun_ns)
-    }
 }
 
 extension SourceCore {
@@ -63,14 +59,11 @@ extension SourceCore {
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 
-    /// Spins up to the deadline, and gives how long that took: never longer than the lead and the engine's spin window. A
-    /// source that is cancelled, suspended or moved meanwhile is not called, or not yet; nor is one whose wall clock was set
+    /// Spins up to the deadline: never longer than the lead and the engine's spin window. A source that is cancelled, suspended or moved meanwhile is not called, or not yet; nor is one whose wall clock was set
     /// back so far that this is no spin any more: its engine wakes for it again.
-    func spinOut(until deadline_ns: Int64) -> Int64 {
+    func spinOut(until deadline_ns: Int64) {
         let spun_ns = core.time.spin(until: deadline_ns, from: core.time.now_ns, atMost: EngineCore.longestSpin_ns)
             .spun_ns
-        // The engine spins so much less: together they keep the budget.
         core.countSpun(spun_ns)
-        return spun_ns
     }
 }

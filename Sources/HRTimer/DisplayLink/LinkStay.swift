@@ -19,5 +19,5 @@ final class LinkStay: Sendable {
     /// The loop has let go of the timer; it may have ended.
     deinit { link.hasLeft(number) }
 
-    func fire() { link.fire(core.called_ns) }
+    func fire() { link.fire(core.time.now_ns) }
 }

@@ -11,8 +11,6 @@ final class LoopCore: Sendable {
     /// The state's, for the loop's thread without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
-    /// What the loop's clock read before the call of a timer that runs, or the latest. The loop's thread alone touches it.
-    @exclusivity(unchecked) nonisolated(unsafe) var called_ns = Int64.min
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under
     /// the lock; what a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)

@@ -9,7 +9,7 @@ struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
     /// Its groups are sets of modes.
     var core: FiringCore
-    var spinBudget = SpinWindow.defaultBudget
+    var spinBudget: Double?
     var performs = PendingPerforms()
     var descriptors = WatchedDescriptors()
     var mainQueue = MainQueueWatch()

@@ -76,8 +76,7 @@ extension TimerLoop {
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
     @inline(__always)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
-        core.called_ns = now_ns
-        fire.deliver(now_ns)
+        fire.deliver(now_ns, on: core.time)
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.
         let loop = core.state.lock()

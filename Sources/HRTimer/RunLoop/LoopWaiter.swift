@@ -14,6 +14,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let isFutexWoken = Atomic(false)
     /// Made by the first precise wait. The loop's thread alone.
     private(set) var window: SpinWindow?
+    /// What the window's budget was made of.
+    private var share: Double?
     /// How often it was woken, and how long it has spun.
     private let wakes = Atomic<UInt64>(0)
     private let spun = Atomic<Int64>(0)
@@ -77,39 +79,47 @@ final class LoopWaiter: @unchecked Sendable {
     }
 
     /// The same, but awake a spin window before the deadline, when `prepare` is called, and then spinning: up to which reading of
-    /// the clock, if that was the end of it.
-    func wait(until deadline_ns: Int64, spinBudget: Double, prepare: () -> Void) -> (found: Found, now_ns: Int64?) {
-        let window = spinWindow(spinBudget, now_ns: TimeBase.kernel.now_ns)
+    /// the clock, if that was the end of it. The end of a spin is left to a call that is prepared.
+    func wait(
+        until deadline_ns: Int64,
+        spinBudget: Double?,
+        prepare: () -> Bool
+    ) -> (found: Found, now_ns: Int64?) {
+        let window = spinWindow(spinBudget, .kernel)
         window.noteUse()
         looks &+= 1
         guard let loop else { return (waitOnFutex(until: deadline_ns, window, prepare), nil) }
         let found = hrt_loop_wait_until_spin_window(loop, deadline_ns, window.c)
         if found != 0 { return (Found(rawValue: found), nil) }
-        prepare()
+        let until_ns = prepare() ? deadline_ns - Fire.lastSpin_ns : deadline_ns
         var now_ns: Int64 = 0
         var spun_ns: Int64 = 0
-        let ending = Found(rawValue: hrt_loop_spin(loop, deadline_ns, window.c, &now_ns, &spun_ns))
+        let ending = Found(rawValue: hrt_loop_spin(loop, until_ns, window.c, &now_ns, &spun_ns))
+        if ending.isEmpty, now_ns < deadline_ns {
+            window.budget.spend(deadline_ns - now_ns)
+            spun_ns += deadline_ns - now_ns
+        }
         addSpun(spun_ns)
         return (ending, ending.isEmpty ? now_ns : nil)
     }
 
-    private func spinWindow(_ budget: Double, now_ns: Int64) -> SpinWindow {
-        let window = window ?? SpinWindow(budget: budget, now_ns: now_ns)
-        self.window = window
-        window.setBudget(budget)
-        return window
+    private func spinWindow(_ share: Double?, _ time: TimeBase) -> SpinWindow {
+        if let window, share == self.share { return window }
+        let made = SpinWindow(budget: .of(share, time))
+        (window, self.share) = (made, share)
+        return made
     }
 
     /// The same where another clock than the kernel's is waited for, by `wait`.
     func wait(
         until deadline_ns: Int64,
-        spinBudget: Double,
+        spinBudget: Double?,
         on time: TimeBase,
         _ wait: (_ instant_ns: Int64) -> Found,
-        prepare: () -> Void
+        prepare: () -> Bool
     ) -> (found: Found, now_ns: Int64?) {
         let begin_ns = time.now_ns
-        let window = spinWindow(spinBudget, now_ns: begin_ns)
+        let window = spinWindow(spinBudget, time)
         let length_ns = deadline_ns.subtractingSaturating(begin_ns)
         // What never comes is waited for in one piece.
         let window_ns = deadline_ns < .max ? hrt_spin_window_ns(window.c, length_ns, begin_ns) : 0
@@ -119,13 +129,13 @@ final class LoopWaiter: @unchecked Sendable {
             if !found.isEmpty || time.now_ns < wake_ns { return (found, nil) }
             hrt_spin_window_record_wake(window.c, length_ns, time.now_ns.subtractingSaturating(wake_ns))
         }
-        prepare()
+        _ = prepare()
         let woken_ns = time.now_ns
         var found: Found = []
         while found.isEmpty, time.now_ns < deadline_ns { found = wait(deadline_ns) }
         let now_ns = time.now_ns
         let spun_ns = min(now_ns, deadline_ns).subtractingSaturating(min(woken_ns, deadline_ns))
-        hrt_spin_window_record_spin(window.c, spun_ns)
+        window.budget.spend(spun_ns)
         addSpun(spun_ns)
         return (found, found.isEmpty ? now_ns : nil)
     }
@@ -135,11 +145,11 @@ final class LoopWaiter: @unchecked Sendable {
         spun.store(spun.load(ordering: .relaxed) &+ spun_ns, ordering: .relaxed)
     }
 
-    private func waitOnFutex(until deadline_ns: Int64, _ window: SpinWindow, _ prepare: () -> Void) -> Found {
+    private func waitOnFutex(until deadline_ns: Int64, _ window: SpinWindow, _ prepare: () -> Bool) -> Found {
         guard let futex else { return [] }
         var isWoken = futex.waitToSpinWindow(before: deadline_ns, window)
         if !isWoken {
-            prepare()
+            _ = prepare()
             let spin = futex.spin(until: deadline_ns, window)
             isWoken = spin.isWoken
             addSpun(spin.spun_ns)

@@ -110,7 +110,7 @@ extension TimerLoop {
         /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
         /// work that others should not wait for.
         var park: Park?
-        var spinBudget = 0.0
+        var spinBudget: Double?
         /// What cannot be watched.
         var refused: [LoopSource] = []
     }
@@ -137,7 +137,7 @@ extension TimerLoop {
     /// The first call is prepared before its deadline, unless an observer is to be notified first.
     private func sleep(
         until park: Park,
-        _ spinBudget: Double,
+        _ spinBudget: Double?,
         _ isTold: Bool,
         _ fire: inout Fire,
         _ isPrepared: inout Bool
@@ -161,8 +161,11 @@ extension TimerLoop {
         }
     }
 
-    private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) {
+    private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
+    {
         isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
+        if isPrepared { fire.fetch() }
+        return isPrepared
     }
 
     private func wait(on virtual: any VirtualTime, until instant_ns: Int64, for deadline_ns: Int64) -> LoopWaiter.Found

@@ -17,13 +17,15 @@ extension TimerLoop {
         set { change { $0.core.precision = newValue } }
     }
 
-    /// Processor time that the loop may spin away for precise deadlines, as a fraction of one core: 0 ... 1, clamped, NaN
-    /// counts as 0. Where it does not suffice the spin windows shrink, down to `.normal`. 0.0125 at first, 12.5 µs a fire of a
-    /// 1 kHz timer. Any thread.
-    public var spinBudget: Double {
+    /// Processor time that the loop may spin away for precise deadlines, as a share of one core: 0 ... 1, clamped, NaN counts
+    /// as 0. Where it does not suffice the spin windows shrink, down to `.normal`. Any thread.
+    ///
+    /// Nil, as at first: the loop shares 0.0125 with all engines and loops of the process that have no budget of their own.
+    /// That is 12.5 µs a fire of a 1 kHz timer, if there is no other.
+    public var spinBudget: Double? {
         get { state.withLock { $0.spinBudget } }
         set {
-            let budget = newValue > 0 ? min(newValue, 1) : 0
+            let budget = newValue.map { $0 > 0 ? min($0, 1) : 0 }
             change { $0.spinBudget = budget }
         }
     }

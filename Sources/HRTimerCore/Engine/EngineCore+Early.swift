@@ -34,7 +34,6 @@ extension EngineCore {
         let rest_ns = deadline_ns.subtractingSaturating(begun_ns)
         guard rest_ns > 0, rest_ns <= Self.longestSpin_ns else { return -rest_ns }
         countSpun(rest_ns)
-        leads?.withLock { hrt_spin_window_record_spin($0.c, rest_ns) }
         let (now_ns, spun_ns) = time.spin(until: deadline_ns, from: begun_ns, atMost: Self.longestSpin_ns)
         if spun_ns < rest_ns { takeBack(rest_ns - spun_ns) }
         return now_ns.subtractingSaturating(deadline_ns)
@@ -43,25 +42,14 @@ extension EngineCore {
     @inline(never)
     private func takeBack(_ unspun_ns: Int64) {
         countSpun(-unspun_ns)
-        leads?.withLock { hrt_spin_window_take_back_spin($0.c, unspun_ns) }
     }
 
     /// Something was spun elsewhere at the engine's cost; below 0, so much less than was counted.
     package func countSpun(_ spun_ns: Int64) {
         spunOutside_ns.wrappingAdd(spun_ns, ordering: .relaxed)
+        spinBudget.spend(spun_ns)
     }
 
     /// Further away a deadline is not what a thread woke for: its clock was set back.
-    package static var longestSpin_ns: Int64 { 2_000_000 }
-
-    /// The engine's thread: both spin windows know all that was spun, so that together they keep the budget.
-    func learnWhatOthersSpun() {
-        let spun_ns = spunOutside_ns.load(ordering: .relaxed)
-        let new_ns = spun_ns - knownSpun_ns.load(ordering: .relaxed)
-        if new_ns == 0 { return }
-        knownSpun_ns.store(spun_ns, ordering: .relaxed)
-        // One of the two: neither heeds what is below 0.
-        hrt_spin_window_record_spin(window.c, new_ns)
-        hrt_spin_window_take_back_spin(window.c, -new_ns)
-    }
+    package static var longestSpin_ns: Int64 { Int64(HRT_SPIN_WINDOW_LONGEST_NS) }
 }

@@ -111,7 +111,6 @@ extension EngineCore: VirtualTimeParticipant {
         guard let sleep = moved.withLock({ $0.sleep.take() }), sleep.wake_ns <= now_ns else { return Slept() }
         if !sleep.park.isPrecise { return Slept(deadline_ns: sleep.length_ns < 0 ? nil : sleep.park.until_ns) }
         moved.withLock { _ in
-            learnWhatOthersSpun()
             guard sleep.length_ns >= 0 else { return }
             hrt_spin_window_record_wake(window.c, sleep.length_ns, now_ns.subtractingSaturating(sleep.wake_ns))
             if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
@@ -131,7 +130,7 @@ extension EngineCore: VirtualTimeParticipant {
     }
 
     private func finish(_ fire: inout Fire, wasCalled: Bool, spun_ns: Int64) {
-        moved.withLock { _ in hrt_spin_window_record_spin(window.c, spun_ns) }
+        spinBudget.spend(spun_ns)
         let now_ns = time.now_ns
         if state.withLock({ $0.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: spun_ns) }) { fire.letGo() }
     }

@@ -33,9 +33,10 @@ package final class EngineCore: Sendable {
     let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let window: SpinWindow
-    /// The time that other threads have spun at its cost in all, and how much of that the spin window knows.
+    /// What may be spun for its timers, on its thread and on others.
+    package let spinBudget: SpinBudget
+    /// The time that other threads have spun at its cost in all.
     let spunOutside_ns = Atomic<Int64>(0)
-    let knownSpun_ns = Atomic<Int64>(0)
     /// The leads: how long it takes from an early call until its task goes on elsewhere; nil on an engine that makes no
     /// call early.
     let leads: Locked<SpinWindow>?
@@ -49,25 +50,24 @@ package final class EngineCore: Sendable {
         let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
-        window = SpinWindow(
-            budget: configuration.spinBudget,
-            coverage: configuration.spinCoverage,
-            now_ns: configuration.time.now_ns
-        )
-        leads = Self.leads(configuration, time)
+        spinBudget = SpinBudget.of(configuration.spinBudget, configuration.time)
+        window = SpinWindow(budget: spinBudget, coverage: configuration.spinCoverage)
+        leads = Self.leads(configuration, time, spinBudget)
     }
 
     /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
     /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin. But a
     /// watch for late fires sees the deadline that the engine's thread called for, which is to be the task's.
-    private static func leads(_ configuration: TimerEngine.Configuration, _ time: TimeBase) -> Locked<SpinWindow>? {
+    private static func leads(
+        _ configuration: TimerEngine.Configuration,
+        _ time: TimeBase,
+        _ budget: SpinBudget
+    ) -> Locked<SpinWindow>? {
         let isPrecise = configuration.precision == .precise
         guard isPrecise || configuration.precision == .normal && configuration.latenessWatch == nil,
             time.virtual == nil
         else { return nil }
-        let coverage = isPrecise ? SpinWindow.defaultCoverage : 0.5
-        let now_ns = TimeBase.kernel.now_ns
-        return Locked(SpinWindow(budget: configuration.spinBudget, coverage: coverage, now_ns: now_ns))
+        return Locked(SpinWindow(budget: budget, coverage: isPrecise ? configuration.spinCoverage : 0.5))
     }
 
     convenience init(started configuration: TimerEngine.Configuration) throws(TimerError) {
@@ -91,7 +91,6 @@ package final class EngineCore: Sendable {
     package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     package var precision: TimerPrecision { configuration.precision }
-    package var spinBudget: Double { configuration.spinBudget }
 
     /// Whether it has, or had, a thread of its own.
     var hasThread: Bool { thread.withLock { $0.hasEnded != nil } }
@@ -301,7 +300,6 @@ extension EngineCore {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
         }
         window.noteUse()
-        learnWhatOthersSpun()
         if waiter.waitToSpinWindow(before: park.until_ns, window) { return Slept() }
         if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
         return Slept(horizon_ns: park.until_ns)
@@ -353,19 +351,32 @@ extension EngineCore {
         var spun_ns: Int64 = 0
         if fire.isAhead {
             if !fire.isEarly {
-                let spin = time.spin(until: fire.place_ns, from: now_ns) { waiter.spin(until: fire.place_ns, window) }
+                fire.fetch()
+                let spin = time.spin(until: fire.place_ns, from: now_ns) {
+                    waiter.spin(until: fire.place_ns - lastSpin_ns, window)
+                }
                 guard let spin else { return nil }
                 (now_ns, spun_ns) = (spin.now_ns, spin.spun_ns)
                 if spin.isWoken { _ = commit.withdraw() }
             }
             guard commit.commit() else { return (false, spun_ns) }
+            if !fire.isEarly, fire.place_ns > now_ns {
+                spinBudget.spend(fire.place_ns - now_ns)
+                spun_ns += fire.place_ns - now_ns
+            }
         }
         if let watch = configuration.latenessWatch {
             deliver(&fire, now_ns, watch)
         } else {
-            fire.deliver(now_ns)
+            fire.deliver(now_ns, on: time)
         }
         return (true, spun_ns)
+    }
+
+    /// How much of a spin is left to the call itself. None where a clock can be set back meanwhile, nor where a watch is told
+    /// before the call how late it is.
+    private var lastSpin_ns: Int64 {
+        time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0
     }
 
     @inline(never)
@@ -373,7 +384,7 @@ extension EngineCore {
         // The lateness of a source is known where its call was made.
         let isHandler = fire.owner == nil
         if isHandler { watch.look(fire, now_ns) }
-        fire.deliver(now_ns)
+        fire.deliver(now_ns, on: time)
         if !isHandler { watch.look(fire, now_ns) }
     }
 }

@@ -3,31 +3,26 @@ import Synchronization
 
 /// How long before a deadline a precise wait has itself woken: `hrt_spin_window`.
 ///
-/// As long as covers the wanted part of the wake latencies seen lately, and where that is cheap, as at the rates of
-/// frames, 99 of 100; but never more than is expected to spin a 96th of the unspent budget, at most 13 µs a fire by
-/// default. It has learned after five wakes, for sleeps below 0.2, 3 and 50 ms and the rest apart.
+/// As long as covers the wanted part of the wakes to come, as far as the latest ones tell, but no longer than is expected to
+/// spin what the budget gives for the sleep, at most 250 µs. It has learned after five wakes, for sleeps below 0.2, 3 and
+/// 50 ms and the rest apart.
 package final class SpinWindow: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it.
 
-    /// Nine wakes of ten come within it, and more where they cost little.
-    package static let defaultCoverage = 0.9
+    /// 99 wakes of 100 come within it, where the budget suffices.
+    package static let defaultCoverage = 0.99
 
-    /// The fraction of one core that an engine or a loop spins away by default: 12.5 µs a fire of a 1 kHz timer.
-    package static let defaultBudget = 0.0125
-
+    package let budget: SpinBudget
     package let c: UnsafeMutablePointer<hrt_spin_window>
 
     /// Where the clock ticks seldom, spinning gains nothing, and would last a whole tick.
-    private static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
+    static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
     private static let hasTold = Atomic(false)
 
-    package init(budget: Double, coverage: Double = defaultCoverage, now_ns: Int64) {
+    package init(budget: SpinBudget, coverage: Double = defaultCoverage) {
+        self.budget = budget
         c = .allocate(capacity: 1)
-        hrt_spin_window_init(c, coverage, Self.clockIsCoarse ? 0 : budget, now_ns)
-    }
-
-    package func setBudget(_ budget: Double) {
-        hrt_spin_window_set_budget(c, Self.clockIsCoarse ? 0 : budget)
+        hrt_spin_window_init(c, coverage, budget.c)
     }
 
     /// A precise wait is about to begin. Without a lock.

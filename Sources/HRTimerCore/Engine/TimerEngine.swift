@@ -31,18 +31,19 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         private var chosenWay: WayToWait?
         /// How exact its timers are, unless one requests more.
         public var precision: TimerPrecision
-        /// Processor time for spinning up to precise deadlines, as a fraction of one core: 0 ... 1, clamped. Where it does not
-        /// suffice all spin windows shrink, down to what costs nothing. It is kept over every second within 10 %.
+        /// Processor time for spinning up to precise deadlines, as a share of one core: 0 ... 1, clamped, NaN counts as 0. It is
+        /// kept over every second within 10 %, and nothing else limits a fire but `spinCoverage` and 250 µs: one after a sleep
+        /// may expect to spin this share of it. Where that does not suffice all spin windows shrink, down to what costs nothing.
         ///
-        /// The default lets a 1 kHz timer spin 12.5 µs a fire on average.
-        public var spinBudget = SpinWindow.defaultBudget
+        /// Nil, the default: the engine shares 0.0125 with all engines and loops of the process that have no budget of their
+        /// own. That is 12.5 µs a fire of a 1 kHz timer, if there is no other, and at 60 Hz more than there is a use for.
+        public var spinBudget: Double?
         /// The part of all wake-ups that a precise engine is to be early enough for, where the budget suffices: 0.01
-        /// ... 0.999, clamped. What is above it is late by what it exceeds the spin window. Where it costs little, as
-        /// at the rates of frames, the engine covers up to 99 of 100.
+        /// ... 0.999, clamped; 0.99 by default. What is above it is late by what it exceeds the spin window.
         ///
-        /// The default suits an ordinary process, where the last wakes of a hundred are late by more than is worth
-        /// spinning for. In a real-time class 0.999 and a budget of 0.5 are worth a try; `engine.lateness` shows the
-        /// effect.
+        /// Wakes that are late by far more than the others are left to be so, unless that is worth it: at 0.99, to cover one
+        /// fire of a hundred more may cost every fire 7 µs of spinning, and at 0.999 one of a thousand. In a real-time class
+        /// 0.999 and a budget of 0.5 are worth a try; `engine.lateness` shows the effect.
         public var spinCoverage = SpinWindow.defaultCoverage
         /// What the engine requests of the kernel for its thread; `TimerEngine.settingResults` has the results.
         public var realTime: RealTimeSettings

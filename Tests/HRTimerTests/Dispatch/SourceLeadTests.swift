@@ -8,7 +8,7 @@ import Testing
 @Suite struct SourceLeadTests {
     @Test("A block waits for the deadline that it was submitted for, and for no other")
     func submitted() {
-        var lead = SourceLead(budget: 0.01, now_ns: 0)
+        var lead = SourceLead(budget: SpinBudget(0.01, now_ns: 0))
         #expect(!lead.begin(1000, now_ns: 900))
         lead.submit(for: 1000)
         #expect(lead.begin(1000, now_ns: 900))
