@@ -275,13 +275,14 @@ import Testing
     func counts() {
         let window = Window(budget: 1)
         for _ in 0..<20 { window.recordWake(interval_ns, 50_000) }
-        #expect(window.c.pointee.wakes == 0)
+        #expect(hrt_spin_window_outcome(window.c).wakes == 0)
         for latency_ns: Int64 in [10_000, 500_000, 40_000] {
             _ = window.ns(interval_ns, 0)
             window.recordWake(interval_ns, latency_ns)
         }
-        #expect(window.c.pointee.wakes == 3)
-        #expect(window.c.pointee.covered_wakes == 2)
+        let outcome = hrt_spin_window_outcome(window.c)
+        #expect(outcome.wakes == 3)
+        #expect(outcome.covered_wakes == 2)
     }
 
     @Test("What the thread needs until it can spin makes the window longer by as much")

@@ -116,6 +116,23 @@ import Testing
         #expect(engine.statistics.spinTime > .zero && engine.statistics.spinTime < .milliseconds(75))
     }
 
+    @Test("Statistics tell how many wakes were early for a deadline, how many in time, and what limits the window")
+    func outcome() {
+        #expect(engine.statistics.spinCoverage == nil && engine.statistics.spinLimit == nil)
+        engine.schedule(at: deadline, every: .milliseconds(1)) { _ in }
+        time.advance(to: deadline + .milliseconds(99))
+        // On virtual time none is late.
+        #expect(engine.statistics.earlyWakes == 100)
+        #expect(engine.statistics.earlyWakesInTime == 100)
+        #expect(engine.statistics.spinCoverage == 1)
+        #expect(engine.statistics.spinLimit == .coverage)
+        let loop = TimerLoop(time: time.base, precision: .precise)
+        #expect(loop.statistics.spinCoverage == nil)
+        loop.add(LoopTimer(fireAt: time.now + .milliseconds(1)) { _ in }, forMode: .default)
+        loop.run()
+        #expect(loop.statistics.earlyWakes == 1 && loop.statistics.spinCoverage == 1)
+    }
+
     @Test(
         "A precise loop spins up to its timer's deadline; who takes the timer away meanwhile withdraws the call",
         arguments: [false, true]

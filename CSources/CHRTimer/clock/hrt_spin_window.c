@@ -87,8 +87,9 @@ static float predicted_ns(const hrt_spin_window *window, unsigned class) {
     for (unsigned distance = 0; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
         if (distance <= class && window->predicted_ns[class - distance] > 0)
             return window->predicted_ns[class - distance];
-        if (class + distance < HRT_SPIN_WINDOW_CLASSES && window->predicted_ns[class + distance] > 0)
-            return window->predicted_ns[class + distance];
+        unsigned longer = class + distance;
+        if (longer < HRT_SPIN_WINDOW_CLASSES && window->predicted_ns[longer] > 0)
+            return window->predicted_ns[longer];
     }
     return FIRST_GUESS_NS;
 }
@@ -104,11 +105,12 @@ static const double SECOND_SLEEP_NS = 100 * 1000;
 // The window, in multiples of the prediction, whose worth less its expected spin is the greatest,
 // among those that cover no more than is asked for and expect to spin no more than most. All times
 // are in multiples of the prediction here, and each sum is by weight.
-static double best_window(hrt_spin_window *window, double most, double worth, double *out_spin) {
+static double best_window(const hrt_spin_window *window, double most, double worth,
+                          double *out_spin, hrt_spin_limit *out_limit) {
     double total = window->total, covered = 0, latencies = 0, begin = 1.0 / 16;
     double best = 0, best_gain = 0;
     *out_spin = 0;
-    window->limit = HRT_SPIN_LIMIT_COVERAGE;
+    *out_limit = HRT_SPIN_LIMIT_COVERAGE;
     for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++) {
         double weight = window->weights[bucket], end = bucket_end(bucket);
         if (weight > 0) {
@@ -119,7 +121,7 @@ static double best_window(hrt_spin_window *window, double most, double worth, do
                 double spin_before = begin * covered - latencies;
                 double part = (most * total - spin_before) / (spin - spin_before);
                 if (worth * (covered + part * weight) - most * total < best_gain) return best;
-                window->limit = HRT_SPIN_LIMIT_BUDGET;
+                *out_limit = HRT_SPIN_LIMIT_BUDGET;
                 *out_spin = most;
                 return begin + part * (end - begin);
             }
@@ -137,33 +139,37 @@ static double best_window(hrt_spin_window *window, double most, double worth, do
     return best;
 }
 
-int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
-                           int64_t now_ns) HRT_NONBLOCKING {
-    window->window_ns = -1;
+static int64_t window_ns(hrt_spin_window *window, int64_t sleep_ns, int64_t now_ns,
+                         hrt_spin_limit *out_limit) HRT_NONBLOCKING {
     double left_ns = hrt_spin_budget_left_ns(window->budget, now_ns);
-    window->limit = HRT_SPIN_LIMIT_BUDGET;
+    *out_limit = HRT_SPIN_LIMIT_BUDGET;
     if (left_ns <= 0) return 0;
     int64_t since_ns;
     if (__builtin_add_overflow(sleep_ns, window->slept_ns, &since_ns)) since_ns = INT64_MAX;
-    window->slept_ns = 0;
     double most_ns = hrt_spin_budget_expected_ns(window->budget, since_ns, now_ns);
     bool is_long = most_ns > LONGEST_EXPECTED_NS;
     if (is_long) most_ns = LONGEST_EXPECTED_NS;
     double predicted = predicted_ns(window, class_of(sleep_ns));
     double worth_ns = clamp(WORTH_NS / (1 - window->coverage), LEAST_WORTH_NS, HRT_NS_PER_S);
     double wanted_ns =
-        predicted *
-        best_window(window, most_ns / predicted, worth_ns / predicted, &window->expected_ns);
+        predicted * best_window(window, most_ns / predicted, worth_ns / predicted,
+                                &window->expected_ns, out_limit);
     window->expected_ns *= predicted;
-    if (is_long && window->limit == HRT_SPIN_LIMIT_BUDGET) window->limit = HRT_SPIN_LIMIT_LONGEST;
+    if (is_long && *out_limit == HRT_SPIN_LIMIT_BUDGET) *out_limit = HRT_SPIN_LIMIT_LONGEST;
     if (wanted_ns > 0) wanted_ns += window->ready_ns;
     double longest_ns = clamp(left_ns, 0, HRT_SPIN_WINDOW_LONGEST_NS);
-    if (wanted_ns > longest_ns) {
-        bool is_scarce = left_ns < HRT_SPIN_WINDOW_LONGEST_NS;
-        window->limit = is_scarce ? HRT_SPIN_LIMIT_BUDGET : HRT_SPIN_LIMIT_LONGEST;
-        wanted_ns = longest_ns;
-    }
-    window->window_ns = (int64_t)wanted_ns;
+    if (wanted_ns <= longest_ns) return (int64_t)wanted_ns;
+    bool is_scarce = left_ns < HRT_SPIN_WINDOW_LONGEST_NS;
+    *out_limit = is_scarce ? HRT_SPIN_LIMIT_BUDGET : HRT_SPIN_LIMIT_LONGEST;
+    return (int64_t)longest_ns;
+}
+
+int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
+                           int64_t now_ns) HRT_NONBLOCKING {
+    hrt_spin_limit limit;
+    window->window_ns = window_ns(window, sleep_ns, now_ns, &limit);
+    window->slept_ns = 0;
+    __atomic_store_n(&window->limit, limit, __ATOMIC_RELAXED);
     return window->window_ns;
 }
 
@@ -182,7 +188,16 @@ void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
     int64_t took_ns;
     if (__builtin_sub_overflow(now_ns, woken_ns, &took_ns)) return;
     // One that the processor was taken from meanwhile is a stall, and not what the code takes.
-    window->ready_ns += PART_OF_NEW * ((float)clamp(took_ns, 0, LONGEST_READY_NS) - window->ready_ns);
+    float bounded_ns = (float)clamp((double)took_ns, 0, LONGEST_READY_NS);
+    window->ready_ns += PART_OF_NEW * (bounded_ns - window->ready_ns);
+}
+
+hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window) {
+    // In this order: never more covered than there were.
+    uint64_t covered = __atomic_load_n(&window->covered_wakes, __ATOMIC_ACQUIRE);
+    return (hrt_spin_outcome){.wakes = __atomic_load_n(&window->wakes, __ATOMIC_RELAXED),
+                              .covered_wakes = covered,
+                              .limit = __atomic_load_n(&window->limit, __ATOMIC_RELAXED)};
 }
 
 static bool is_new(const hrt_spin_window *window) {
@@ -203,8 +218,10 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
     float weight = window->next_weight;
     window->last_latency_ns = latency_ns;
     if (window->window_ns >= 0) {
-        window->wakes++;
-        if (latency_ns <= window->window_ns) window->covered_wakes++;
+        // One thread writes, so nothing is lost between the reading and the writing.
+        __atomic_store_n(&window->wakes, window->wakes + 1, __ATOMIC_RELAXED);
+        if (latency_ns <= window->window_ns)
+            __atomic_store_n(&window->covered_wakes, window->covered_wakes + 1, __ATOMIC_RELAXED);
         window->window_ns = -1;
     }
     if (is_new(window)) {

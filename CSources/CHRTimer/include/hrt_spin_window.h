@@ -10,8 +10,8 @@
 // from recent wake latencies. The caller passes in the time and the latencies; it reads no clock.
 //
 // Latencies follow each other: of two wakes in a row both are mostly early or both late
-// (RESULTS.md, "What predicts a wake latency"). So the next one is predicted, by a mean in which each
-// counts 30 %, and what is kept in a histogram is by which factor latencies differ from their
+// ("What predicts a wake latency" in RESULTS.md). So the next one is predicted, by a mean in which
+// each counts 30 %, and what is kept in a histogram is by which factor latencies differ from their
 // predictions. The window is the prediction times a quantile of those factors.
 //
 // The expected spin of a window is the mean of what those latencies would leave of it. The window
@@ -56,13 +56,13 @@ typedef struct {
     double coverage;          // in (0, 1)
     int64_t last_latency_ns;  // of the wake recorded last; -1 after a caller has read it
     int64_t window_ns;        // of the wake to come; -1 without one
-    uint64_t wakes;           // that had a window
+    uint64_t wakes;           // that had a window; atomic, as the two below
     uint64_t covered_wakes;   // those that were no later than it was long
     hrt_spin_limit limit;     // of the latest window
     float predicted_ns[HRT_SPIN_WINDOW_CLASSES];  // 0 before the first wake
     double expected_ns;  // what the latest window is expected to spin
     int64_t slept_ns;    // before a first wake: the budget for the second gives for that too
-    int64_t woken_ns;    // when it woke, on the clock of the wait; INT64_MIN once the spin has begun
+    int64_t woken_ns;    // when, on the clock of the wait; INT64_MIN once the spin has begun
     float ready_ns;      // from the wake to the begin of the spin
     float total;
     float next_weight;
@@ -85,6 +85,13 @@ int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_
 // Records that a sleep of sleep_ns ended latency_ns after its instant.
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                                  int64_t latency_ns) HRT_NONBLOCKING;
+
+// What came of the windows so far, and what limited the latest one. Any thread.
+typedef struct {
+    uint64_t wakes, covered_wakes;
+    hrt_spin_limit limit;
+} hrt_spin_outcome;
+hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window);
 
 // The thread woke at woken_ns and is ready to spin at now_ns, on any clock.
 void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,

@@ -14,6 +14,8 @@ final class LoopWaiter: @unchecked Sendable {
     private let isFutexWoken = Atomic(false)
     /// Made by the first precise wait. The loop's thread alone.
     private(set) var window: SpinWindow?
+    /// The same for other threads.
+    let shownWindow = Locked<SpinWindow?>(nil)
     /// What the window's budget was made of.
     private var share: Double?
     /// How often it was woken, and how long it has spun.
@@ -107,6 +109,7 @@ final class LoopWaiter: @unchecked Sendable {
         if let window, share == self.share { return window }
         let made = SpinWindow(budget: .of(share, time))
         (window, self.share) = (made, share)
+        shownWindow.withLock { $0 = made }
         return made
     }
 

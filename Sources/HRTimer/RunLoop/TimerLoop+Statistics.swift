@@ -3,11 +3,13 @@ public import HRTimerCore
 extension TimerLoop {
     /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors,
     /// blocks and other threads cause count too. Missed ticks count when a call reports them; wake-ups saved are
-    /// deadlines that were called in the pass of another one. Any thread.
+    /// deadlines that were called in the pass of another one. Early wakes count anew when the `spinBudget` is changed. Any
+    /// thread.
     public var statistics: EngineStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
         statistics.wakesSent = waiter.wakesSent
         statistics.spinTime = .nanoseconds(waiter.spun_ns)
+        waiter.shownWindow.withLock { $0 }?.describe(in: &statistics)
         return statistics
     }
 

@@ -108,6 +108,7 @@ package final class EngineCore: Sendable {
         var statistics = state.withLock { $0.account.statistics }
         statistics.fires += callsElsewhere.load(ordering: .relaxed)
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
+        window.describe(in: &statistics)
         return statistics
     }
     package var latenessSoFar: LatencyHistogram {

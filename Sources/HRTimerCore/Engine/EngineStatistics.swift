@@ -12,8 +12,31 @@ public struct EngineStatistics: Sendable, Hashable {
     public var wakeupsSaved: UInt64 = 0
     /// Times another thread had to wake the engine for an earlier deadline.
     public var wakesSent: UInt64 = 0
-    /// Time the thread read the clock instead of sleeping, for `.precise`.
+    /// Time the thread read the clock instead of sleeping, for `.precise`. The difference of two readings by the time between
+    /// them is the spun share of a core.
     public var spinTime: Duration = .zero
+    /// Wakes a spin window before a precise deadline.
+    public var earlyWakes: UInt64 = 0
+    /// Those of them that came before the deadline: the others were later than the window was long.
+    public var earlyWakesInTime: UInt64 = 0
+    /// What keeps the latest spin window from being longer; nil before the first.
+    public var spinLimit: SpinLimit?
+
+    /// The part of the early wakes that came before the deadline; nil before the first. To be compared with the `spinCoverage`
+    /// asked for.
+    public var spinCoverage: Double? {
+        earlyWakes == 0 ? nil : Double(earlyWakesInTime) / Double(earlyWakes)
+    }
 
     package init() {}
+}
+
+/// What keeps a spin window from being longer.
+public enum SpinLimit: Sendable, Hashable {
+    /// It covers the part of the wakes that was asked for, or all for which that is worth it.
+    case coverage
+    /// The budget: its engine's or loop's own, or that of the process.
+    case budget
+    /// A fire may expect to spin 250 µs at most.
+    case longestSpin
 }

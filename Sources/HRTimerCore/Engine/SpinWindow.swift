@@ -7,7 +7,7 @@ import Synchronization
 /// spin what the budget gives for the sleep, at most 250 µs. It has learned after five wakes, for sleeps below 0.2, 3 and
 /// 50 ms and the rest apart.
 package final class SpinWindow: @unchecked Sendable {
-    // Sendable: the thread of its engine or loop alone touches it.
+    // Sendable: the thread of its engine or loop alone touches it, but for the outcome, which is atomic.
 
     /// 99 wakes of 100 come within it, where the budget suffices.
     package static let defaultCoverage = 0.99
@@ -41,6 +41,20 @@ package final class SpinWindow: @unchecked Sendable {
                     + "\(Duration.nanoseconds(hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC))), clock_getres(2)"
             )
         )
+    }
+
+    /// Adds what came of the windows so far. Any thread.
+    package func describe(in statistics: inout EngineStatistics) {
+        let outcome = hrt_spin_window_outcome(c)
+        if outcome.wakes == 0 { return }
+        statistics.earlyWakes = outcome.wakes
+        statistics.earlyWakesInTime = outcome.covered_wakes
+        statistics.spinLimit =
+            switch outcome.limit {
+            case HRT_SPIN_LIMIT_BUDGET: .budget
+            case HRT_SPIN_LIMIT_LONGEST: .longestSpin
+            default: .coverage
+            }
     }
 
     /// How late the last wake was; nil if that was taken already.
