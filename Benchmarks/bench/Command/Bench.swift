@@ -13,6 +13,7 @@ struct Bench: ParsableCommand {
             bench -o run.json                   and keep the result
             bench report run.json -o run.html   the result as a page
             bench compare old.json new.json     what became slower
+            bench pareto run.json               exactness against its cost
             bench doctor                        what of this machine makes timers late
 
             Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
@@ -28,8 +29,9 @@ struct Bench: ParsableCommand {
             + "libevent \(String(cString: cbench_libevent_version()))",
         subcommands: [
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
-            ExplainCommand.self, DoctorCommand.self, CompareCommand.self, CheckCommand.self, ReportCommand.self,
-            TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self, MemoryBlockCommand.self,
+            ExplainCommand.self, DoctorCommand.self, CompareCommand.self, ParetoCommand.self, CheckCommand.self,
+            ReportCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self,
+            MemoryBlockCommand.self,
         ],
         defaultSubcommand: RunCommand.self
     )

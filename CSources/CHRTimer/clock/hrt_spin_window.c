@@ -23,8 +23,9 @@ static const float LARGEST_WEIGHT = 1e20f;
 static const float PART_OF_NEW = 0.3f;
 static const float LARGEST_STEP = 2.5f;
 
-// The prediction before any wake was recorded: the latency of an ordinary machine. The factors begin
-// as if one wake had been as predicted, of so small a weight that it is soon forgotten.
+// The prediction before any wake was recorded: the latency of an ordinary machine. The factors
+// begin as if one wake had been as predicted, of so small a weight that it is soon forgotten. The
+// first wake is the next prediction, within reason.
 static const float FIRST_GUESS_NS = 60 * 1000;
 static const double LARGEST_FIRST_NS = 300 * 1000;
 static const float GUESS_WEIGHT = 0.25f;
@@ -35,9 +36,9 @@ static const double LONGEST_READY_NS = 20 * 1000;
 // What a fire may expect to spin in any case at most.
 static const double LONGEST_EXPECTED_NS = 250 * 1000;
 
-// What every fire may spin so that one more of all is covered: this divided by the part that need not
-// be. So at a coverage of 0.99 one fire of a hundred more may cost 7 us each. Where less than most are
-// asked for it is what a short spin costs.
+// What every fire may spin so that one more of all is covered: this divided by the part that need
+// not be. So at a coverage of 0.99 one fire of a hundred more may cost 7 us each. Where less than
+// most are asked for it is what a short spin costs.
 static const double WORTH_NS = 7 * 1000;
 static const double LEAST_WORTH_NS = 40 * 1000;
 

@@ -49,7 +49,7 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns);
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window);
 
 // The second part: reads the clock until the deadline, or until a wake, which it consumes. Stores
-// the last reading and the time spun, and takes that from the spin window's allowance. If the wall
+// the last reading and the time spun, and spends that from the spin window's budget. If the wall
 // clock is set back meanwhile, it sleeps before it spins on.
 int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns);

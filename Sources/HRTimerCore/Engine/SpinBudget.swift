@@ -12,10 +12,13 @@ package final class SpinBudget: @unchecked Sendable {
     /// That of the process.
     package static let shared = SpinBudget(defaultShare, now_ns: TimeBase.kernel.now_ns)
 
-    /// One of its own, if a share is given or the time is virtual; else that of the process.
+    /// One of its own, if a share is given; else that of the process, or of a virtual time.
     package static func of(_ share: Double?, _ time: TimeBase) -> SpinBudget {
-        if share == nil, time.virtual == nil { return shared }
-        return SpinBudget(share ?? defaultShare, now_ns: time.on(.monotonic).now_ns)
+        if let share { return SpinBudget(share, now_ns: time.on(.monotonic).now_ns) }
+        let own = time.own(ObjectIdentifier(SpinBudget.self)) { time in
+            SpinBudget(defaultShare, now_ns: time.on(.monotonic).now_ns)
+        }
+        return own as? SpinBudget ?? shared
     }
 
     let c: UnsafeMutablePointer<hrt_spin_budget>

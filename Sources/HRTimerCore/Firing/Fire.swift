@@ -26,7 +26,7 @@ package struct Fire: ~Copyable {
     /// What the clock read when it was prepared.
     package internal(set) var begun_ns = Int64.min
     /// What the clock read right before the call.
-    package private(set) var called_ns = Int64.min
+    package internal(set) var called_ns = Int64.min
     /// Out of the timer's record while it is called, so that nobody counts references for it.
     var target: TimerTarget?
     /// What an owner has to call, one of the two: a function called with the owner, or a block. Nil once it is called.
@@ -63,70 +63,6 @@ package struct Fire: ~Copyable {
         default: nil
         }
     }
-
-    /// Calls the handler, the clock having read `now_ns`, at its deadline if that is up to `lastSpin_ns` ahead. Without the lock.
-    package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
-        // Moved, to a place that nobody else changes, so that no reference is counted.
-        let target = self.target.take()
-        switch target {
-        case .handler(let handler):
-            spinOut(now_ns, time)
-            handler(described(called_ns))
-        case .owner(let owner): call(owner, now_ns, time)
-        case nil: break
-        }
-        self.target = consume target
-    }
-
-    /// What is called is let go at once: its owner may have another handler by now.
-    @inline(__always)
-    private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
-        if let function = function.take() {
-            spinOut(now_ns, time)
-            function.call(owner)
-        } else {
-            let callback = callback.take()
-            spinOut(now_ns, time)
-            callback?.run()
-        }
-    }
-
-    /// Has the processor fetch what is called, whose first lines are else in no cache after milliseconds of idleness.
-    @inline(__always)
-    package func fetch() {
-        if let callback { Self.fetch(callback) } else if let function { Self.fetch(function) }
-        switch target {
-        case .handler(let handler): Self.fetch(Handler(call: handler))
-        default: break
-        }
-    }
-
-    private struct Handler {
-        let call: @Sendable (TimerFire) -> Void
-    }
-
-    /// Of a function as Swift has it: the address of its code, and that of what it captured.
-    @inline(__always)
-    private static func fetch<Function>(_ function: Function) {
-        // Unsafe: two words, of which only the addresses are used, as hints.
-        withUnsafeBytes(of: function) { words in
-            hrt_prefetch_read(words.load(as: UnsafeRawPointer?.self), 256)
-            hrt_prefetch_read(words.load(fromByteOffset: 8, as: UnsafeRawPointer?.self), 64)
-        }
-    }
-
-    /// The end of a spin is here, right before the call, and not where the rest of it was: a microsecond of code that is in no
-    /// cache lies between them.
-    @inline(__always)
-    private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase) {
-        called_ns = now_ns
-        if isAhead, !isEarly, place_ns > now_ns {
-            called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
-        }
-    }
-
-    /// So long before its deadline a call is made that a thread spins up to. It can be withdrawn no more then.
-    package static var lastSpin_ns: Int64 { 4_000 }
 
     /// The owner of a timer that the core has no more.
     package mutating func takeOwner() -> (any TimerOwner)? {
