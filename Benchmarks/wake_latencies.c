@@ -83,7 +83,7 @@ static void replay(double rate, const int64_t *latencies, size_t count) {
         exact += latencies[i] <= used_ns + EXACT_NS;
         spun += (double)spun_ns;
     }
-    // The quantile that spins as much, so that the shares can be compared.
+    // The largest that spins no more, so that the shares can be compared.
     for (int quantile = KEPT - 1; quantile > 0; quantile--) {
         rival_exact = rival_spun = 0;
         for (size_t i = KEPT; i < count; i++) {
@@ -97,8 +97,8 @@ static void replay(double rate, const int64_t *latencies, size_t count) {
     }
     print(rate, "predicted: exact", 100 * exact / replayed, "%");
     print(rate, "predicted: spun", spun / replayed / 1000, "us");
-    print(rate, "quantile of the last 100 that spins no more: exact", 100 * rival_exact / replayed, "%");
-    print(rate, "quantile of the last 100 that spins no more: spun", rival_spun / replayed / 1000, "us");
+    print(rate, "quantile of the last 100: exact", 100 * rival_exact / replayed, "%");
+    print(rate, "quantile of the last 100: spun", rival_spun / replayed / 1000, "us");
 }
 
 struct mode {

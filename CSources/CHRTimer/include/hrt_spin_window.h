@@ -10,7 +10,7 @@
 // from recent wake latencies. The caller passes in the time and the latencies; it reads no clock.
 //
 // Latencies follow each other: of two wakes in a row both are mostly early or both late
-// ("What predicts a wake latency" in RESULTS.md). So the next one is predicted, by a mean in which
+// ("Exactness against its cost" in RESULTS.md). So the next one is predicted, by a mean in which
 // each counts 30 %, and what is kept in a histogram is by which factor latencies differ from their
 // predictions. The window is the prediction times a quantile of those factors.
 //
@@ -28,7 +28,7 @@
 //
 // After a long sleep a processor wakes late, and by very different times; after a short one it does
 // not. So where that spares more spinning than a second wake costs, the thread first wakes some
-// hundreds of microseconds early, and sleeps again (RESULTS.md, "Two wakes").
+// hundreds of microseconds early, and sleeps again (the same there).
 //
 // Entries fade by 1 % with each new one. One stall of any length is one entry, and moves the
 // prediction by no more than 45 %.
