@@ -90,8 +90,9 @@ static void replay(double rate, const int64_t *latencies, size_t count) {
             int64_t last[KEPT];
             memcpy(last, latencies + i - KEPT, sizeof last);
             qsort(last, KEPT, sizeof *last, ascending);
-            rival_exact += latencies[i] <= last[quantile] + EXACT_NS;
-            if (last[quantile] > latencies[i]) rival_spun += (double)(last[quantile] - latencies[i]);
+            int64_t left_ns = last[quantile] - latencies[i];
+            rival_exact += left_ns >= -EXACT_NS;
+            if (left_ns > 0) rival_spun += (double)left_ns;
         }
         if (rival_spun <= spun) break;
     }
