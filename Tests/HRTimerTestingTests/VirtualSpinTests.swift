@@ -116,6 +116,20 @@ import Testing
         #expect(engine.statistics.spinTime > .zero && engine.statistics.spinTime < .milliseconds(75))
     }
 
+    @Test("Engines and sources share the budget of their process, or of their virtual time, if they have none of their own")
+    func sharedBudget() throws {
+        let other = try TimerEngine(.init(precision: .precise, time: time.base))
+        #expect(engine.core.spinBudget === other.core.spinBudget)
+        var configuration = TimerEngine.Configuration(precision: .precise, time: time.base)
+        configuration.spinBudget = 0.5
+        let own = try TimerEngine(configuration)
+        #expect(own.core.spinBudget !== engine.core.spinBudget)
+        let real = try [1, 2].map { _ in try TimerEngine(.init(precision: .precise, time: .kernel)) }
+        #expect(real.allSatisfy { $0.core.spinBudget === SpinBudget.shared })
+        #expect(engine.core.spinBudget !== SpinBudget.shared)
+        real.forEach { $0.shutdown() }
+    }
+
     @Test("Statistics tell how many wakes were early for a deadline, how many in time, and what limits the window")
     func outcome() {
         #expect(engine.statistics.spinCoverage == nil && engine.statistics.spinLimit == nil)
