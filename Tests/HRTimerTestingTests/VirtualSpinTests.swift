@@ -116,7 +116,7 @@ import Testing
         #expect(engine.statistics.spinTime > .zero && engine.statistics.spinTime < .milliseconds(75))
     }
 
-    @Test("Engines and sources share the budget of their process, or of their virtual time, if they have none of their own")
+    @Test("Engines share the budget of their process, or of their virtual time, if they have none of their own")
     func sharedBudget() throws {
         let other = try TimerEngine(.init(precision: .precise, time: time.base))
         #expect(engine.core.spinBudget === other.core.spinBudget)
