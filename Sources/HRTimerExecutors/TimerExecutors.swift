@@ -29,8 +29,9 @@ public enum TimerExecutors {
     ///
     /// * `.normal`: late by the part of the kernel's wake latency that exceeds its recent minimum.
     /// * `.precise`: a thread is awake a learned spin window before the deadline and spins the rest, within
-    ///   `spinBudget`, a fraction of one core; within as much again it brings the runtime's code into the cache. One
-    ///   thread at a time does so: sleeps that end while it spins are late by the wake latency.
+    ///   `spinBudget`, a share of one core: 0 ... 1, clamped; nil, the default, is the 0.0125 that engines and loops of the
+    ///   process have in common. Within as much again it brings the runtime's code into the cache. One thread at a time
+    ///   does so: sleeps that end while it spins are late by the wake latency.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
     /// A cancelled sleep ends at once. Some 300 bytes that the standard library keeps of it stay until its deadline, as

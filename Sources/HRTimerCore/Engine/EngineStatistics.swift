@@ -4,7 +4,7 @@ public struct EngineStatistics: Sendable, Hashable {
     public var fires: UInt64 = 0
     /// Nominal deadlines that had no call of their own, those of calls on queues and actors too.
     public var missedTicks: UInt64 = 0
-    /// Times the thread came back from a wait.
+    /// Times the thread came back from a wait; a precise one that woke twice counts once.
     public var wakeups: UInt64 = 0
     /// Those of them that found nothing due.
     public var spuriousWakeups: UInt64 = 0
