@@ -9,6 +9,8 @@ static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
 
 hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window) {
     int64_t now_ns = hrt_clock_now_ns(clock);
+    // A wake that no spin came after, for its deadline had passed, tells nothing of the next one.
+    window->woken_ns = INT64_MIN;
     if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) {
         return (hrt_early_wake){.wake_ns = deadline_ns, .sleep_ns = -1};
     }

@@ -222,7 +222,7 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
         // One thread writes, so nothing is lost between the reading and the writing.
         __atomic_store_n(&window->wakes, window->wakes + 1, __ATOMIC_RELAXED);
         if (latency_ns <= window->window_ns)
-            __atomic_store_n(&window->covered_wakes, window->covered_wakes + 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&window->covered_wakes, window->covered_wakes + 1, __ATOMIC_RELEASE);
         window->window_ns = -1;
     }
     if (is_new(window)) {
