@@ -73,6 +73,26 @@ import Testing
         engine.shutdown()
     }
 
+    @Test("In the last microseconds of a spin a timer can be cancelled no more, and is called, never early")
+    func tooLate() {
+        let isTooLate = inSomeRound { deadline in
+            let before = calls.count
+            let timer = engine.schedule(at: deadline, handler: calls.append)
+            guard waitUntilSpinning(upTo: deadline) else { return false }
+            var isCommitted = false
+            while !isCommitted, engine.now < deadline {
+                isCommitted = engine.core.commit.isCommitted && engine.now < deadline
+            }
+            let isCancelled = engine.cancel(timer)
+            if isCommitted { #expect(!isCancelled) }
+            while !isCancelled, calls.count == before { usleep(50) }
+            #expect(calls.all.dropFirst(before).allSatisfy { $0.firedAt >= $0.deadline })
+            return isCommitted
+        }
+        #expect(isTooLate)
+        engine.shutdown()
+    }
+
     @Test(
         "Cancelled, suspended or moved later while the thread spins up to it, a source is not called, nor spun for longer",
         arguments: ["cancelled", "suspended", "moved"]

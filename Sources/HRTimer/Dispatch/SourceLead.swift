@@ -59,8 +59,9 @@ extension SourceCore {
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 
-    /// Spins up to the deadline: never longer than the lead and the engine's spin window. A source that is cancelled, suspended or moved meanwhile is not called, or not yet; nor is one whose wall clock was set
-    /// back so far that this is no spin any more: its engine wakes for it again.
+    /// Spins up to the deadline: never longer than the lead and the engine's spin window. A source that is cancelled, suspended
+    /// or moved meanwhile is not called, or not yet; nor is one whose wall clock was set back so far that this is no spin any
+    /// more: its engine wakes for it again.
     func spinOut(until deadline_ns: Int64) {
         let spun_ns = core.time.spin(until: deadline_ns, from: core.time.now_ns, atMost: EngineCore.longestSpin_ns)
             .spun_ns

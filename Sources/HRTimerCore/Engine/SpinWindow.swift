@@ -4,7 +4,7 @@ import Synchronization
 /// How long before a deadline a precise wait has itself woken: `hrt_spin_window`.
 ///
 /// As long as covers the wanted part of the wakes to come, as far as the latest ones tell, but no longer than is expected to
-/// spin what the budget gives for the sleep, at most 250 µs. It has learned after five wakes, for sleeps below 0.2, 3 and
+/// spin what the budget gives for the sleep, at most 250 µs. It has learned after five wakes, for sleeps below 0.4, 3 and
 /// 50 ms and the rest apart.
 package final class SpinWindow: @unchecked Sendable {
     // Sendable: the thread of its engine or loop alone touches it, but for the outcome, which is atomic.

@@ -10,9 +10,9 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
     case normal
     /// The thread has itself woken a little before the deadline and reads the clock until it has come. How much before
     /// follows the wake latencies seen lately, within the `spinBudget` of its engine or loop; before a long sleep it may wake
-    /// twice. Most fires are late by less than a microsecond. In the last 4 µs before its deadline a call can be cancelled or
-    /// moved no more, as if its handler ran already. On a clock that ticks once a millisecond or so, as in some containers, it counts as `.normal`, and
-    /// says so once (`UsageWarning`).
+    /// twice. Most fires are late by less than a microsecond at 1 kHz. In the last 4 µs before its deadline a call can be
+    /// cancelled or moved no more, as if its handler ran already. On a clock that ticks once a millisecond or so, as in some
+    /// containers, it counts as `.normal`, and says so once (`UsageWarning`).
     case precise
 
     /// From cheap to exact.
