@@ -63,9 +63,10 @@ extension Subject {
     ) throws {
         try withEngine(recorder, precision) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
-            source.setEventHandler { [weak source] in
+            // As Dispatch's subject does: the handler is let go with the cancellation below.
+            source.setEventHandler {
                 let woke_ns = cbench_now_ns()
-                recorder.fire(woke_ns, for: Int64(source?.data ?? 1))
+                recorder.fire(woke_ns, for: Int64(source.data))
             }
             source.schedule(
                 deadline: MonotonicInstant(nanoseconds: recorder.begin()),

@@ -1,4 +1,5 @@
 #include "../include/hrt_histogram.h"
+#include "../include/hrt_hot.h"
 
 #include <errno.h>
 #include <math.h>
@@ -133,6 +134,7 @@ int hrt_histogram_create(int significant_digits, int64_t highest_ns,
 
 void hrt_histogram_destroy(hrt_histogram *histogram) { free(histogram); }
 
+HRT_HOT
 void hrt_histogram_record(hrt_histogram *histogram, int64_t value_ns) HRT_NONBLOCKING {
     ADD_RELAXED(&histogram->counts[slot_of(histogram, value_ns)], 1);
     ADD_RELAXED(&histogram->count, 1);

@@ -18,6 +18,7 @@
 #include "hrt_clock.h"
 #include "hrt_fork.h"
 #include "hrt_histogram.h"
+#include "hrt_hot.h"
 #include "hrt_latch.h"
 #include "hrt_lock.h"
 #include "hrt_loop.h"

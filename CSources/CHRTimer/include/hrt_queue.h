@@ -117,6 +117,9 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING;
 
+// Notes what taking and arming that timer touches, for hrt_prefetch_fire on the same thread.
+void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
+
 // The sequence of the latest arming; 0 before the first.
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING;
 

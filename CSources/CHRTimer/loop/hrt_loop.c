@@ -1,4 +1,5 @@
 #include "../include/hrt_loop.h"
+#include "../include/hrt_hot.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -230,6 +231,7 @@ static int look(hrt_loop *loop, int flags) {
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
+HRT_HOT
 int hrt_loop_poll(hrt_loop *loop) {
     // The host runs its base's loop, which must not be entered again.
     if (loop->host_event != NULL)
@@ -244,6 +246,7 @@ int hrt_loop_poll(hrt_loop *loop) {
 // owner. So the futex's deadline is earlier by the slack, and the wait ends at the deadline at the
 // latest. If another timer's interrupt ends it before the deadline, as the slack allows, the caller
 // waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
+HRT_HOT
 static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns =
         deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
@@ -268,6 +271,7 @@ static int wait_for_timer(hrt_loop *loop) {
     return take_wake(loop);
 }
 
+HRT_HOT
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     deadline_ns = hrt_tick_reading(loop->clock, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
@@ -292,6 +296,7 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
 }
 
+HRT_HOT
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
@@ -303,6 +308,7 @@ int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spi
     }
 }
 
+HRT_HOT
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;

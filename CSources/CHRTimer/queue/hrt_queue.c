@@ -3,6 +3,7 @@
 
 #include "hrt_queue_pages.h"
 #include "hrt_queue_rare.h"
+#include "../include/hrt_hot.h"
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -54,6 +55,7 @@ int hrt_queue_schedule(hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_
     return HRT_UNLIKELY(is_list_full) ? hrt_rare_file_listed_for_new(queue) : 0;
 }
 
+HRT_HOT
 bool hrt_queue_is_live(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING {
     return hrt_slab_node(queue, token) != NULL;
 }
@@ -76,6 +78,7 @@ bool hrt_queue_is_armed(const hrt_queue *queue, hrt_token token) HRT_NONBLOCKING
     return node != NULL && hrt_node_is_armed(node);
 }
 
+HRT_HOT
 void hrt_queue_arm_slot(hrt_queue *queue, uint32_t slot, int64_t deadline_ns) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_of(queue, slot);
     uint64_t key = hrt_key(deadline_ns);
@@ -102,15 +105,18 @@ bool hrt_queue_disarm_slot(hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_disarm(queue, slot + 1, hrt_node_at(queue, slot + 1));
 }
 
+HRT_HOT
 bool hrt_queue_is_armed_slot(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     return hrt_node_is_armed(hrt_node_at(queue, slot + 1));
 }
 
+HRT_HOT
 int64_t hrt_queue_slot_deadline_ns(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
     const struct hrt_node *node = hrt_node_of(queue, slot);
     return hrt_node_is_armed(node) ? hrt_key_ns(node->key) : INT64_MAX;
 }
 
+HRT_HOT
 int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     if (queue->armed_count == 0) return INT64_MAX;
     uint64_t bound = queue->class.certainty == HRT_STALE ? hrt_class_bound(queue, &queue->class)
@@ -122,6 +128,7 @@ int64_t hrt_queue_next_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(bound);
 }
 
+HRT_HOT
 bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING {
     uint64_t key = hrt_key(instant_ns);
     uint64_t bound = queue->class.bound;
@@ -131,6 +138,7 @@ bool hrt_queue_has_before(hrt_queue *queue, int64_t instant_ns) HRT_NONBLOCKING 
     return bound < key && hrt_queue_next_ns(queue) < instant_ns;
 }
 
+HRT_HOT
 int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING {
     struct hrt_class *class = queue->classes[HRT_PRECISE];
     return class == NULL ? INT64_MAX : hrt_key_ns(hrt_class_bound(queue, class));
@@ -146,6 +154,7 @@ int64_t hrt_queue_next_wake_ns(hrt_queue *queue) HRT_NONBLOCKING {
     return hrt_key_ns(wake);
 }
 
+HRT_HOT
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;
     bool is_normalized = true;
@@ -156,6 +165,7 @@ bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING {
     return !is_normalized;
 }
 
+HRT_HOT
 size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
                           size_t capacity) HRT_NONBLOCKING {
     uint64_t now_key = hrt_key(now_ns);
@@ -167,6 +177,17 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
     return passes ? 0 : hrt_rare_take_due(queue, now_key, out_due, capacity);
 }
 
+HRT_HOT
+void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING {
+    const struct hrt_class *class = &queue->class;
+    enum { FINE_LEVELS = 2 };
+    hrt_note_touched(HRT_TOUCHED_QUEUE, queue, offsetof(struct hrt_queue, blocks));
+    hrt_note_touched(HRT_TOUCHED_WHEEL, class,
+                     offsetof(struct hrt_class, levels) + FINE_LEVELS * sizeof(struct hrt_level));
+    hrt_note_touched(HRT_TOUCHED_NODE, hrt_node_of(queue, slot), sizeof(struct hrt_node));
+}
+
+HRT_HOT
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->last_sequence & ~HRT_ARMED;
 }

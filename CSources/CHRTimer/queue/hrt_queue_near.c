@@ -3,6 +3,7 @@
 // through the nodes; the heap has four children a node, so that a step down reads one cache line of
 // indices.
 #include "hrt_queue_near.h"
+#include "../include/hrt_hot.h"
 
 // How far from the end of the run a node may be inserted. A bucket holds few nodes, or many that
 // were armed in order of deadline; both arrive almost in order.
@@ -95,6 +96,7 @@ void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
     heap_rise(queue, class, class->heap_count++, index);
 }
 
+HRT_HOT
 void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
@@ -110,6 +112,7 @@ void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
     run_insert_after(queue, class, previous, index);
 }
 
+HRT_HOT
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
@@ -122,6 +125,7 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
     class->near_count--;
 }
 
+HRT_HOT
 uint32_t hrt_near_first(const struct hrt_queue *queue,
                         const struct hrt_class *class) HRT_NONBLOCKING {
     if (class->heap_count == 0) return class->run_first;
@@ -130,6 +134,7 @@ uint32_t hrt_near_first(const struct hrt_queue *queue,
     return class->run_first;
 }
 
+HRT_HOT
 uint64_t hrt_near_key(const struct hrt_queue *queue,
                       const struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t first = hrt_near_first(queue, class);

@@ -3,6 +3,7 @@
 // it and a common path ends in a tail call: that path then needs no stack frame and saves no
 // registers.
 #include "hrt_queue_rare.h"
+#include "../include/hrt_hot.h"
 
 // Makes one node spare. Filing must never allocate: every per-class wheel has room for all nodes.
 static int refill(struct hrt_queue *queue) {
@@ -160,6 +161,7 @@ static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_
     return *out_known ? first : 0;
 }
 
+HRT_HOT
 size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out_due,
                          size_t capacity) HRT_NONBLOCKING {
     int moves_left = HRT_MOVES_PER_CALL;

@@ -3,6 +3,7 @@
 // beside the nodes, and for the levels of the wheels that are empty.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
+#include "../include/hrt_hot.h"
 
 enum {
     NODES_PER_CALL = 1024,
@@ -10,6 +11,7 @@ enum {
     LEAST_CUT = 2048,   // nodes at the end of the first block: 64 KiB, the largest page size
 };
 
+HRT_HOT
 bool hrt_queue_wants_trim(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->peak >= LEAST_PEAK && queue->taken - queue->spare_count <= queue->peak / 4;
 }

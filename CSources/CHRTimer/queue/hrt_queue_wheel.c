@@ -2,6 +2,7 @@
 // bucket.
 #include "hrt_queue_pages.h"
 #include "hrt_queue_wheel.h"
+#include "../include/hrt_hot.h"
 
 // A bucket with more nodes is a crowd: it is spread over finer places, so that it is not walked
 // again for each search of its earliest node.
@@ -111,6 +112,7 @@ static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class
 }
 
 // Files the node, which must not be filed, by its key: in the wheel or the near tier.
+HRT_HOT
 static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
@@ -136,6 +138,7 @@ void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
+HRT_HOT
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     hrt_wheel_unfile(queue, class, index);
@@ -145,6 +148,7 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
 // Since they were listed, some nodes were disarmed, moved later again, or went to the near tier or
 // another per-class wheel; some are listed twice. The first pass prefetches each line that the
 // second writes.
+HRT_HOT
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
     uint32_t count = 0;
@@ -195,6 +199,7 @@ static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
 
 // The first bucket of the level after the present that holds a node, and the level's tick at which
 // it begins.
+HRT_HOT
 static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
     struct hrt_level *level = &class->levels[number];
@@ -216,6 +221,7 @@ static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
 // The next tick at which a bucket that holds a node begins, and a bit for each level that has such
 // a bucket. Buckets of several levels can begin together. No bucket of a level begins before the
 // level's present one ends, so that mostly the finest level decides.
+HRT_HOT
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
     *out_tick = UINT64_MAX;
@@ -234,6 +240,7 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
 
 // Among the first buckets of all levels, the one with the least lower bound. If the first bucket of
 // a level cannot begin before the key found so far, that level and all coarser ones are skipped.
+HRT_HOT
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING {
     struct hrt_wheel_first first = {.place = HRT_NOWHERE, .key = HRT_KEY_NEVER};
@@ -271,6 +278,7 @@ static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t
 // Makes the bucket's `earliest` exact: drops and moves the nodes that are not due in it. In the
 // per-class wheel of timers with tolerance, nodes with keys below the limit go to the near tier,
 // which compares the ends of windows. A crowd is only noted.
+HRT_HOT
 void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint32_t place,
                          uint64_t limit, int *moves_left) HRT_NONBLOCKING {
     unsigned shift = level_shift(place / HRT_BUCKETS);
@@ -383,6 +391,7 @@ static void prefetch_first(const struct hrt_queue *queue, const struct hrt_bucke
         __builtin_prefetch(hrt_node_at(queue, bucket->chains[i].first), 1);
 }
 
+HRT_HOT
 void hrt_wheel_cascade(struct hrt_queue *queue, struct hrt_class *class,
                     int *moves_left) HRT_NONBLOCKING {
     while (class->cascading != 0) {

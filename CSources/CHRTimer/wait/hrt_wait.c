@@ -1,4 +1,5 @@
 #include "../include/hrt_wait.h"
+#include "../include/hrt_hot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ static int until(hrt_wait *wait, int64_t deadline_ns) {
     __builtin_unreachable();
 }
 
+HRT_HOT
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         int64_t reading_ns = hrt_tick_reading(wait->clock, deadline_ns);

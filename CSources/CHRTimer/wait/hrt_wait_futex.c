@@ -1,6 +1,8 @@
 #include "../clock/hrt_futex.h"
 #include "hrt_wait_parts.h"
+#include "../include/hrt_hot.h"
 
+HRT_HOT
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         bool is_over = hrt_futex_sleep(&wait->woken, wait->clock, deadline_ns);

@@ -1,7 +1,9 @@
 // The two parts of a precise wait: a sleep until the spin window, and a spin on the clock.
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
+#include "../include/hrt_hot.h"
 
+HRT_HOT
 int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(wait->clock, deadline_ns, window);
@@ -12,6 +14,7 @@ int hrt_wait_until_spin_window(hrt_wait *wait, int64_t deadline_ns, hrt_spin_win
     }
 }
 
+HRT_HOT
 int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *window,
                         int64_t *out_now_ns, int64_t *out_spun_ns) {
     *out_spun_ns = 0;

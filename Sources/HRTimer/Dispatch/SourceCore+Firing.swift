@@ -4,6 +4,9 @@ import Synchronization
 
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // What was never active is not armed.
@@ -28,6 +31,9 @@ extension SourceCore: TimerOwner {
         return arm(timer, deadline_ns, &state, &engine)
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(__always)
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
         if let precision = state.precision {
@@ -82,6 +88,9 @@ extension SourceCore: TimerOwner {
         return movable_ns == Self.closed ? armed_ns : movable_ns
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func laterDeadline() -> Int64? {
         let before_ns = state.ticks.deadline_ns
         close()
@@ -92,6 +101,9 @@ extension SourceCore: TimerOwner {
     }
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Closed once more: it may have been moved since the engine looked.
         close()
@@ -125,10 +137,13 @@ extension SourceCore: TimerOwner {
         return true
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close()
         if !state.engineSubmits {
-            finishCall(wasCalled: wasCalled, &engine, &fire.block)
+            finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
             return
         }
         // What was submitted ends on its queue.
@@ -139,10 +154,13 @@ extension SourceCore: TimerOwner {
     }
 
     /// On the engine's thread, with its lock held.
-    private func finishCall(wasCalled: Bool, _ engine: inout FiringCore, _ block: inout Callback?) {
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
         if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
-        if wasCalled { endTicks() }
+        if wasCalled { endTicks(now_ns) }
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
@@ -153,9 +171,9 @@ extension SourceCore: TimerOwner {
     }
 
     /// Where the policy has the handler's return decide about the next deadline.
-    private func endTicks() {
+    private func endTicks(_ now_ns: Int64) {
         if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
-            state.repetition.end(&state.ticks, now_ns: now_ns(state))
+            state.repetition.end(&state.ticks, now_ns: state.alarm?.time.now_ns ?? now_ns)
         }
     }
 
@@ -166,6 +184,9 @@ extension SourceCore: TimerOwner {
     }
 
     /// The handler has returned, or is not called after all.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil
         state.data = 0
@@ -214,7 +235,7 @@ extension SourceCore: TimerOwner {
         let callback = take()
         callback?.run()
         let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
-            if isEvent, callback != nil { endTicks() }
+            if isEvent, callback != nil { endTicks(core.time.now_ns) }
             let latch = endRunning(&state)
             return (latch, state.isCancelled, isEvent && state.actor != nil, rearmOrSubmit(&state, &engine))
         }
@@ -227,6 +248,7 @@ extension SourceCore: TimerOwner {
     }
 
     /// None if the source was rescheduled while the call was on its way.
+    @inline(__always)
     private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
         let deadline_ns = state.ticks.deadline_ns
         guard let ticks = takeTicks(now_ns, &state) else { return nil }
@@ -238,6 +260,7 @@ extension SourceCore: TimerOwner {
     }
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
+    @inline(__always)
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
         guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
         else {

@@ -130,6 +130,9 @@ extension TimerLoop {
         observed.load(ordering: .relaxed) & activity.rawValue != 0
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func tell(_ activity: LoopObserver.Activity) {
         // Most loops have no observer: then a pass takes no lock for them.
         guard isObserved(activity) else { return }

@@ -4,6 +4,9 @@ import HRTimerCore
 extension LoopState {
     /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when the pass
     /// gets to them, and nothing that is armed during it.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     mutating func beginPass(now_ns: Int64) {
         core.expireAll(upTo: now_ns)
         setLimit(core.passLimit(now_ns: now_ns))
@@ -24,6 +27,9 @@ extension LoopState {
 
     /// Dequeues the timers that expire by `deadline_ns`, and prepares the pass and its first call, while there is time
     /// for it. False if that is not `wanted`, or if something is to be called before.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     mutating func prepareAhead(of deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)
         guard isWanted else { return false }

@@ -64,6 +64,9 @@ extension LoopState {
     func serves(_ set: ModeTable.SetID) -> Bool { modes.contains(set, served) }
 
     /// Whether there is anything that a run in the mode could ever have to do.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func hasWork(in index: Int) -> Bool {
         isKeptAlive || modes.hasMembers(in: index) || performs.contains { modes.contains($0, index) }
     }
@@ -72,6 +75,9 @@ extension LoopState {
     var servesMainQueue: Bool { runs.last?.servesMainQueue ?? hostServesMainQueue }
 
     /// The same for a run that goes on.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func hasWork(in run: Run) -> Bool { run.servesMainQueue || hasWork(in: run.index) }
 
     /// Brings what is watched up to date with the running mode. Gives the sources that the kernel refused.

@@ -1,3 +1,4 @@
+import CHRTimer
 import HRTimerCore
 
 extension LoopTimer {
@@ -27,6 +28,9 @@ extension LoopTimer {
 
 // What the loop's core calls with its lock held, which guards the state of a timer that is in the loop.
 extension LoopTimer: TimerOwner {
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         if fire.isAhead { core.before = state.beforeCall }
         guard state.beginCall(now_ns: now_ns, &fire.function) else {
@@ -37,6 +41,9 @@ extension LoopTimer: TimerOwner {
         return true
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
         guard fire.isTimerLive else { return }
         if !wasCalled {
@@ -61,6 +68,9 @@ extension LoopTimer: TimerOwner {
 // The calls of a pass.
 extension TimerLoop {
     /// Fires what the pass takes, beginning with a call that is prepared already, at that reading of the clock.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func fireDueTimers(_ first: inout Fire, at now_ns: Int64?) {
         guard var now_ns else { return }
         var second = Fire()
@@ -80,6 +90,9 @@ extension TimerLoop {
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.
         let loop = core.state.lock()
+        core.state.noteTouched()
+        hrt_note_touched(HRT_TOUCHED_LOOP, Unmanaged.passUnretained(self).toOpaque(), 192)
+        hrt_note_touched(HRT_TOUCHED_LOOP_CORE, Unmanaged.passUnretained(core).toOpaque(), 192)
         let after = loop.pointee.finish(&fire, now_ns: after_ns, wasCalled: true)
         let hasNext = loop.pointee.prepareNext(now_ns: after_ns, &next)
         core.state.unlock()

@@ -87,6 +87,7 @@ extension LoopTimer {
 }
 
 extension LoopTimer.State {
+    @inline(__always)
     var options: TimerOptions {
         TimerOptions(
             tolerance_ns: (precision ?? .coalesced) == .coalesced ? tolerance_ns : 0,
@@ -191,6 +192,9 @@ extension LoopTimer.State {
     }
 
     /// Ends the call and sets the next deadline. False if there is none.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
         guard repetition.repeats, handler != nil else { return false }

@@ -113,6 +113,9 @@ extension TimerLoop {
     }
 
     /// Calls what was signalled: all, or the first alone. True if there was any.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func callTriggers(onlyFirst: Bool) -> Bool {
         guard core.hasPosted(.triggers) else { return false }
         let triggers = state.withLock { state in

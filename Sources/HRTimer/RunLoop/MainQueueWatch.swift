@@ -65,6 +65,9 @@ extension TimerLoop {
     }
 
     /// Whether the main queue has something to run, so that the loop need not notify its observers that it sleeps.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func isMainQueueReady() -> Bool {
         guard isMain, isObserved(.beforeWaiting) || isObserved(.afterWaiting) else { return false }
         let descriptor = state.withLock { $0.servesMainQueue ? $0.mainQueue.descriptorToLookAt() : nil }

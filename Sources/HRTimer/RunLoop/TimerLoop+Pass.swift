@@ -5,6 +5,9 @@ import HRTimerCore
 extension TimerLoop {
     /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes
     /// on.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func pass(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
@@ -34,13 +37,17 @@ extension TimerLoop {
         performBlocks()
         if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
-        return core.state.withLock { state in
-            if isPastLimit { return .timedOut }
-            guard let run = state.runs.last, !run.isStopped, !state.isEnded else { return .stopped }
-            return state.hasWork(in: run) ? nil : .finished
-        }
+        if isPastLimit { return .timedOut }
+        // Not by a closure, which would lie apart from the rest of the pass.
+        let state = core.state.lock()
+        defer { core.state.unlock() }
+        guard let run = state.pointee.runs.last, !run.isStopped, !state.pointee.isEnded else { return .stopped }
+        return state.pointee.hasWork(in: run) ? nil : .finished
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func performBlocks() {
         freeReleased()
         guard core.hasPosted(.blocks) else { return }
@@ -54,6 +61,9 @@ extension TimerLoop {
     }
 
     /// Takes what is due, and prepares the first call. Gives the clock's reading, nil without a call.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func beginPass(_ fire: inout Fire) -> Int64? {
         let now_ns = time.now_ns
         let hasCall = core.state.withLock { state in
@@ -65,6 +75,9 @@ extension TimerLoop {
 
     /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified
     /// before, gives the clock's reading for it.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let isTold = isObserved(.afterWaiting)
         while true {
@@ -115,6 +128,9 @@ extension TimerLoop {
         var refused: [LoopSource] = []
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
         let now = Plan(park: Park(until_ns: .min))
         let refused = state.updateWatches(core.waiter)
@@ -135,6 +151,9 @@ extension TimerLoop {
     }
 
     /// The first call is prepared before its deadline, unless an observer is to be notified first.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func sleep(
         until park: Park,
         _ spinBudget: Double?,
@@ -161,6 +180,9 @@ extension TimerLoop {
         }
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
     {
         isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }

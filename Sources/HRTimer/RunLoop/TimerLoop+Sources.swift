@@ -113,6 +113,9 @@ extension TimerLoop {
 
     /// Calls the handlers of ready descriptors: of all, or of the first alone; the others come in the next pass. True if
     /// there was any.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func serveDescriptors(_ ready: ReadyDescriptors, onlyFirst: Bool) -> Bool {
         var hasCalled = serveEdges(onlyFirst: onlyFirst)
         let look = ready.look
@@ -139,6 +142,9 @@ extension TimerLoop {
         return hasCalled
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func serveEdges(onlyFirst: Bool) -> Bool {
         var hasCalled = false
         while waiter.mayHaveEdges || core.hasPosted(.signals), !(hasCalled && onlyFirst), let entry = takeEdge() {

@@ -194,6 +194,9 @@ extension EngineCore {
     }
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
         var request = TimerRequest()
         request.deadline_ns = time.now_ns
@@ -296,6 +299,9 @@ extension EngineCore {
         case ahead
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func sleep(until park: Park) -> Slept {
         guard park.isPrecise else {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
@@ -310,10 +316,14 @@ extension EngineCore {
     ///
     /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
     /// also the begin of the next.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func turn(_ slept: Slept, limit_ns: Int64 = .max, _ fire: inout Fire) -> TurnEnd {
         var now_ns = time.now_ns
         if let deadline_ns = slept.deadline_ns { wakeLatency.record(now_ns.subtractingSaturating(deadline_ns)) }
         var state = self.state.lock()
+        self.state.noteTouched()
         if !slept.isAwake { state.pointee.wakeUp() }
         while true {
             let poll = state.pointee.poll(now_ns, horizon_ns: slept.horizon_ns, limit_ns: limit_ns, &fire)
@@ -347,6 +357,9 @@ extension EngineCore {
 
     /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun; nil if the
     /// clock is to be moved to the deadline first.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns
         var spun_ns: Int64 = 0
@@ -380,6 +393,9 @@ extension EngineCore {
         time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(never)
     private func deliver(_ fire: inout Fire, _ now_ns: Int64, _ watch: TimerEngine.LatenessWatch) {
         // The lateness of a source is known where its call was made.

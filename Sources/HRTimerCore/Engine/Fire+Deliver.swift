@@ -3,7 +3,12 @@ import CHRTimer
 // The call itself: what engines and loops do with a fire once nobody can withdraw it.
 extension Fire {
     /// Calls the handler, the clock having read `now_ns`, at its deadline if that is up to `lastSpin_ns` ahead. Without the lock.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
+        // One that was prepared ahead has fetched it before the spin.
+        if !isAhead { fetch() }
         // Moved, to a place that nobody else changes, so that no reference is counted.
         let target = self.target.take()
         switch target {
@@ -30,6 +35,9 @@ extension Fire {
     }
 
     /// Has the processor fetch what is called, whose first lines are else in no cache after milliseconds of idleness.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(__always)
     package func fetch() {
         if let callback { Self.fetch(callback) } else if let function { Self.fetch(function) }
@@ -48,8 +56,11 @@ extension Fire {
     private static func fetch<Function>(_ function: Function) {
         // Unsafe: two words, of which only the addresses are used, as hints.
         withUnsafeBytes(of: function) { words in
-            hrt_prefetch_read(words.load(as: UnsafeRawPointer?.self), 256)
-            hrt_prefetch_read(words.load(fromByteOffset: 8, as: UnsafeRawPointer?.self), 64)
+            let (code, captured) = words.load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
+            hrt_prefetch_read(code, 256)
+            hrt_prefetch_read(captured, 64)
+            hrt_note_touched(HRT_TOUCHED_CODE, code, 256)
+            hrt_note_touched(HRT_TOUCHED_CAPTURED, captured, 64)
         }
     }
 

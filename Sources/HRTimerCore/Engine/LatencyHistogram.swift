@@ -34,6 +34,10 @@ public final class LatencyHistogram: @unchecked Sendable {
         hrt_histogram_destroy(handle)
     }
 
+    /// For the thread's next wake: see hrt_hot.h.
+    @inline(__always)
+    package func noteTouched() { hrt_note_touched(HRT_TOUCHED_LATENESS, UnsafeRawPointer(handle), 64) }
+
     @inline(__always)
     package func record(_ lateness_ns: Int64) {
         hrt_histogram_record(handle, lateness_ns)

@@ -63,6 +63,10 @@ public import CHRTimer
         hrt_lock_release(mutex)
     }
 
+    /// For the thread's next wake: see hrt_hot.h. With the lock held.
+    @inlinable @inline(__always)
+    package func noteTouched() { hrt_note_touched(HRT_TOUCHED_STATE, mutex, Self.offset + MemoryLayout<Value>.size) }
+
     /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once
     /// it was locked again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }

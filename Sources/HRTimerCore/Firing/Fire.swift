@@ -41,6 +41,7 @@ package struct Fire: ~Copyable {
     package var block: Callback?
     package var released = Released()
     var waiters: Latch?
+    private let byAddress = PassedByAddress()
 
     package init() {}
 

@@ -14,6 +14,9 @@ package struct FiringAccount: Sendable {
         beginPass()
     }
 
+    @inline(__always)
+    func noteTouched() { lateness?.noteTouched() }
+
     /// Begins to count the deadlines of another wake-up.
     package mutating func beginPass() {
         hasLooked = false

@@ -12,6 +12,9 @@ extension FiringCore {
     }
 
     /// The next timer of the groups that are served with a deadline of `bound_ns` or earlier.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func next(upTo bound_ns: Int64) -> Next {
         let limit = PassLimit(now_ns: bound_ns, sequence: .max)
         while true {
@@ -42,17 +45,25 @@ extension FiringCore {
     }
 
     /// Takes all that is due by then out of the queue, to wait until its group is served.
-    @inline(__always)
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func expireAll(upTo bound_ns: Int64) {
         if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(never)
     private mutating func expireRest(_ bound_ns: Int64) {
         while isDueInQueue(at: bound_ns) { _ = expire(upTo: bound_ns) }
     }
 
     /// Takes some out of the queue. False if it has but moved timers within, or nothing is due.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
         let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
         if count == 0 { return false }
@@ -60,6 +71,9 @@ extension FiringCore {
         return true
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func insert(from begin: Int, to end: Int) {
         // The records of all are prefetched before the first is read, so that their cache misses overlap.
         for index in begin..<end { records.fetch(batch[index].token.slot) }
@@ -131,9 +145,19 @@ extension FiringCore {
 
     /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise
     /// wait took.
-    package var firstExpired_ns: Int64 { expired.first(served)?.place_ns ?? .max }
+    package var firstExpired_ns: Int64 {
+        @inline(__always) get { findFirstExpired() }
+    }
+
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    func findFirstExpired() -> Int64 { expired.first(served)?.place_ns ?? .max }
 
     /// What a pass fires that begins now.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func passLimit(now_ns: Int64) -> PassLimit {
         PassLimit(now_ns: now_ns, sequence: hrt_queue_last_arming(queue))
     }

@@ -16,6 +16,9 @@ extension FiringCore {
 
     /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe before they come, but for
     /// none after `limit_ns`.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
         if isShutDown { return .ended }
         looked_ns = now_ns
@@ -37,6 +40,9 @@ extension FiringCore {
     }
 
     /// Nothing is due: tidies up a little, or parks.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func rest() -> Poll {
         if tidy() { return .again }
         let park = nextPark
@@ -45,6 +51,9 @@ extension FiringCore {
     }
 
     /// Prepares the next call of a pass, of the groups that are served. False if there is none.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func prepareNext(
         _ now_ns: Int64,
         within limit: PassLimit,
@@ -64,14 +73,23 @@ extension FiringCore {
     @inline(__always)
     private func fetchNext() {
         let next = expired.likelyNext
-        guard next.generation != 0 else { return }
+        if next.generation != 0 { fetchTarget(of: next.slot) }
+    }
+
+    /// Has the processor fetch what the timer calls.
+    @inline(__always)
+    private func fetchTarget(of slot: UInt32) {
         // An owner's address is the first word of the target; of another target it is that of its code, and fetching
         // that is harmless. So nobody looks into the owner or counts a reference.
-        let target = UnsafeRawPointer(records.place(next.slot)).load(as: UnsafeRawPointer?.self)
-        if let target { hrt_prefetch(target, 256) }
+        let target = UnsafeRawPointer(records.place(slot)).load(as: UnsafeRawPointer?.self)
+        hrt_prefetch(target, 320)
+        hrt_note_touched(HRT_TOUCHED_OWNER, target, 320)
     }
 
     /// Prepares the call for `deadline_ns`, while there is time for it, if nothing is to be called before. False otherwise.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func prepareAhead(
         of deadline_ns: Int64,
         within limit: PassLimit,
@@ -82,7 +100,20 @@ extension FiringCore {
         return prepareNext(.min, within: limit, &fire)
     }
 
+    /// For the thread's next wake: see hrt_hot.h.
+    @inline(__always)
+    private mutating func noteTouched(_ slot: UInt32) {
+        hrt_queue_note_touched(queue, slot)
+        hrt_note_touched(HRT_TOUCHED_RECORD, records.place(slot), MemoryLayout<TimerRecord>.size)
+        hrt_note_touched(HRT_TOUCHED_BATCH, batch.baseAddress, 64)
+        hrt_note_touched(HRT_TOUCHED_COMMIT, Unmanaged.passUnretained(commit).toOpaque(), 64)
+        account.noteTouched()
+    }
+
     /// False if the policy leaves this tick out, or if there is nothing to call.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
         fire.place_ns = entry.place_ns
@@ -94,6 +125,8 @@ extension FiringCore {
         fire.isAhead = entry.place_ns > now_ns
         let call_ns = max(now_ns, entry.place_ns)
         records[slot].phase = .firing
+        fetchTarget(of: slot)
+        noteTouched(slot)
         // Moved, to a place that nobody else changes, so that no reference is counted.
         let target = records[slot].target.take()
         let isToBeMade: Bool
@@ -118,6 +151,9 @@ extension FiringCore {
         return true
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
         takeCommitted()
         records[token.slot].phase = .prepared
@@ -128,6 +164,9 @@ extension FiringCore {
     }
 
     /// A call that was committed, and whose handler runs this one's thread, is no more the prepared one.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     mutating func takeCommitted() {
         if prepared == .stale { return }
         if isLive(prepared), records[prepared.slot].phase == .prepared { records[prepared.slot].phase = .firing }
@@ -135,6 +174,9 @@ extension FiringCore {
         commit.reset()
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         let before = records[slot].unreported
@@ -156,6 +198,9 @@ extension FiringCore {
         return false
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         if let later_ns = owner.laterDeadline() {
@@ -177,6 +222,9 @@ extension FiringCore {
 extension FiringCore {
     /// The call was made and its handler has returned at `now_ns`, or it was withdrawn. True if `letGo()` of the fire
     /// has something to do, after the lock.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func finish(_ fire: inout Fire, _ now_ns: Int64, wasCalled: Bool, spun_ns: Int64 = 0) -> Bool {
         fire.waiters = waiters.release()
         running = fire.outer
@@ -222,6 +270,9 @@ extension FiringCore {
 
     /// Sets the next deadline of a timer that was called, unless its handler or somebody else did. False if it was the
     /// last call.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(__always)
     private mutating func finishCall(_ fire: inout Fire, _ now_ns: Int64) -> Bool {
         let slot = fire.token.slot

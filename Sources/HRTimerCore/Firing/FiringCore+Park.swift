@@ -16,12 +16,20 @@ extension FiringCore {
     /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is armed.
     /// Exact once `normalize()` says that there is nothing more to do; before that perhaps too early.
     package var nextPark: Park {
+        @inline(__always) get { parkNext() }
+    }
+
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    private func parkNext() -> Park {
         let park = nextParkOfQueue
         // A precise wait has taken it out of the queue already, and was interrupted.
         let taken_ns = firstExpired_ns
         return taken_ns == .max ? park : Park(until_ns: min(park.until_ns, taken_ns), isPrecise: true)
     }
 
+    @inline(__always)
     private var nextParkOfQueue: Park {
         let until_ns = precision == .coalesced ? hrt_queue_next_wake_ns(queue) : hrt_queue_next_ns(queue)
         if precision == .precise { return Park(until_ns: until_ns, isPrecise: true) }
@@ -67,6 +75,9 @@ extension FiringCore {
     }
 
     /// The thread is about to park until then: from now on `mustWake` says who has to wake it.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func park(until park: Park) {
         takeCommitted()
         parkUncommitted(until: park)
@@ -149,9 +160,15 @@ extension FiringCore {
 // Memory.
 extension FiringCore {
     /// What is better done before the thread parks: a bounded piece of work a call. True if there is more to do.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func tidy() -> Bool { normalize() || trim() }
 
     /// Gives memory back that no timer needs any more, likewise.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func trim() -> Bool {
         if isTrimmingRecords {
             isTrimmingRecords = records.trim { $0.phase == .vacant }

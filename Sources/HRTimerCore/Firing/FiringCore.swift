@@ -57,6 +57,8 @@ import Synchronization
     /// Threads that wait for the running handler to return.
     var waiters = WaitList()
 
+    private let byAddress = PassedByAddress()
+
     package var account = FiringAccount()
     private var hasEnded = false
     /// The process that the thread is in; a child of fork(2) has another.
@@ -260,6 +262,9 @@ extension FiringCore {
     }
 
     /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
         leaveExpired(token.slot)
         if isPlain(token.slot) {
@@ -288,6 +293,9 @@ extension FiringCore {
         hrt_queue_arm_slot_tolerant(queue, slot, place_ns, rest_ns)
     }
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     @inline(never)
     mutating func armWithOptions(_ slot: UInt32, _ deadline_ns: Int64) {
         if records[slot].isPrecise {

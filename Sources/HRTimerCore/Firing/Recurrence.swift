@@ -81,6 +81,9 @@ package struct GridPosition: Sendable, Equatable {
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
 
     /// To the first nominal deadline after `now_ns`. Gives how many lie between it and the former one.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     fileprivate mutating func pass(_ now_ns: Int64, by interval: ExactInterval) -> Int {
         let (late_ns, overflow) = now_ns.subtractingReportingOverflow(deadline.rounded_ns)
         // A division takes as long as all the rest of a call: mostly there is nothing to divide.
@@ -99,6 +102,9 @@ extension Recurrence {
     ///
     /// Gives how many ticks the call is to report beside its own, or nil if the policy leaves this one out. Afterwards
     /// `position` has the deadline that follows, as it holds unless `end` says otherwise.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func begin(_ position: inout GridPosition, now_ns: Int64) -> Int? {
         let reported = position.unreported
         position.unreported = 0
@@ -124,6 +130,9 @@ extension Recurrence {
     }
 
     /// Decides about the next deadline when the handler has returned at `now_ns`.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package func end(_ position: inout GridPosition, now_ns: Int64) {
         guard repeats else { return }
         switch policy {
