@@ -140,7 +140,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
 
 extension ClockTimerEngine.Fire {
     /// The engine's own account, whose numbers are on the engine's clock.
-    init(_ fire: TimerFire) {
+    package init(_ fire: TimerFire) {
         token = fire.token
         deadline = Instant(nanoseconds: fire.deadline.nanoseconds)
         firedAt = Instant(nanoseconds: fire.firedAt.nanoseconds)

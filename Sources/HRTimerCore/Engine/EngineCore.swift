@@ -169,7 +169,8 @@ extension EngineCore {
         arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
     }
 
-    private func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
+    /// The same by a function of the core, which may refuse it.
+    func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard arm(&state) else { return (false, false) }
             let isWithdrawn = state.withdraw(token)
