@@ -15,7 +15,7 @@ extension SourceCore {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
         let given_ns = max(deadline.nanoseconds, now_ns)
-        let deadline_ns = phase == .given ? given_ns : phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
+        let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
             // It would keep the alarm for ever.
