@@ -35,11 +35,17 @@ public struct Retry: Sendable {
         case fail
     }
 
-    /// A retry with that backoff. A limit of zero, less, or NaN cancels the first attempt before it begins.
-    public init(_ backoff: Backoff, attempts: Int = .max, within limit: (some TimeSpan)? = Duration?.none) {
+    /// A retry with that backoff, without a limit in time.
+    public init(_ backoff: Backoff, attempts: Int = .max) {
         self.backoff = backoff
-        self.attempts = max(1, attempts)
-        self.limit = limit.map { $0.asDuration ?? .zero }
+        self.attempts = attempts
+    }
+
+    /// A retry with that backoff and a limit in time. One of zero, less, or NaN cancels the first attempt before it begins.
+    public init(_ backoff: Backoff, attempts: Int = .max, within limit: some TimeSpan) {
+        self.backoff = backoff
+        self.attempts = attempts
+        self.limit = limit.asDuration ?? .zero
     }
 
     /// Runs the operation until it succeeds, must not be tried again, or may not.

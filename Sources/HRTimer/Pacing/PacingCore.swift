@@ -221,7 +221,7 @@ extension PacingCore {
     private func wait(isolation: isolated (any Actor)?) async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                // Unsafe: whoever takes it out of the state resumes it, once.
+                // Unsafe: who takes it out of the state resumes it, once.
                 change { state in state.consumer = continuation }
             }
         } onCancel: {
