@@ -179,6 +179,13 @@ let package = Package(
             path: "Tests/Programs/DeadlineModel",
             swiftSettings: strict
         ),
+        // All threads of the process's pool are blocked in it.
+        .executableTarget(
+            name: "BlockedPoolProgram",
+            dependencies: ["HRTimerExecutors", "HRTimer", "HRTimerCore"],
+            path: "Tests/Programs/BlockedPoolProgram",
+            swiftSettings: strict
+        ),
         // Cancelled sleeps by the million, optimized: `make sleep-races`.
         .executableTarget(
             name: "SleepRaces",
@@ -275,7 +282,7 @@ let package = Package(
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
                 "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
-                "AppsOnApple", "AppsOnHRTimer", "TestTraits",
+                "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
             ],
             swiftSettings: strict
         ),

@@ -112,7 +112,10 @@ extension SourceCore: TimerOwner {
             fire.isEarly = state.hasLead
             return true
         }
-        if fire.isAhead { engine.before.ticks = state.ticks }
+        if fire.isAhead {
+            engine.before.ticks = state.ticks
+            engine.before.delay_ns = state.extras?.pointee.jitter?.delay_ns ?? 0
+        }
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Rescheduled for a later deadline.
@@ -141,7 +144,7 @@ extension SourceCore: TimerOwner {
     /// On the engine's thread, with its lock held.
     private func finishCall(wasCalled: Bool, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
-        if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
+        if !wasCalled, !state.isSetAnew { state.restoreTicks(engine.before) }
         if wasCalled { endTicks() }
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
@@ -155,7 +158,7 @@ extension SourceCore: TimerOwner {
     /// Where the policy has the handler's return decide about the next deadline.
     private func endTicks() {
         if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
-            state.repetition.end(&state.ticks, now_ns: now_ns(state))
+            state.endTick(now_ns(state))
         }
     }
 
@@ -239,10 +242,7 @@ extension SourceCore: TimerOwner {
 
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
-        else {
-            return nil
-        }
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.beginTick(now_ns) else { return nil }
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
@@ -256,7 +256,10 @@ extension SourceCore: TimerOwner {
     /// Nominal deadlines up to now are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: inout State) {
         if state.ticks.deadline_ns > now_ns { return }
-        _ = state.repetition.with(.merge).begin(&state.ticks, now_ns: now_ns)
+        let policy = state.repetition.policy
+        state.repetition = state.repetition.with(.merge)
+        _ = state.beginTick(now_ns)
+        state.repetition = state.repetition.with(policy)
     }
 
     /// The engine's thread has exited, or this is the last call that it makes.

@@ -65,6 +65,12 @@ public final class LoopTimer: @unchecked Sendable {
         )
     }
 
+    deinit {
+        guard let jitter = state.jitter else { return }
+        jitter.deinitialize(count: 1)
+        jitter.deallocate()
+    }
+
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
     ///
     /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts

@@ -174,7 +174,8 @@ extension EngineCore {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard arm(&state) else { return (false, false) }
             let isWithdrawn = state.withdraw(token)
-            return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isWithdrawn)
+            let armed_ns = state.jitters.isEmpty ? deadline_ns : state.deadline_ns(of: token) ?? deadline_ns
+            return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { wake() }
         return isLive

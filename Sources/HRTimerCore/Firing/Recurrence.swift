@@ -8,6 +8,8 @@
     /// Zero for a timer that fires once.
     @usableFromInline package let interval: ExactInterval
     @usableFromInline package let policy: MissedTickPolicy
+    /// The timer has a `TickJitter`, which stands elsewhere. Of a core's own timers alone; it fits beside the policy.
+    var isJittered = false
 
     @inlinable package static var once: Recurrence {
         Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
@@ -41,6 +43,13 @@
     }
 
     @inlinable package var repeats: Bool { interval.whole_ns != 0 }
+
+    /// The same for a timer that has a jitter.
+    func jittered(_ isJittered: Bool) -> Recurrence {
+        var recurrence = self
+        recurrence.isJittered = isJittered
+        return recurrence
+    }
 
     /// The same interval with another policy.
     package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
@@ -79,6 +88,13 @@ package struct GridPosition: Sendable, Equatable {
 
     @inline(__always)
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
+
+    /// The latest nominal deadline at or before `now_ns`, which is not before this one.
+    func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
+        var latest = deadline
+        latest.advance(by: interval, times: deadline.count(of: interval, to: now_ns))
+        return latest.rounded_ns
+    }
 
     /// To the first nominal deadline after `now_ns`. Gives how many lie between it and the former one.
     fileprivate mutating func pass(_ now_ns: Int64, by interval: ExactInterval) -> Int {
