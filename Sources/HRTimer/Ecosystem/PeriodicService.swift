@@ -58,9 +58,11 @@ public struct PeriodicService: Service {
         self.work = work
     }
 
-    /// Does `work` at that interval, counted from the start; zero or less, and NaN, count as 0.1 ms.
+    /// Does `work` at that interval, counted from the start; zero or less, and NaN, count as 0.1 ms. With a `jitter` each time so
+    /// much later, so that a service's instances do not fall together.
     public init(
         every interval: some TimeSpan,
+        jitter: Jitter? = nil,
         clock: MonotonicClock = .monotonic,
         firstRun: FirstRun = .atTick,
         onError: @escaping @Sendable (any Error) -> Void,
@@ -69,7 +71,7 @@ public struct PeriodicService: Service {
         self.init(
             ticks: {
                 let interval = interval.asDuration ?? .zero
-                return clock.ticks(every: interval, first: clock.now.advanced(by: interval))
+                return clock.ticks(every: interval, first: clock.now.advanced(by: interval), jitter: jitter)
             },
             firstRun: firstRun,
             onError: onError,
