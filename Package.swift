@@ -154,6 +154,30 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // With the traits of their names; `make ecosystem` builds and runs them too.
+        .executableTarget(
+            name: "PeriodicWork",
+            dependencies: [
+                "HRTimer", "HRTimerCalendar",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            path: "Examples/PeriodicWork",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SearchField",
+            dependencies: [
+                "HRTimer",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
+            ],
+            path: "Examples/SearchField",
+            swiftSettings: strict
+        ),
+
         // Programs of their own for what only a process's main thread can show.
         .target(
             name: "MainThreadScenario",

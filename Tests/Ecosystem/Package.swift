@@ -13,6 +13,22 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.5.0"),
     ],
     targets: [
+        // Links to Examples, which are programs of the library's package, without these traits.
+        .executableTarget(
+            name: "PeriodicWork",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "HRTimerCalendar", package: "swift-hrtimer"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .executableTarget(
+            name: "SearchField",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+            ]
+        ),
         .testTarget(
             name: "EcosystemTests",
             dependencies: [
@@ -27,7 +43,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]
-        )
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -71,7 +71,10 @@ struct AfternoonTests {
         }
     }
 
-    @Test("answers each request once, and loses no change and no last log line, up to its graceful shutdown", arguments: [1, 2] as [UInt64])
+    @Test(
+        "answers each request once, and loses no change and no last log line, up to its graceful shutdown",
+        arguments: [1, 2] as [UInt64]
+    )
     func requests(seed: UInt64) async throws {
         let outcome = try await run(seed: seed)
         let account = outcome.account
