@@ -18,12 +18,13 @@ public import HRTimerCore
 ///   also while its thread is blocked. It goes on for as long as it likes, and keeps what it captured.
 /// * What it returns or throws after that goes to `late`, once, in the operation's task. Nothing is lost.
 /// * Cancelling the calling task is the same with a `CancellationError`: the call returns at once.
-/// * The operation is Sendable and escapes; it runs on its own actor, if it has one, or in the pool. It inherits the caller's
-///   priority and task-local values, and none of its deadlines: only this one cancels it.
+/// * The operation is Sendable and escapes, and runs in the pool, also if the caller is on an actor; one that is written
+///   `{ @MainActor in … }` runs there. It inherits the caller's priority and task-local values, and none of its deadlines: only
+///   this one cancels it.
 /// * A timeout of zero or less, or NaN, throws and does not begin. If the engine of the clock has ended, the time is over.
 ///
-/// The deadline needs no thread of the pool. The caller does, to go on: one on the main actor, or on a `TimerExecutor`, returns
-/// in time though operations block all of the pool.
+/// The deadline needs no thread of the pool. The caller does, to go on: one on the main actor in `TimerLoop.main`, or on a
+/// `TimerExecutor`, returns in time though operations block all of the pool.
 ///
 /// - Parameters:
 ///   - timeout: how long to wait, counted from now.
@@ -36,7 +37,7 @@ public func withUnstructuredTimeout<Return: Sendable>(
     tolerance: Duration? = nil,
     clock: MonotonicClock = MonotonicClock(),
     isolation: isolated (any Actor)? = #isolation,
-    operation: sending @escaping @isolated(any) () async throws -> Return,
+    operation: @escaping @isolated(any) @Sendable () async throws -> Return,
     late: @escaping @Sendable (Result<Return, any Error>) -> Void = { _ in }
 ) async throws -> Return {
     try Task.checkCancellation()
@@ -77,7 +78,7 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
     }
 
     func run(
-        _ operation: sending @escaping @isolated(any) () async throws -> Return,
+        _ operation: @escaping @isolated(any) @Sendable () async throws -> Return,
         isolation: isolated (any Actor)? = #isolation
     ) async -> (Duration) throws -> Return {
         let task = Task {

@@ -127,6 +127,8 @@ import Testing
                     await Self.stubborn(.seconds(5))
                 }
             }
+            #expect(time.now == MonotonicInstant(nanoseconds: 10_000_000_000))
+            await time.advance(by: .seconds(5))
         }
     }
 
