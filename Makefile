@@ -29,7 +29,7 @@ test:
 
 # The suites on frozen time: a few seconds.
 frozen:
-	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat)?Tests\.' $(TESTS)
+	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat|Calendar)?Tests\.' $(TESTS)
 
 # The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
 RUNS ?= 50

@@ -305,8 +305,8 @@ let package = Package(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
-                "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
-                "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
+                "HRTimer", "HRTimerCalendar", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
+                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
             ],
             swiftSettings: strict
         ),

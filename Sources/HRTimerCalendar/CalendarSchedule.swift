@@ -6,7 +6,7 @@ public import Foundation
 ///     WallTimerEngine.shared.schedule(by: evening) { fire in … }
 ///     for await tick in WallClock().ticks(by: evening) { … }
 ///
-/// The dates are Foundation's, in their order, and each comes once. On the days when the clocks change:
+/// The dates come in their order, and each once. Those of a rule are Foundation's. On the days when the clocks change:
 ///
 /// * A time of day that is **missing** is taken by the `matchingPolicy`. 02:30, in a night whose hour from 2 to 3 is left
 ///   out, is 03:30 by `.nextTimePreservingSmallerComponents`, the default as in `Calendar.RecurrenceRule`; 03:00 by `.nextTime`;
@@ -19,6 +19,8 @@ public import Foundation
 /// The time zone's rules are those of the machine when a date is computed, which is done one date ahead.
 public struct CalendarSchedule: Sendable {
     enum Kind: Sendable {
+        case timeOfDay(TimeOfDay)
+        /// Hours or minutes that pass, or whole days.
         case components(DateComponents, Calendar, Calendar.MatchingPolicy, Calendar.RepeatedTimePolicy)
         case rule(Calendar.RecurrenceRule, start: Date)
     }
@@ -49,7 +51,11 @@ public struct CalendarSchedule: Sendable {
         components.calendar = nil
         components.timeZone = nil
         try components.check(in: calendar)
-        kind = .components(components, calendar, matchingPolicy, repeatedTimePolicy)
+        if let time = TimeOfDay(components, calendar, matchingPolicy, repeatedTimePolicy) {
+            kind = .timeOfDay(time)
+        } else {
+            kind = .components(components, calendar, matchingPolicy, repeatedTimePolicy)
+        }
     }
 
     /// The same in the Gregorian calendar of a time zone.
@@ -72,8 +78,8 @@ public struct CalendarSchedule: Sendable {
     /// The dates of a rule, from `start` on: its intervals and its end are counted from there, and what the rule leaves open, as
     /// the minute, is that of `start`.
     ///
-    /// The rule's own policies count, for missing days too. Throws where its interval is less than one, or an hour, minute or second is none.
-    /// A first date takes time in proportion to the number of dates since `start`, some 10 µs each.
+    /// The rule's own policies count, for missing days too. Throws where its interval is less than one, or an hour, minute or
+    /// second is none. A first date takes time in proportion to the number of dates since `start`, no later one does.
     public init(_ rule: Calendar.RecurrenceRule, from start: Date) throws(Invalid) {
         try rule.check(from: start)
         kind = .rule(rule, start: start)

@@ -16,6 +16,8 @@ struct ScheduledDates: DateSequence {
     mutating func first(after instant_ns: Int64) -> Int64 {
         if let asked_ns, asked_ns <= instant_ns, instant_ns < found_ns { return found_ns }
         switch schedule.kind {
+        case .timeOfDay(let time):
+            found_ns = time.first(after: instant_ns)
         case .components(let components, let calendar, let matching, let repeated):
             let from = Date(wall_ns: begin(instant_ns, components))
             found_ns = components.first(after: instant_ns, from, calendar, matching, repeated)

@@ -205,6 +205,11 @@ struct CalendarScheduleModelTests {
     private static let zones = [
         "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Sydney",
         "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Asia/Kolkata",
+        "Antarctica/Troll",
+    ]
+
+    private static let policies: [Calendar.MatchingPolicy] = [
+        .nextTime, .nextTimePreservingSmallerComponents, .previousTimePreservingSmallerComponents, .strict,
     ]
 
     /// The dates in those days, each a whole minute.
@@ -212,7 +217,7 @@ struct CalendarScheduleModelTests {
         _ zone: TimeZone,
         _ hour: Int,
         _ minute: Int,
-        isStrict: Bool,
+        _ policy: Calendar.MatchingPolicy,
         isLast: Bool,
         _ minutes: Range<Int>
     ) -> [Date] {
@@ -227,33 +232,44 @@ struct CalendarScheduleModelTests {
         return days.sorted { $0.key < $1.key }.compactMap { _, readings in
             let equal = readings.filter { $0.reading == wanted }
             if let found = isLast ? equal.last : equal.first { return found.date }
-            return isStrict ? nil : readings.first { $0.reading > wanted }?.date
+            guard let next = readings.firstIndex(where: { $0.reading > wanted }) else { return nil }
+            let before = next == 0 ? -1 : readings[next - 1].reading
+            // The first minute after the gap, and how far into that the time of day is.
+            let (date, into) = (readings[next].date, wanted - before - 1)
+            switch policy {
+            case .nextTime: return date
+            case .nextTimePreservingSmallerComponents: return date + Double(into) * 60
+            case .previousTimePreservingSmallerComponents:
+                return date - Double(readings[next].reading - wanted) * 60
+            default: return nil
+            }
         }
     }
 
     @Test("gives the same next date from any instant near a change")
     func random() throws {
         var random = SeededRandom.fromEnvironment()
-        for _ in 0..<150 {
+        for _ in 0..<300 {
             let name = Self.zones.randomElement(using: &random)!
             let zone = TimeZone(identifier: name)!
             let begin = Date(timeIntervalSince1970: Double.random(in: 946_684_800...2_050_000_000, using: &random))
             let change = zone.nextDaylightSavingTimeTransition(after: begin) ?? begin
             let (hour, minute) = (Int.random(in: 0...4, using: &random), Int.random(in: 0...11, using: &random) * 5)
-            let (isStrict, isLast) = (Bool.random(using: &random), Bool.random(using: &random))
+            let policy = Self.policies.randomElement(using: &random)!
+            let isLast = Bool.random(using: &random)
             let schedule = try CalendarSchedule(
                 matching: DateComponents(hour: hour, minute: minute),
                 in: zone,
-                matchingPolicy: isStrict ? .strict : .nextTime,
+                matchingPolicy: policy,
                 repeatedTimePolicy: isLast ? .last : .first
             )
             let middle = Int(change.timeIntervalSince1970) / 60
             let minutes = (middle - 5 * 1440)..<(middle + 7 * 1440)
-            let dates = model(zone, hour, minute, isStrict: isStrict, isLast: isLast, minutes)
+            let dates = model(zone, hour, minute, policy, isLast: isLast, minutes)
             let after = change + Double.random(in: -1.5...1.5, using: &random) * 86_400
             let expected = dates.first { $0 > after }
             let given = schedule.date(after: after)
-            let what = "\(name) \(hour):\(minute), strict \(isStrict), last \(isLast)"
+            let what = "\(name) \(hour):\(minute), \(policy), last \(isLast)"
             #expect(given == expected, "\(what), after \(after.timeIntervalSince1970)")
         }
     }

@@ -192,21 +192,4 @@ struct CalendarTimerTests {
         time.advance(by: .seconds(9 * 3600))
         #expect(fires.all == ["first", "second", "third"])
     }
-
-    @Test("on the real wall clock is not early, and comes each second")
-    func real() async throws {
-        let engine = try WallTimerEngine(time: .kernel)
-        let seconds = try CalendarSchedule(matching: DateComponents(nanosecond: 0), in: berlin)
-        let (stream, came) = AsyncStream.makeStream(of: WallTimerEngine.Fire.self)
-        let token = engine.schedule(by: seconds) { came.yield($0) }
-        var last: WallInstant?
-        for await fire in stream.prefix(2) {
-            #expect(fire.firedAt >= fire.deadline)
-            #expect(fire.deadline.nanoseconds % 1_000_000_000 == 0)
-            if let last { #expect(fire.deadline > last) }
-            last = fire.deadline
-        }
-        engine.cancel(token)
-        await engine.shutdown()
-    }
 }
