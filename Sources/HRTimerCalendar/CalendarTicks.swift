@@ -3,7 +3,7 @@ public import HRTimerCore
 
 /// Ticks of the wall clock at the dates of a schedule, as an `AsyncSequence` that never fails.
 ///
-///     for await tick in WallClock().ticks(by: evening) { try? await backUp() }
+///     for await tick in WallClock().ticks(by: evening) { print(Date(tick.firedAt)) }
 ///
 /// Never before a date, and never twice for one, also when the clock is set back. A consumer's first tick is the first date
 /// after its iterator was made; dates that pass while it is busy are missed ticks, by the `MissedTickPolicy`. Nothing is

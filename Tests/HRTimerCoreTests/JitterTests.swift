@@ -57,8 +57,10 @@ import Testing
     @Test("A bound of more than the interval counts as the interval, and of less than nothing as none")
     func clamped() {
         for (jitter, most) in [
-            (Jitter.upTo(.seconds(5)), Duration.seconds(1)), (.share(7), .seconds(1)), (.share(0.5), .milliseconds(500)),
-            (.upTo(.seconds(-1)), .nanoseconds(1)), (.share(-.infinity), .nanoseconds(1)), (.share(.nan), .nanoseconds(1)),
+            (Jitter.upTo(.seconds(5)), Duration.seconds(1)), (.share(7), .seconds(1)),
+            (.share(0.5), .milliseconds(500)),
+            (.upTo(.seconds(-1)), .nanoseconds(1)), (.share(-.infinity), .nanoseconds(1)),
+            (.share(.nan), .nanoseconds(1)),
             (.upTo(Double.nan), .nanoseconds(1)), (.upTo(.infinity), .seconds(1)),
         ] {
             fires.removeAll()
@@ -132,7 +134,8 @@ import Testing
             let time = ManualTime()
             let engine = try TimerEngine(.init(time: time.base))
             let given = time.now + .seconds(5)
-            let token = engine.schedule(at: given, every: interval, jitter: interval == nil ? .full : nil, phase: phase) {
+            let token = engine.schedule(at: given, every: interval, jitter: interval == nil ? .full : nil, phase: phase)
+            {
                 _ in
             }
             return given.duration(to: engine.deadline(of: token) ?? .distantPast)
@@ -147,7 +150,9 @@ import Testing
         #expect(try first(.random, every: nil) == .zero)
     }
 
-    @Test("Moved and given another interval a timer keeps its jitter, within the new interval; cancelled it leaves none")
+    @Test(
+        "Moved and given another interval a timer keeps its jitter, within the new interval; cancelled it leaves none"
+    )
     func moved() {
         let token = every(.seconds(60), .share(0.5))
         let moved = start + .seconds(1000)
@@ -180,7 +185,9 @@ import Testing
     func withdrawn() throws {
         let engine = try TimerEngine(.init(precision: .precise, time: time.base))
         let fires = Recorder<MonotonicInstant>()
-        let token = engine.schedule(after: 1, every: .seconds(1), jitter: .share(0.5, seed: 3)) { fires.append($0.deadline) }
+        let token = engine.schedule(after: 1, every: .seconds(1), jitter: .share(0.5, seed: 3)) {
+            fires.append($0.deadline)
+        }
         let twin = try TimerEngine(.init(time: time.base))
         let wanted = Recorder<MonotonicInstant>()
         twin.schedule(after: 1, every: .seconds(1), jitter: .share(0.5, seed: 3)) { wanted.append($0.deadline) }
@@ -192,13 +199,20 @@ import Testing
         #expect(fires.all == wanted.all && fires.count > 18)
     }
 
-    @Test("Missed ticks, under each policy: what has not come because of its jitter is not missed", arguments: MissedTickPolicy.allCases)
+    @Test(
+        "Missed ticks, under each policy: what has not come because of its jitter is not missed",
+        arguments: MissedTickPolicy.allCases
+    )
     func model(_ policy: MissedTickPolicy) {
         var random = SeededRandom.fromEnvironment()
         for _ in 0..<200 {
             let interval_ns = Int64.random(in: 2...50, using: &random)
             let recurrence = Recurrence(every: .nanoseconds(interval_ns), policy: policy)
-            var jitter: TickJitter? = TickJitter(.share(.random(in: 0...1, using: &random)), for: recurrence, random: random.next())
+            var jitter: TickJitter? = TickJitter(
+                .share(.random(in: 0...1, using: &random)),
+                for: recurrence,
+                random: random.next()
+            )
             var position = GridPosition(deadline_ns: 1000)
             jitter?.place(&position)
             var model = JitterModel(interval_ns: interval_ns, jitter: jitter, policy: policy)

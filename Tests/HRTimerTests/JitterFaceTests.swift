@@ -107,8 +107,44 @@ import Testing
         #expect(try calls.all == wanted(20))
     }
 
-    @Test("A random phase spreads sources, timers of loops and ticks over one interval")
-    func phases() async throws {
+    @Test("A random phase spreads timers of a loop over one interval, when they are added, on its clock and on others")
+    func loopPhases() {
+        let loop = TimerLoop(time: time.base)
+        var seen = Set<MonotonicInstant>()
+        for number in 0..<60 {
+            let timer =
+                switch number % 3 {
+                case 0:
+                    LoopTimer(timeInterval: 60, repeats: true, phase: .random, time: time.base) { [calls, time] _ in
+                        calls.append(time.now)
+                    }
+                case 1:
+                    LoopTimer(fireAt: start + .seconds(60), interval: 60, repeats: true, phase: .random) {
+                        [calls, time] _ in
+                        calls.append(time.now)
+                    }
+                default:
+                    LoopTimer(fireAt: time.wallNow + .seconds(60), interval: 60, repeats: true, phase: .random) {
+                        [calls, time] _ in
+                        calls.append(time.now)
+                    }
+                }
+            loop.add(timer, forMode: .default)
+            let first = timer.fireInstant
+            #expect(first >= start + .seconds(60) && first < start + .seconds(120))
+            seen.insert(first)
+        }
+        #expect(seen.count == 60)
+        loop.run(until: start + .seconds(180))
+        // Twice each, an interval apart.
+        #expect(calls.all == seen.sorted() + seen.sorted().map { $0 + .seconds(60) })
+        let once = LoopTimer(timeInterval: 60, repeats: false, phase: .random, time: time.base) { _ in }
+        loop.add(once, forMode: .default)
+        #expect(once.fireInstant == time.now + .seconds(60))
+    }
+
+    @Test("A random phase spreads sources over one interval")
+    func phases() throws {
         var seen = Set<MonotonicInstant>()
         for _ in 0..<50 {
             let source = TimerSource(engine: engine)
@@ -129,7 +165,8 @@ import Testing
             let time = ManualTime(start: start)
             let loop = TimerLoop(time: time.base)
             let calls = Recorder<MonotonicInstant>()
-            let timer = LoopTimer(fireAt: start + .seconds(1), interval: 1, repeats: true) { _ in calls.append(time.now) }
+            let timer = LoopTimer(fireAt: start + .seconds(1), interval: 1, repeats: true) { _ in calls.append(time.now)
+            }
             if isAddedFirst { loop.add(timer, forMode: .default) }
             timer.jitter = jitter
             if !isAddedFirst {
@@ -220,7 +257,8 @@ import Testing
             }
             var spread = Set<MonotonicInstant>()
             for _ in 0..<20 {
-                var iterator = MonotonicClock().ticks(every: .seconds(60), first: time.now, phase: .random).makeAsyncIterator()
+                var iterator = MonotonicClock().ticks(every: .seconds(60), first: time.now, phase: .random)
+                    .makeAsyncIterator()
                 let now = time.now
                 let deadline = await iterator.next()?.deadline ?? .distantPast
                 #expect(deadline >= now && deadline < now + .seconds(60))

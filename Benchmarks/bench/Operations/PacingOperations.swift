@@ -33,7 +33,9 @@ enum PacingOperations {
     private static let count = 100_000
 
     /// An element's share of a whole iteration.
-    private static func each(_ count: Int = count, _ iterate: (Elements) async throws -> Void) async rethrows -> OperationSample {
+    private static func each(_ count: Int = count, _ iterate: (Elements) async throws -> Void) async rethrows
+        -> OperationSample
+    {
         try await iterate(Elements(count: count / 10))
         let before = cbench_usage_now()
         let start_ns = cbench_now_ns()

@@ -23,8 +23,8 @@ public import HRTimerCore
 ///   this one cancels it.
 /// * A timeout of zero or less, or NaN, throws and does not begin. If the engine of the clock has ended, the time is over.
 ///
-/// The deadline needs no thread of the pool. The caller does, to go on: one on the main actor in `TimerLoop.main`, or on a
-/// `TimerExecutor`, returns in time though operations block all of the pool.
+/// The deadline needs no thread of the pool. The caller may, to go on: one on a `TimerExecutor` does not, and returns in time
+/// though operations block all of the pool.
 ///
 /// - Parameters:
 ///   - timeout: how long to wait, counted from now.

@@ -21,15 +21,29 @@ extension LoopTimer {
         var given: Jitter?
         /// Nil before the deadline has it.
         var ticks: TickJitter?
+        /// By how much a random phase moves the first deadline, when the timer is added to a loop.
+        var shift_ns: Int64 = 0
     }
 }
 
 extension LoopTimer.State {
+    private mutating func makeJitter() {
+        if jitter != nil { return }
+        jitter = .allocate(capacity: 1)
+        jitter?.initialize(to: LoopTimer.LoopJitter())
+    }
+
+    /// For a new timer.
+    mutating func set(_ phase: TimerPhase, random: @autoclosure () -> UInt64) {
+        if phase == .given || !repetition.repeats { return }
+        makeJitter()
+        jitter?.pointee.shift_ns = phase.first_ns(0, repetition, random: random())
+    }
+
     mutating func setJitter(_ given: Jitter?, isInLoop: Bool) {
         if jitter == nil {
             guard given != nil else { return }
-            jitter = .allocate(capacity: 1)
-            jitter?.initialize(to: LoopTimer.LoopJitter())
+            makeJitter()
         }
         // While the handler runs the deadline is the one that it was called for: what follows is in the ticks.
         let isAhead = isFiring && !isMoved
@@ -49,6 +63,15 @@ extension LoopTimer.State {
     private func newTicks() -> TickJitter? {
         guard repetition.repeats, let given = jitter?.pointee.given else { return nil }
         return TickJitter(given, for: repetition, random: 0)
+    }
+
+    /// The timer is in a loop from now on: its first deadline is moved by its phase, and has its jitter.
+    mutating func placeFirst() {
+        guard let jitter else { return }
+        let shift_ns = jitter.pointee.shift_ns
+        jitter.pointee.shift_ns = 0
+        if shift_ns > 0 { moveDeadline { $0 == .max ? .max : $0.addingSaturating(shift_ns) } }
+        placeJitter()
     }
 
     /// The present deadline is a nominal one: adds its jitter.

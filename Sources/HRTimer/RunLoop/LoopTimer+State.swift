@@ -112,7 +112,7 @@ extension LoopTimer.State {
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
         }
-        if !isResolved { placeJitter() }
+        if !isResolved { placeFirst() }
         origin = .resolved
     }
 
@@ -132,6 +132,7 @@ extension LoopTimer.State {
         self.origin = origin
         date = nil
         followed?.detach()
+        jitter?.pointee.shift_ns = 0
         if isResolved { placeJitter() }
         return true
     }

@@ -144,7 +144,7 @@ extension FiringCore {
             unreported: before
         )
         let reported: Int?
-        if records[slot].recurrence.isJittered {
+        if records[slot].isJittered {
             fire.jitter = jitters[slot]
             reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns, &fire.jitter)
         } else {
@@ -158,7 +158,7 @@ extension FiringCore {
         account.countMissed(fire.ticks.unreported - before)
         records[slot].unreported = fire.ticks.unreported
         records[slot].phase = .idle
-        if records[slot].recurrence.isJittered { jitters[slot] = fire.jitter }
+        if records[slot].isJittered { jitters[slot] = fire.jitter }
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
         return false
     }
@@ -244,7 +244,7 @@ extension FiringCore {
             removeFired(fire.token)
             return false
         }
-        if records[slot].recurrence.isJittered {
+        if records[slot].isJittered {
             records[slot].recurrence.end(&fire.ticks, now_ns: now_ns, &fire.jitter)
             jitters[slot] = fire.jitter
         } else {

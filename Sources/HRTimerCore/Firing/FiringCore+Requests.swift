@@ -10,7 +10,8 @@ extension FiringCore {
         let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
         let slot = token.slot
         records[slot].target = consume target
-        records[slot].recurrence = request.repetition.jittered(request.jitter != nil)
+        records[slot].recurrence = request.repetition
+        records[slot].isJittered = request.jitter != nil
         if let jitter = request.jitter { jitters[slot] = jitter }
         records[slot].roundedUp_as = 0
         records[slot].unreported = 0
@@ -68,10 +69,9 @@ extension FiringCore {
     /// Arms a timer or moves it, with another interval. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
-        let former = records[token.slot].recurrence
-        let recurrence = Recurrence(every: interval, policy: former.policy).jittered(former.isJittered)
+        let recurrence = Recurrence(every: interval, policy: records[token.slot].recurrence.policy)
         records[token.slot].recurrence = recurrence
-        if recurrence.isJittered { jitters[token.slot]?.fit(to: recurrence) }
+        if records[token.slot].isJittered { jitters[token.slot]?.fit(to: recurrence) }
         setDeadline(token, placed_ns(deadline_ns, token.slot))
         records[token.slot].unreported = 0
         return true
@@ -80,19 +80,19 @@ extension FiringCore {
     /// A given deadline with the timer's jitter, if it has one.
     @inline(__always)
     private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
-        records[slot].recurrence.isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
+        records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
     }
 
     /// The slot is another timer's soon.
     @inline(__always)
     mutating func forgetJitter(_ slot: UInt32) {
-        if records[slot].recurrence.isJittered { dropJitter(slot) }
+        if records[slot].isJittered { dropJitter(slot) }
     }
 
     @inline(never)
     private mutating func dropJitter(_ slot: UInt32) {
         jitters[slot] = nil
-        records[slot].recurrence.isJittered = false
+        records[slot].isJittered = false
     }
 
     private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {

@@ -31,7 +31,7 @@ import Synchronization
     @usableFromInline var hasOptions = false
     /// Some timer has, or had, an owner.
     var hasOwners = false
-    /// By slot, of the timers whose recurrence says that they have one.
+    /// By slot, of the timers whose record says that they have one.
     var jitters: [UInt32: TickJitter] = [:]
     /// The same for the place of an expired timer.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }

@@ -8,8 +8,6 @@
     /// Zero for a timer that fires once.
     @usableFromInline package let interval: ExactInterval
     @usableFromInline package let policy: MissedTickPolicy
-    /// The timer has a `TickJitter`, which stands elsewhere. Of a core's own timers alone; it fits beside the policy.
-    var isJittered = false
 
     @inlinable package static var once: Recurrence {
         Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
@@ -43,13 +41,6 @@
     }
 
     @inlinable package var repeats: Bool { interval.whole_ns != 0 }
-
-    /// The same for a timer that has a jitter.
-    func jittered(_ isJittered: Bool) -> Recurrence {
-        var recurrence = self
-        recurrence.isJittered = isJittered
-        return recurrence
-    }
 
     /// The same interval with another policy.
     package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }

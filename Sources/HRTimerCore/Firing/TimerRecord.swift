@@ -25,6 +25,8 @@ import CHRTimer
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
+    /// It has a `TickJitter`, among the core's `jitters`.
+    var isJittered = false
     /// A timer armed for the past is not late before it was armed.
     var lateFrom_ns = Int64.min
     /// While it is expired: its place in the order of `ExpiredTimers`.

@@ -37,7 +37,9 @@ import Testing
         #expect(waits(.exponential(initial: Double.nan, maximum: .nan), 2) == ms(0, 0))
         #expect(waits(.exponential(initial: .milliseconds(4), factor: .nan), 2) == ms(4, 4))
         #expect(waits(.exponential(initial: .milliseconds(4), factor: 0.5), 2) == ms(4, 4))
-        #expect(waits(.exponential(initial: .milliseconds(1), factor: .infinity), 2) == [.milliseconds(1), .seconds(60)])
+        #expect(
+            waits(.exponential(initial: .milliseconds(1), factor: .infinity), 2) == [.milliseconds(1), .seconds(60)]
+        )
         #expect(waits(.exponential(initial: .seconds(100), maximum: .seconds(3)), 2) == [.seconds(3), .seconds(3)])
         #expect(waits(.linear(initial: .milliseconds(3), increment: .seconds(-1)), 2) == ms(3, 3))
         #expect(waits(.constant(Double.infinity), 2).allSatisfy { $0 > .seconds(1_000_000_000) })
@@ -62,7 +64,12 @@ import Testing
 
     @Test("Decorrelated jitter is from the initial wait to three times the one before, at most the maximum")
     func decorrelated() {
-        let backoff = Backoff.exponential(initial: .milliseconds(10), maximum: .seconds(2), jitter: .decorrelated, seed: 1)
+        let backoff = Backoff.exponential(
+            initial: .milliseconds(10),
+            maximum: .seconds(2),
+            jitter: .decorrelated,
+            seed: 1
+        )
         var former = Duration.milliseconds(10)
         var longest = Duration.zero
         for wait in backoff.waits().prefix(10_000) {

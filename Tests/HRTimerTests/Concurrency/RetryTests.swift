@@ -67,7 +67,9 @@ import Testing
                     _ = try? attempts.next()
                     if attempts.begun.count == 2 { throw Fatal() }
                     throw Failure(number: 0)
-                } decide: { error, _ in error is Fatal ? .fail : .retry }
+                } decide: { error, _ in
+                    error is Fatal ? .fail : .retry
+                }
             }
             #expect(attempts.seconds == [0, 1])
             await #expect(throws: CancellationError.self) {
@@ -83,7 +85,9 @@ import Testing
             let attempts = Attempts()
             _ = try await Retry(.exponential(initial: .seconds(1))).run {
                 try attempts.next(succeedingAt: 4)
-            } decide: { _, attempt in attempt == 1 ? .retryAfter(.seconds(30)) : .retryAfter(.milliseconds(1)) }
+            } decide: { _, attempt in
+                attempt == 1 ? .retryAfter(.seconds(30)) : .retryAfter(.milliseconds(1))
+            }
             #expect(attempts.seconds == [0, 30, 32, 36])
         }
     }
@@ -94,7 +98,9 @@ import Testing
             let attempts = Attempts()
             let start = time.now
             do {
-                _ = try await Retry(.exponential(initial: .seconds(1)), within: .seconds(10)).run { try attempts.next() }
+                _ = try await Retry(.exponential(initial: .seconds(1)), within: .seconds(10)).run {
+                    try attempts.next()
+                }
                 Issue.record("it must throw")
             } catch let error as TimedOut {
                 #expect(error.timeout == .seconds(10) && error.underlying as? Failure == Failure(number: 4))
@@ -188,7 +194,10 @@ import Testing
                 await withTaskGroup(of: Void.self) { group in
                     for _ in 0..<1000 {
                         group.addTask {
-                            let retry = Retry(.exponential(initial: .seconds(64), maximum: .seconds(64), jitter: jitter), attempts: 2)
+                            let retry = Retry(
+                                .exponential(initial: .seconds(64), maximum: .seconds(64), jitter: jitter),
+                                attempts: 2
+                            )
                             _ = try? await retry.run {
                                 seconds.append(MonotonicInstant.now.nanoseconds / 1_000_000_000)
                                 throw Failure(number: 0)

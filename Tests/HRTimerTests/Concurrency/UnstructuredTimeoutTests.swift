@@ -51,11 +51,15 @@ import Testing
             let value = try await withUnstructuredTimeout(.seconds(5)) {
                 try await Task.sleep(for: .seconds(1), clock: .monotonic)
                 return 5
-            } late: { _ in late.append(true) }
+            } late: { _ in
+                late.append(true)
+            }
             #expect(value == 5)
             try time.checkNothingIsPending()
             await #expect(throws: Failure()) {
-                try await withUnstructuredTimeout(.seconds(5)) { () async throws -> Int in throw Failure() } late: { _ in
+                try await withUnstructuredTimeout(.seconds(5)) { () async throws -> Int in
+                    throw Failure()
+                } late: { _ in
                     late.append(true)
                 }
             }
@@ -65,7 +69,9 @@ import Testing
         }
     }
 
-    @Test("An error that comes late goes to the handler as well, and the work's cancellation handlers run at the deadline")
+    @Test(
+        "An error that comes late goes to the handler as well, and the work's cancellation handlers run at the deadline"
+    )
     func lateError() async throws {
         try await withManualTime { time in
             let start = time.now
@@ -111,7 +117,10 @@ import Testing
         }
     }
 
-    @Test("A timeout of zero, less or NaN does not begin the work; without an engine the time is over", arguments: [0, -1, .nan])
+    @Test(
+        "A timeout of zero, less or NaN does not begin the work; without an engine the time is over",
+        arguments: [0, -1, .nan]
+    )
     func noTime(_ seconds: Double) async throws {
         try await withManualTime { time in
             let begun = Recorder<Bool>()
@@ -140,7 +149,9 @@ import Testing
                 _ = try? await withUnstructuredTimeout(.seconds(1)) { [canary = canaries.make()] in
                     await Self.stubborn(.seconds(3))
                     withExtendedLifetime(canary) {}
-                } late: { [canary = canaries.make()] _ in withExtendedLifetime(canary) {} }
+                } late: { [canary = canaries.make()] _ in
+                    withExtendedLifetime(canary) {}
+                }
             }
             await call()
             #expect(canaries.count == 2)

@@ -98,7 +98,14 @@ import Testing
     func rxMarbles() async throws {
         let numbers = marbles((0, "1"), (26, "2"), (34, "3"), (40, "4"), (45, "5"), (79, "6"), (100, "|"))
         let letters = marbles(
-            (0, "A"), (8, "B"), (16, "C"), (40, "D"), (55, "E"), (60, "F"), (70, "G"), (100, "|")
+            (0, "A"),
+            (8, "B"),
+            (16, "C"),
+            (40, "D"),
+            (55, "E"),
+            (60, "F"),
+            (70, "G"),
+            (100, "|")
         )
         try await withManualTime { _ in
             let debounced = await Diagram.recorded(

@@ -177,7 +177,9 @@ import Testing
             }
             deinit { if !last { sends() } }
         }
-        let debouncer = Debouncer<Message>(for: .seconds(1), engine: engine) { [self] message in record(message.last ? 1 : 0) }
+        let debouncer = Debouncer<Message>(for: .seconds(1), engine: engine) { [self] message in
+            record(message.last ? 1 : 0)
+        }
         let send: @Sendable () -> Void = { debouncer.send(Message(last: true) {}) }
         debouncer.send(Message(last: false, send))
         debouncer.send(Message(last: false, send))

@@ -20,7 +20,6 @@ struct Program {
         #endif
         let watch = try startThread { judge(name) }
         pthread_detach(watch)
-        // The main actor's.
         TimerLoop.main.isKeptAlive = true
         TimerLoop.main.run()
     }
@@ -37,7 +36,7 @@ struct Program {
         begun.wait()
         blockPool()
         begin(name)
-        let mustNot = name.hasSuffix("task-sleep")
+        let mustNot = name == "task-sleep"
         let isThere = came.wait(timeout: .now() + (mustNot ? 0.5 : patience)) == .success
         let isBlocked = isPoolBlocked()
         print(isThere ? "came" : "waits", isBlocked ? "" : "although the pool is not blocked")
@@ -51,7 +50,9 @@ struct Program {
     }
 
     private static func blockPool() {
-        repeat { for _ in 0..<sysconf(Int32(_SC_NPROCESSORS_ONLN)) { Task.detached { block() } } } while !isPoolBlocked()
+        repeat {
+            for _ in 0..<sysconf(Int32(_SC_NPROCESSORS_ONLN)) { Task.detached { block() } }
+        } while !isPoolBlocked()
     }
 
     private static func prepare(_ name: String, _ begun: DispatchSemaphore) {
@@ -88,22 +89,6 @@ struct Program {
         case "executor-timeout":
             // The operation never gets a thread.
             onExecutor { try? await withUnstructuredTimeout(delay) { block() } }
-        case "main-timeout":
-            Task { @MainActor in
-                try? await withUnstructuredTimeout(delay) { block() }
-                came.signal()
-            }
-        case "main-sleep":
-            Task { @MainActor in
-                // Stays on the main actor, as `Task.sleep` does not.
-                try? await MonotonicClock().sleep(until: .now + delay)
-                came.signal()
-            }
-        case "main-task-sleep":
-            Task { @MainActor in
-                try? await Task.sleep(for: delay)
-                came.signal()
-            }
         case "task-sleep":
             Task.detached {
                 try? await Task.sleep(for: delay)
