@@ -49,7 +49,7 @@ struct AfternoonTests {
                 server.update { $0.nightly.append(.now) }
                 try await Task.sleep(for: .seconds(1200), clock: .monotonic)
             }
-            let clients = Clients(server: server, again: Self.again, seed: seed)
+            let clients = Clients(server: server, again: Self.again, closing: Self.shutdown, seed: seed)
             let group = ServiceGroup(
                 services: [engine, Flush(server: server), clients, hourly, nightly],
                 logger: Logger(label: "afternoon") { _ in SwiftLogNoOpLogHandler() }
@@ -100,8 +100,8 @@ struct AfternoonTests {
         let times = account.written.dropLast().map(\.at)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .seconds(1) })
         #expect(outcome.dropped == 0)
-        // It ended when the last client that rested had looked.
-        #expect(outcome.end > .seconds(60) && outcome.end < .seconds(3600))
+        // It waited for those that were about to try again, and for nothing else.
+        #expect(outcome.end > .milliseconds(100) && outcome.end < .seconds(30))
     }
 
     @Test("does no job twice and loses none, through both changes of the clocks")

@@ -117,10 +117,12 @@ final class Server: Sendable {
     }
 }
 
-/// A thousand clients: they come in the first afternoon, sleep until the second one, and go on until the shutdown.
+/// A thousand clients: they come in the first afternoon, sleep until the second one, and all come once more in the last second
+/// before the shutdown, which so finds attempts and waits for the next ones under way.
 struct Clients: Service {
     let server: Server
     let again: WallInstant
+    let closing: WallInstant
     let seed: UInt64
 
     static let count = 1000
@@ -147,11 +149,13 @@ struct Clients: Service {
             await ask(client, number)
         }
         try? await Task.sleep(until: again, clock: .wall)
-        for number in 2..<100 {
+        for number in 2..<1000 {
             let pause = Duration.milliseconds(Int.random(in: 60_000..<3_600_000, using: &random))
-            try? await Task.sleep(for: pause, clock: .monotonic)
-            if server.account.isShuttingDown { return }
+            let next = WallInstant.now + pause
+            let last = closing - .milliseconds(Int.random(in: 1...1000, using: &random))
+            try? await Task.sleep(until: min(next, last), clock: .wall)
             await ask(client, number)
+            if next >= last { return }
         }
     }
 
