@@ -101,7 +101,7 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
 
     private func arm(_ deadline_ns: Int64, _ number: Int) {
         let alarm = PacingAlarm { [self] hasCome in
-            if hasCome { expire(number) } else { end() }
+            if hasCome { expire(number) } else { hostHasEnded(number) }
         }
         let armed = alarm.arm(HostAlarm.Request(deadline_ns: deadline_ns), on: host)
         let isPresent = state.withLock { state in
@@ -120,6 +120,11 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
             state.alarm = nil
             if let element = state.gate.expire(at: now_ns) { state.passed.append(element) }
         }
+    }
+
+    /// A loop says so of each alarm that it lets go of: of one that has expired, or that was disarmed, it means nothing.
+    private func hostHasEnded(_ number: Int) {
+        if state.withLock({ $0.number == number && $0.armed_ns < .max }) { end() }
     }
 
     /// For good: the consumer gets nothing any more.

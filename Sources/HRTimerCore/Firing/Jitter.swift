@@ -1,7 +1,7 @@
 /// How much later than its nominal deadline each call of a repeating timer comes, at random: so that the timers of a thousand
 /// machines, or of a thousand connections, do not fall together.
 ///
-///     engine.schedule(after: 30, every: .seconds(30), jitter: .upTo(.seconds(3))) { _ in report() }
+///     TimerEngine.shared.schedule(after: 30, every: .seconds(30), jitter: .upTo(.seconds(3))) { _ in report() }
 ///
 /// Uniform from zero to a bound, which it never reaches, and never negative: no call comes before its nominal deadline, nor
 /// after the one that follows. The nominal deadlines stay on their grid, so nothing drifts. A call's deadline, as it is
@@ -50,7 +50,7 @@ public struct Jitter: Sendable, Hashable {
 
 /// Where the grid of a repeating timer begins.
 ///
-///     engine.schedule(after: 60, every: .seconds(60), phase: .random) { _ in collect() }
+///     TimerEngine.shared.schedule(after: 60, every: .seconds(60), phase: .random) { _ in collect() }
 public enum TimerPhase: Sendable, Hashable {
     /// At the first deadline, as it was given.
     case given

@@ -178,6 +178,24 @@ import Testing
         #expect(engine.liveTimers == 0)
     }
 
+    @Test("In a loop, which lets go of each timer that has fired, the last element comes all the same")
+    func loop() async {
+        let time = ManualTime()
+        let loop = TimerLoop(time: time.base)
+        loop.isKeptAlive = true
+        let core = PacingCore<Int, Never>(BurstGate(.throttle, .both, period_ns: 1_000_000_000)) { .loop(loop) }
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
+        for element in 1...3 { continuation.yield(element) }
+        continuation.finish()
+        await core.take(stream)
+        Self.run(loop, for: 2)
+        #expect(await core.next(isolation: nil) == 1)
+        #expect(await core.next(isolation: nil) == 3)
+        #expect(await core.next(isolation: nil) == nil)
+    }
+
+    private static func run(_ loop: TimerLoop, for seconds: Double) { loop.run(for: seconds) }
+
     /// What passes, counted element by element: times in ms, of which the period is no multiple.
     private func model(_ isDebounce: Bool, _ edges: BurstEdges, _ times: [Int], _ period: Int, end: Int) -> [Int: Int] {
         var passed: [Int: Int] = [:]
