@@ -29,7 +29,7 @@ test:
 
 # The suites on frozen time: a few seconds.
 frozen:
-	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat)?Tests\.' $(TESTS)
+	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat|Calendar)?Tests\.' $(TESTS)
 
 # The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
 RUNS ?= 50
@@ -155,6 +155,8 @@ async-let-fault:
 # What other packages make of our clocks, and we of theirs: a package of its own, so that nobody else fetches them.
 ecosystem:
 	$(SWIFT) test --package-path Tests/Ecosystem --scratch-path .build-ecosystem --disable-xctest $(TESTS)
+	for example in PeriodicWork SearchField; do \
+	    timeout 60 $$($(SWIFT) build --package-path Tests/Ecosystem --scratch-path .build-ecosystem --show-bin-path)/$$example || exit 1; done
 
 # The tests of swift-async-algorithms, checked out under the build folder: as they are, under HRTimerExecutors; their clocks
 # replaced, on virtual time, by the seeds SEEDS.

@@ -13,6 +13,8 @@ let package = Package(
         .library(name: "HRTimer", targets: ["HRTimer"]),
         .library(name: "HRTimerTesting", targets: ["HRTimerTesting"]),
         .library(name: "HRTimerCompat", targets: ["HRTimerCompat"]),
+        // Imports Foundation, which nothing else of the library does but for its essentials.
+        .library(name: "HRTimerCalendar", targets: ["HRTimerCalendar"]),
         // On an experimental interface of the compiler's: nothing else of the library depends on it.
         .library(name: "HRTimerExecutors", targets: ["HRTimerExecutors"]),
         .library(name: "HRTimerExecutorsAtLaunch", targets: ["HRTimerExecutorsAtLaunch"]),
@@ -20,9 +22,10 @@ let package = Package(
     ],
     traits: [
         .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
-        .trait(name: "ServiceLifecycle", description: "An engine as a service of swift-service-lifecycle"),
+        .trait(name: "ServiceLifecycle", description: "Engines, and periodic work, as services of a lifecycle"),
         .trait(name: "Metrics", description: "An engine's lateness and counts by way of swift-metrics"),
         .trait(name: "AsyncAlgorithms", description: "AsyncTimerSequence among the rivals of the bench"),
+        .trait(name: "OpenCombine", description: "Engines, loops and virtual time as schedulers of OpenCombine"),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
@@ -32,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
         .systemLibrary(
@@ -66,12 +70,21 @@ let package = Package(
                     condition: .when(traits: ["ServiceLifecycle"])
                 ),
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
             swiftSettings: strict
         ),
         // Tasks of a test on virtual time are caught where the runtime hands them out.
         .target(name: "CEnqueueHook", path: "CSources/CEnqueueHook"),
-        .target(name: "HRTimerTesting", dependencies: ["HRTimer", "CEnqueueHook"], swiftSettings: strict),
+        .target(
+            name: "HRTimerTesting",
+            dependencies: [
+                "HRTimer", "CEnqueueHook",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
+            ],
+            swiftSettings: strict
+        ),
+        .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
         .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
         // For tests and for programs with an async main, which have no place for the call.
@@ -141,6 +154,30 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // With the traits of their names; `make ecosystem` builds and runs them too.
+        .executableTarget(
+            name: "PeriodicWork",
+            dependencies: [
+                "HRTimer", "HRTimerCalendar",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            path: "Examples/PeriodicWork",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SearchField",
+            dependencies: [
+                "HRTimer",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
+            ],
+            path: "Examples/SearchField",
+            swiftSettings: strict
+        ),
+
         // Programs of their own for what only a process's main thread can show.
         .target(
             name: "MainThreadScenario",
@@ -164,6 +201,13 @@ let package = Package(
             name: "DeadlineModel",
             dependencies: ["HRTimer", "Seeded"],
             path: "Tests/Programs/DeadlineModel",
+            swiftSettings: strict
+        ),
+        // All threads of the process's pool are blocked in it.
+        .executableTarget(
+            name: "BlockedPoolProgram",
+            dependencies: ["HRTimerExecutors", "HRTimer", "HRTimerCore"],
+            path: "Tests/Programs/BlockedPoolProgram",
             swiftSettings: strict
         ),
         // Cancelled sleeps by the million, optimized: `make sleep-races`.
@@ -250,14 +294,19 @@ let package = Package(
             dependencies: ["HRTimer", "HRTimerTesting", "TestSupport"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "HRTimerCalendarTests",
+            dependencies: ["HRTimerCalendar", "HRTimer", "HRTimerCore", "HRTimerTesting", "TestSupport", "Seeded"],
+            swiftSettings: strict
+        ),
         // Without MemberImportVisibility, like the code that is ported by scoped imports.
         .testTarget(name: "HRTimerCompatTests", dependencies: ["HRTimerCompat", "TestTraits"]),
         .testTarget(
             name: "BackendContractTests",
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
-                "HRTimer", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram", "AsyncMainProgram",
-                "AppsOnApple", "AppsOnHRTimer", "TestTraits",
+                "HRTimer", "HRTimerCalendar", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
+                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
             ],
             swiftSettings: strict
         ),

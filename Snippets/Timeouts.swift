@@ -1,4 +1,4 @@
-// Three ways to wait no longer than that.
+// Four ways to wait no longer than that.
 import HRTimer
 
 #if compiler(>=6.2)
@@ -15,6 +15,23 @@ do {
 } catch let error as TimedOut {
     print("timed out after \(error.timeout)")
 }
+
+// Work that heeds no cancellation: it is left behind, and what it gives later goes to the handler.
+let (lateResults, late) = AsyncStream.makeStream(of: Int.self)
+do {
+    let stubborn: Int = try await withUnstructuredTimeout(.milliseconds(20)) {
+        let end = MonotonicInstant.now + .milliseconds(100)
+        while MonotonicInstant.now < end { await Task.yield() }
+        return 42
+    } late: { result in
+        if let value = try? result.get() { late.yield(value) }
+        late.finish()
+    }
+    print("in time: \(stubborn)")
+} catch let error as TimedOut {
+    print("returned after \(error.timeout), its work goes on")
+}
+for await value in lateResults { print("came too late: \(value)") }
 #endif
 
 // For a connection, moved on with every request.

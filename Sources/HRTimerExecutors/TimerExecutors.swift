@@ -34,6 +34,10 @@ public enum TimerExecutors {
     ///   does so: sleeps that end while it spins are late by the wake latency.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
+    /// While all threads of the pool are blocked, tasks in the pool wait, those that have slept too. What comes in time all the
+    /// same, as without this module: handlers of engines and sources, cancellation handlers at a deadline, and everything on a
+    /// `TimerExecutor`.
+    ///
     /// A cancelled sleep ends at once. Some 300 bytes that the standard library keeps of it stay until its deadline, as
     /// without this module: its interface cannot withdraw a job yet.
     ///

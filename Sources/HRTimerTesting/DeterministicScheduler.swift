@@ -114,11 +114,14 @@ final class DeterministicScheduler: Sendable {
     /// For so long all else waits for a thread that has the baton, and a baton for what the scheduler's thread runs.
     let slow_ns: Int64
     let servesMainActor: Bool
+    /// Of the order of tasks, and of what is random in the test.
+    let seed: UInt64
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
         patience_ns = max(1, options.patience.nanosecondsRoundedUp)
         slow_ns = min(patience_ns, options.slowness.nanosecondsRoundedUp)
         self.servesMainActor = servesMainActor
+        seed = options.seed ?? 0
         state.withLock { $0.ready = JobLine(seed: options.seed) }
     }
 

@@ -245,6 +245,8 @@ extension ManualTime {
         scheduler?.hold(name())
     }
 
+    package var seed: UInt64 { scheduler?.seed ?? 0 }
+
     package func own(_ key: ObjectIdentifier, _ make: () -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
         if let scheduler { return scheduler.own(key, make) }
         if let owned = state.withLock({ $0.owned[key] }) { return owned }

@@ -21,12 +21,15 @@ struct OperationTests {
     private static let packages =
         PublicOperations.comparisons(timers: 10) + ContendedOperations.comparisons(timers: 10)
         + [FireOperations.comparison(timers: 10)] + CoalesceOperations.comparisons(ownTimers: 10)
-        + TaskOperations.comparisons(ownTimers: 10) + [StatisticsOperations.comparison]
+        + TaskOperations.comparisons(ownTimers: 10) + PacingOperations.comparisons + [StatisticsOperations.comparison]
 
     @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
     func packagesRun(name: String) async throws {
         let comparison = try #require(Self.packages.first { "\($0.operation) \($0.baseID)" == name })
-        for rival in comparison.rivals where Subject.hasNIO || !rival.id.hasPrefix("nio.") {
+        for rival in comparison.rivals
+        where (Subject.hasNIO || !rival.id.hasPrefix("nio."))
+            && (Subject.hasAsyncAlgorithms || !rival.id.hasPrefix("async-algorithms."))
+        {
             let sample = try await offThePool { try rival.measure(3) }
             #expect(try #require(sample.compared) > 0, "\(rival.id)")
             #expect(sample.early == 0, "\(rival.id)")

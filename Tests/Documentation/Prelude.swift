@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import HRTimer
+import HRTimerCalendar
 
 import class HRTimerCompat.CADisplayLink
 
@@ -48,6 +49,17 @@ func retry(times: Int, clock: some _Concurrency.Clock<Duration>, _ body: () asyn
 
 enum Polled { case done, more }
 
+struct HTTPError: Error { let isTransient = true }
+
+struct Document: Sendable {}
+func save(_ document: Document) {}
+
+struct Player: Sendable { let positions = AsyncStream<Int> { _ in } }
+struct Field: Sendable { let changes = AsyncStream<String> { _ in } }
+struct Bar: Sendable { func draw(_ fraction: Double) {} }
+let (player, field, bar, document) = (Player(), Field(), Bar(), Document())
+let (changes, url, disk) = (field.changes, "url", DispatchQueue(label: "disk"))
+
 let (model, label, canvas, connection) = (Owner(), Label(), Canvas(), Connection())
 let toast = "toast"
 let (done, total, socket) = (1.0, 2.0, Int32(0))
@@ -65,6 +77,12 @@ func step(_ ticks: Int) {}
 func fetch() async throws -> String { toast }
 func ask() async throws -> String { toast }
 func lunch() {}
+func report() {}
+func collect() {}
+func log(_ line: String) {}
+func search(_ text: String) {}
+func show(_ position: Int) {}
+func legacyFetch(_ url: String) async throws -> String { url }
 func poll() -> Polled { .done }
 func draw(for instant: MonotonicInstant) {}
 func draw() {}
@@ -94,3 +112,5 @@ let input = try! LoopSource(descriptor: 0) { _, _ in }
 func event_base_new() -> OpaquePointer? { base }
 func event_base_dispatch(_ base: OpaquePointer) {}
 func event_base_free(_ base: OpaquePointer) {}
+
+var evening: CalendarSchedule { fatalError() }

@@ -30,7 +30,7 @@ function finish(    name, head, body, plain, i, count, lines, imports) {
     gsub(/@main /, "", body)
     # So is a test a function.
     gsub(/@Test(\([^)]*\))? /, "", body)
-    imports = "HRTimer HRTimerTesting HRTimerExecutors Testing Dispatch Glibc "
+    imports = "HRTimer HRTimerTesting HRTimerCalendar HRTimerExecutors Testing Dispatch Glibc "
     imports = imports (FILENAME ~ /Compat/ ? "FoundationEssentials" : "Foundation")
     if (FILENAME ~ /Compat/) head = head "import class HRTimerCompat.Timer\nimport class HRTimerCompat.CADisplayLink\n"
     file = sprintf("%s/%03d_%s.swift", folder, number, name)

@@ -5,24 +5,45 @@ import PackageDescription
 let package = Package(
     name: "Ecosystem",
     dependencies: [
-        .package(name: "swift-hrtimer", path: "../..", traits: ["ServiceLifecycle", "Metrics"]),
+        .package(name: "swift-hrtimer", path: "../..", traits: ["ServiceLifecycle", "Metrics", "OpenCombine"]),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.5.0"),
     ],
     targets: [
+        // Links to Examples, which are programs of the library's package, without these traits.
+        .executableTarget(
+            name: "PeriodicWork",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "HRTimerCalendar", package: "swift-hrtimer"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .executableTarget(
+            name: "SearchField",
+            dependencies: [
+                .product(name: "HRTimer", package: "swift-hrtimer"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+            ]
+        ),
         .testTarget(
             name: "EcosystemTests",
             dependencies: [
                 .product(name: "HRTimer", package: "swift-hrtimer"),
                 .product(name: "HRTimerTesting", package: "swift-hrtimer"),
+                .product(name: "HRTimerCalendar", package: "swift-hrtimer"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]
-        )
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -130,6 +130,7 @@ struct OpsOptions: ParsableArguments {
         all += SourceOperations.comparisons(ownTimers: ownTimers)
         all += CoalesceOperations.comparisons(ownTimers: ownTimers)
         all += TaskOperations.comparisons(ownTimers: ownTimers)
+        all += PacingOperations.comparisons
         return all + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 

@@ -15,7 +15,7 @@ final class CancellationThreads: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let wakes = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// The scopes that wait to be cancelled begin at `first`.
-    private var scopes: [DeadlineScope?] = []
+    private var scopes: [(any Expiring)?] = []
     private var first = 0
     /// The number of the thread that takes scopes; nil if none does.
     private var runner: Int?
@@ -48,7 +48,7 @@ final class CancellationThreads: @unchecked Sendable {
 
     /// Has one of the threads cancel the scope's operation; the calling thread does if there is none and none can be
     /// made. Any thread.
-    func expire(_ scope: DeadlineScope) {
+    func expire(_ scope: any Expiring) {
         pthread_mutex_lock(mutex)
         scopes.append(scope)
         var hasThread = true
@@ -122,6 +122,12 @@ final class CancellationThreads: @unchecked Sendable {
         end.tv_nsec = nanoseconds % 1_000_000_000
         return pthread_cond_timedwait(wakes, mutex, &end) == ETIMEDOUT
     }
+}
+
+/// What these threads cancel: an operation under a deadline.
+protocol Expiring: AnyObject, Sendable {
+    /// Its deadline has passed: cancels it, which may take any time.
+    func expire()
 }
 
 private let sharedThreads = SharedEngine { _ in CancellationThreads() }

@@ -8,7 +8,7 @@ import Synchronization
 /// The operation runs in a child task; in the body of a task group, which it may have captured, it runs in its caller's
 /// task. See `run(isolation:_:)`.
 /// caller's task. See `run(isolation:_:)`.
-class DeadlineScope: HostAlarm, @unchecked Sendable {
+class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
     // Sendable: the variables are written before the phase becomes running, and `waiting` before it becomes awaited.
 
     private enum Phase {

@@ -28,7 +28,7 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
         withExtendedLifetime(engine) {}
     }
 
-    var host: TimerHost { .engine(engine.core) }
+    package var host: TimerHost { .engine(engine.core) }
     var time: TimeBase { engine.core.time }
 }
 

@@ -4,6 +4,9 @@ import HRTimerCore
 final class TickGrid: Sendable {
     let time: TimeBase
     let host: @Sendable () -> TimerHost
+    private let phase: TimerPhase
+    /// One seed for all consumers: each gets the same ticks.
+    private let jitter: Jitter?
 
     /// A stretch of equal intervals.
     struct Stretch: Sendable {
@@ -31,6 +34,15 @@ final class TickGrid: Sendable {
             first.advance(by: interval)
             grid = Grid(anchor: first, interval: interval)
         }
+
+        /// Later by a random part of the interval.
+        mutating func shift(_ phase: TimerPhase, random: @autoclosure () -> UInt64) {
+            guard phase != .given, let grid else { return }
+            let recurrence = Recurrence(interval: interval, policy: .merge)
+            let first_ns = phase.first_ns(grid.anchor.rounded_ns, recurrence, random: random())
+            let first = ExactInstant(first_ns, roundedUp_as: grid.anchor.roundedUp_as)
+            self.grid = Grid(anchor: first, number: grid.number, interval: interval)
+        }
     }
 
     private struct State: Sendable {
@@ -48,11 +60,22 @@ final class TickGrid: Sendable {
         _ time: TimeBase,
         first_ns: Int64?,
         every interval: Duration,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         host: @escaping @Sendable () -> TimerHost
     ) {
         self.time = time
         self.host = host
-        state = Locked(State(stretch: Stretch(first_ns: first_ns, every: interval)))
+        self.phase = phase
+        self.jitter = jitter.map { $0.seeded(time.randomNumber()) }
+        var stretch = Stretch(first_ns: first_ns, every: interval)
+        stretch.shift(phase, random: time.randomNumber())
+        state = Locked(State(stretch: stretch))
+    }
+
+    /// For a consumer of ticks at that interval.
+    func tickJitter(_ recurrence: Recurrence) -> TickJitter? {
+        jitter.map { TickJitter($0, for: recurrence, random: 0) }
     }
 
     var interval: Duration { state.withLock { $0.stretch.interval.duration } }
@@ -84,6 +107,7 @@ final class TickGrid: Sendable {
             state.stretch.generation = generation
             state.stretch.begun_ns = now_ns
             if first_ns == nil { state.stretch.begin(after: now_ns) }
+            state.stretch.shift(phase, random: time.randomNumber())
         }
     }
 
@@ -109,7 +133,10 @@ final class TickGrid: Sendable {
         state.withLock { state in
             if state.isCancelled { return nil }
             let now_ns = time.now_ns
-            if state.stretch.grid == nil { state.stretch.begin(after: now_ns) }
+            if state.stretch.grid == nil {
+                state.stretch.begin(after: now_ns)
+                state.stretch.shift(phase, random: time.randomNumber())
+            }
             return state.stretch.grid.map { (state.stretch, $0, now_ns) }
         }
     }
@@ -156,6 +183,7 @@ struct TickConsumer {
     /// The stretch when `position` was set; nil before the first.
     private var stretch: TickGrid.Stretch?
     private var recurrence = Recurrence.once
+    private var jitter: TickJitter?
     /// A tick was returned, and its consumer has not come back yet.
     private var isConsuming = false
     private var hasEnded = false
@@ -176,7 +204,7 @@ struct TickConsumer {
         if hasEnded { return nil }
         if isConsuming {
             isConsuming = false
-            recurrence.end(&position, now_ns: grid.time.now_ns)
+            recurrence.end(&position, now_ns: grid.time.now_ns, &jitter)
         }
         while !Task.isCancelled, let now_ns = plan() {
             if position.deadline_ns > now_ns {
@@ -193,7 +221,7 @@ struct TickConsumer {
     /// The tick that is due; nil if the policy skips it.
     private mutating func take(_ now_ns: Int64) -> Tick? {
         let deadline_ns = position.deadline_ns
-        guard let missed = recurrence.begin(&position, now_ns: now_ns) else { return nil }
+        guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
         isConsuming = true
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed)
     }
@@ -223,6 +251,7 @@ struct TickConsumer {
             return now_ns
         }
         if former.generation == present.generation { return now_ns }
+        jitter?.removeDelay(&position)
         if present.isNew {
             position.unreported = 0
             position.move(to: ticks.anchor)
@@ -247,5 +276,7 @@ struct TickConsumer {
     private mutating func keep(_ present: TickGrid.Stretch) {
         stretch = present
         recurrence = Recurrence(interval: present.interval, policy: policy)
+        jitter = grid.tickJitter(recurrence)
+        jitter?.place(&position)
     }
 }

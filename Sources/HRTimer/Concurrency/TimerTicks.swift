@@ -84,7 +84,7 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 
 /// One tick, as its consumer sees it.
 public struct TimerTick<Instant: TimerInstant>: Sendable, Hashable {
-    /// The nominal deadline: a point of the grid.
+    /// The nominal deadline: a point of the grid; with its jitter, if the ticks have one.
     public let deadline: Instant
     /// The clock's reading when the tick was returned; never earlier than `deadline`.
     public let firedAt: Instant
@@ -104,20 +104,31 @@ extension MonotonicClock {
     ///     from there.
     ///   - tolerance: how much later a tick may come to share a wake-up, at most half the interval; as in `sleep`.
     ///   - policy: what happens to ticks for which the consumer was too busy.
+    ///   - jitter: how much later than its nominal deadline each tick comes, at random; the same for all consumers. A tick's
+    ///     `deadline` has it.
+    ///   - phase: where the grid begins, also after `schedule(first:every:)`.
     public func ticks(
         every interval: some TimeSpan,
         first: MonotonicInstant? = nil,
         tolerance: some TimeSpan = Duration.zero,
-        policy: MissedTickPolicy = .merge
+        policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given
     ) -> TimerTicks<MonotonicInstant> {
         // Captured, so that the clock holds its engine.
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero) { self.host }
+        let grid = TickGrid(
+            time,
+            first_ns: first?.nanoseconds,
+            every: interval.asDuration ?? .zero,
+            jitter: jitter,
+            phase: phase
+        ) { self.host }
         return TimerTicks(grid, policy, isStrict ? .zero : tolerance.asDuration ?? .zero)
     }
 }
 
 extension EngineClock {
-    /// Ticks of this clock; see `TimerTicks` and `MonotonicClock.ticks(every:first:tolerance:policy:)`.
+    /// Ticks of this clock; see `TimerTicks` and `MonotonicClock.ticks(every:first:tolerance:policy:jitter:phase:)`.
     ///
     /// When the wall clock is set, ticks follow: a step forward makes the ticks due that it passes, a step back delays
     /// the next one.
@@ -125,9 +136,17 @@ extension EngineClock {
         every interval: some TimeSpan,
         first: Instant? = nil,
         tolerance: some TimeSpan = Duration.zero,
-        policy: MissedTickPolicy = .merge
+        policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given
     ) -> TimerTicks<Instant> {
-        let grid = TickGrid(time, first_ns: first?.nanoseconds, every: interval.asDuration ?? .zero) { self.host }
+        let grid = TickGrid(
+            time,
+            first_ns: first?.nanoseconds,
+            every: interval.asDuration ?? .zero,
+            jitter: jitter,
+            phase: phase
+        ) { self.host }
         return TimerTicks(grid, policy, tolerance.asDuration ?? .zero)
     }
 }

@@ -124,7 +124,10 @@ extension SourceCore: TimerOwner {
             fire.isEarly = state.hasLead
             return true
         }
-        if fire.isAhead { engine.before.ticks = state.ticks }
+        if fire.isAhead {
+            engine.before.ticks = state.ticks
+            engine.before.delay_ns = state.extras?.pointee.jitter?.delay_ns ?? 0
+        }
         state.isSetAnew = false
         guard let event = Self.takeCall(now_ns, &state) else {
             // Rescheduled for a later deadline.
@@ -159,7 +162,7 @@ extension SourceCore: TimerOwner {
     #endif
     private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
-        if !wasCalled, !state.isSetAnew { state.ticks = engine.before.ticks }
+        if !wasCalled, !state.isSetAnew { state.restoreTicks(engine.before) }
         if wasCalled { endTicks(now_ns) }
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
@@ -173,7 +176,7 @@ extension SourceCore: TimerOwner {
     /// Where the policy has the handler's return decide about the next deadline.
     private func endTicks(_ now_ns: Int64) {
         if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
-            state.repetition.end(&state.ticks, now_ns: state.alarm?.time.now_ns ?? now_ns)
+            state.endTick(state.alarm?.time.now_ns ?? now_ns)
         }
     }
 
@@ -262,10 +265,7 @@ extension SourceCore: TimerOwner {
     /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
     @inline(__always)
     private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.repetition.begin(&state.ticks, now_ns: now_ns)
-        else {
-            return nil
-        }
+        guard state.ticks.deadline_ns <= now_ns, let missed = state.beginTick(now_ns) else { return nil }
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
@@ -279,7 +279,10 @@ extension SourceCore: TimerOwner {
     /// Nominal deadlines up to now are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: inout State) {
         if state.ticks.deadline_ns > now_ns { return }
-        _ = state.repetition.with(.merge).begin(&state.ticks, now_ns: now_ns)
+        let policy = state.repetition.policy
+        state.repetition = state.repetition.with(.merge)
+        _ = state.beginTick(now_ns)
+        state.repetition = state.repetition.with(policy)
     }
 
     /// The engine's thread has exited, or this is the last call that it makes.

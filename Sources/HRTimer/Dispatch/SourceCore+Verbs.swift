@@ -6,10 +6,16 @@ import Synchronization
 extension SourceCore {
     /// Not inlined: a caller that only needs `postpone` then saves none of the registers that this uses.
     @inline(never)
-    package func schedule<Instant: TimerInstant>(_ deadline: Instant, _ repetition: Recurrence, _ leeway: Duration) {
+    package func schedule<Instant: TimerInstant>(
+        _ deadline: Instant,
+        _ repetition: Recurrence,
+        _ leeway: Duration,
+        _ phase: TimerPhase = .given
+    ) {
         var alarm = Instant.clock == core.time.clock ? nil : makeAlarm(Instant.clock)
         let now_ns = deadline == .distantPast ? (alarm?.time ?? core.time).now_ns : .min
-        let deadline_ns = max(deadline.nanoseconds, now_ns)
+        let given_ns = max(deadline.nanoseconds, now_ns)
+        let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state in
             // It would keep the alarm for ever.
@@ -18,10 +24,29 @@ extension SourceCore {
             state.isSetAnew = true
             state.isIdle = false
             state.repetition = repetition.with(state.repetition.policy)
+            state.placeJitter()
             state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
         alarm?.cancel()
+    }
+
+    package var jitter: Jitter? { withLock { $0.extras?.pointee.givenJitter } }
+
+    /// The present deadline moves from one jitter to the other, unless it has come.
+    package func setJitter(_ jitter: Jitter?) {
+        let jitter = jitter.map { $0.seeded(core.time.randomNumber()) }
+        update { state in
+            if state.isCancelled || state.hasEnded || jitter == nil && state.extras == nil { return }
+            let extras = state.makeExtras()
+            if let former = extras.pointee.jitter {
+                // A call on its way restores no former delay.
+                state.isSetAnew = true
+                former.removeDelay(&state.ticks)
+            }
+            extras.pointee.givenJitter = jitter
+            state.placeJitter()
+        }
     }
 
     private func makeAlarm(_ clock: TimerClock) -> ClockAlarm {

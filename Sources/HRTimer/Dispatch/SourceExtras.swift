@@ -22,6 +22,9 @@ struct SourceExtras {
     var lead: SourceLead?
     /// Nil unless somebody asked for it.
     var account: SourceAccount?
+    /// What the source was given, with a seed, and what it has while it repeats.
+    var givenJitter: Jitter?
+    var jitter: TickJitter?
     /// The deadline after that of the call in flight, if the engine's timer is armed for it already; `Int64.max` if not.
     var expected_ns = Int64.max
 }
@@ -41,6 +44,32 @@ extension SourceCore.State {
         guard let extras = extras.take() else { return }
         extras.deinitialize(count: 1)
         extras.deallocate()
+    }
+
+    /// Decides about the tick that has come; see `Recurrence.begin`.
+    mutating func beginTick(_ now_ns: Int64) -> Int? {
+        guard let extras, extras.pointee.jitter != nil else { return repetition.begin(&ticks, now_ns: now_ns) }
+        return repetition.begin(&ticks, now_ns: now_ns, &extras.pointee.jitter)
+    }
+
+    mutating func endTick(_ now_ns: Int64) {
+        guard let extras, extras.pointee.jitter != nil else { return repetition.end(&ticks, now_ns: now_ns) }
+        repetition.end(&ticks, now_ns: now_ns, &extras.pointee.jitter)
+    }
+
+    /// The ticks go back to where they were before a call that was withdrawn.
+    mutating func restoreTicks(_ before: BeforeCall) {
+        ticks = before.ticks
+        extras?.pointee.jitter?.delay_ns = before.delay_ns
+    }
+
+    /// The present deadline is a nominal one, of a new grid: adds its jitter.
+    mutating func placeJitter() {
+        guard let extras else { return }
+        extras.pointee.jitter = nil
+        guard let given = extras.pointee.givenJitter, repetition.repeats else { return }
+        extras.pointee.jitter = TickJitter(given, for: repetition, random: 0)
+        extras.pointee.jitter?.place(&ticks)
     }
 
     var target: SourceCore.Target? { extras?.pointee.owned.target }

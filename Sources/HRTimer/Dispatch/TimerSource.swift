@@ -79,6 +79,23 @@ public final class TimerSource: Sendable {
         core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway)
     }
 
+    /// The same for a repeating source whose grid begins a random part of an interval after `deadline`; see `TimerPhase`.
+    public func schedule<Instant: TimerInstant>(
+        deadline: Instant,
+        repeating interval: Duration,
+        leeway: Duration = .zero,
+        phase: TimerPhase
+    ) {
+        core.schedule(deadline, Recurrence(every: interval, policy: .merge), leeway, phase)
+    }
+
+    /// How much later than its nominal deadline each call of a repeating source comes, at random; nil at first, for none. The
+    /// grid stays. A new one counts at once; one without a seed gets one. See `Jitter`.
+    public var jitter: Jitter? {
+        get { core.jitter }
+        set { core.setJitter(newValue) }
+    }
+
     /// The same on the time of day. Steps of the clock move the deadline with it: one forward makes what it passes fire at
     /// once.
     ///

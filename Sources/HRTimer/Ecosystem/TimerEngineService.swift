@@ -10,7 +10,10 @@ public import ServiceLifecycle
 ///     }
 ///     try await ServiceGroup(services: [timers, server], logger: logger).run()
 ///
-/// Services are shut down last to first: so list the engine before services that use timers. With the package's trait
+/// Services are shut down last to first: so list the engine before services that use timers.
+///
+/// The service owns the engine. A group that never runs it, since its shutdown was asked for before, releases the engine as
+/// well: with the last copy of the service the engine is shut down and reported, also if others hold it. With the package's trait
 /// `ServiceLifecycle` alone.
 public struct TimerEngineService: Service {
     /// What was pending when the engine was shut down.
@@ -22,14 +25,14 @@ public struct TimerEngineService: Service {
         public let statistics: EngineStatistics
     }
 
-    /// The engine, for services that make timers on it.
-    public let engine: TimerEngine
-    private let onShutdown: @Sendable (Report) -> Void
+    private let owner: EngineOwner
 
-    /// A service that shuts `engine` down, and calls `onShutdown` when its thread has ended.
+    /// The engine, for services that make timers on it.
+    public var engine: TimerEngine { owner.engine }
+
+    /// A service that shuts `engine` down, and calls `onShutdown` once, when its thread has ended.
     public init(_ engine: TimerEngine, onShutdown: @escaping @Sendable (Report) -> Void) {
-        self.engine = engine
-        self.onShutdown = onShutdown
+        owner = EngineOwner(engine, onShutdown)
     }
 
     /// Returns when the engine has ended, after the graceful shutdown. If it is cancelled, it shuts the engine down,
@@ -43,8 +46,34 @@ public struct TimerEngineService: Service {
             isGraceful = false
         }
         let dropped = await engine.shutdown()
-        onShutdown(Report(droppedTimers: dropped, statistics: engine.statistics))
+        owner.report(dropped)
         if !isGraceful { throw CancellationError() }
+    }
+}
+
+/// What the copies of a service share. The last one ends the engine, if no `run()` has.
+private final class EngineOwner: Sendable {
+    let engine: TimerEngine
+    private let onShutdown: @Sendable (TimerEngineService.Report) -> Void
+    private let isReported = Locked(false)
+
+    init(_ engine: TimerEngine, _ onShutdown: @escaping @Sendable (TimerEngineService.Report) -> Void) {
+        self.engine = engine
+        self.onShutdown = onShutdown
+    }
+
+    /// The first call counts.
+    func report(_ dropped: Int) {
+        let isFirst = isReported.withLock { isReported in
+            defer { isReported = true }
+            return !isReported
+        }
+        if isFirst { onShutdown(.init(droppedTimers: dropped, statistics: engine.statistics)) }
+    }
+
+    deinit {
+        if isReported.withLock({ $0 }) { return }
+        report(engine.shutdown())
     }
 }
 #endif

@@ -100,6 +100,7 @@ extension LoopTimer {
         interval: some TimeSpan = Duration.zero,
         repeats: Bool = false,
         policy: MissedTickPolicy = .mergeToGrid,
+        phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         block: @escaping Block
     ) {
@@ -110,6 +111,7 @@ extension LoopTimer {
                 interval: interval,
                 repeats: repeats,
                 policy: policy,
+                phase: phase,
                 userInfo: userInfo,
                 block: block
             )
@@ -129,6 +131,7 @@ extension LoopTimer {
             followed: followed
         )
         followed.belong(to: self)
+        state.set(phase, random: TimeBase.current.randomNumber())
     }
 
     /// The clock has come to the deadline. On the engine's thread, without a lock.

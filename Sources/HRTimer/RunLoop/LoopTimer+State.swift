@@ -28,6 +28,9 @@ extension LoopTimer {
         var date: FireDate?
         /// Nil for the loop's own clock.
         var followed: FollowedClock?
+        /// Of the few that have one. A pointer and no object: no references are counted for it. Safe as the state is; never
+        /// given out, and freed with the timer.
+        nonisolated(unsafe) var jitter: UnsafeMutablePointer<LoopTimer.LoopJitter>?
 
         @inline(__always)
         init(
@@ -110,7 +113,14 @@ extension LoopTimer.State {
             deadline_ns = max(deadline_ns, time.now_ns)
         default: break
         }
+        if !isResolved { placeFirst() }
         origin = .resolved
+    }
+
+    /// Its deadline is on the loop's clock, and has the timer's jitter.
+    var isResolved: Bool {
+        if case .resolved = origin { return true }
+        return false
     }
 
     /// Sets the next deadline. The origin counts only as long as there is no loop. False if the timer is invalid.
@@ -123,6 +133,8 @@ extension LoopTimer.State {
         self.origin = origin
         date = nil
         followed?.detach()
+        jitter?.pointee.shift_ns = 0
+        if isResolved { placeJitter() }
         return true
     }
 
@@ -160,13 +172,14 @@ extension LoopTimer.State {
             // begins a new grid.
             grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
             isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
+            if !isOnGrid { jitter?.pointee.ticks?.delay_ns = 0 }
         }
         var ticks = GridPosition(
             deadline_ns: grid_ns,
             roundedUp_as: isOnGrid ? self.ticks.roundedUp_as : 0,
             unreported: self.ticks.unreported
         )
-        guard let told = repetition.begin(&ticks, now_ns: gridNow_ns) else {
+        guard let told = beginTick(&ticks, gridNow_ns) else {
             wait(for: ticks)
             return false
         }
@@ -180,7 +193,12 @@ extension LoopTimer.State {
     }
 
     var beforeCall: BeforeCall {
-        BeforeCall(ticks: ticks, missedTicks: missedTicks, lastFired_ns: lastFired_ns)
+        BeforeCall(
+            ticks: ticks,
+            delay_ns: jitter?.pointee.ticks?.delay_ns ?? 0,
+            missedTicks: missedTicks,
+            lastFired_ns: lastFired_ns
+        )
     }
 
     /// As if the call had not begun.
@@ -189,6 +207,7 @@ extension LoopTimer.State {
         lastFired_ns = before.lastFired_ns
         missedTicks = before.missedTicks
         ticks = before.ticks
+        jitter?.pointee.ticks?.delay_ns = before.delay_ns
     }
 
     /// Ends the call and sets the next deadline. False if there is none.
@@ -201,7 +220,7 @@ extension LoopTimer.State {
         if isMoved {
             ticks = GridPosition(deadline_ns: .max)
         } else {
-            repetition.end(&ticks, now_ns: followed?.now_ns ?? now_ns)
+            endTick(followed?.now_ns ?? now_ns)
             wait(for: ticks)
         }
         return true

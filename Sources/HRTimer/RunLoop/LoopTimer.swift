@@ -65,16 +65,24 @@ public final class LoopTimer: @unchecked Sendable {
         )
     }
 
+    deinit {
+        guard let jitter = state.jitter else { return }
+        jitter.deinitialize(count: 1)
+        jitter.deallocate()
+    }
+
     /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
     ///
     /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts
     /// the first interval again, from when the timer is added. See `tolerance` for that, and the type for intervals of
-    /// zero, less and NaN; infinity, and anything beyond 292 years, never fires.
+    /// zero, less and NaN; infinity, and anything beyond 292 years, never fires. A random `phase` moves the first deadline of
+    /// a repeating timer, and with it its grid, when the timer is added; see `TimerPhase`, and `jitter`.
     public convenience init(
         timeInterval: some TimeSpan,
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         tolerance: some TimeSpan = Duration.zero,
+        phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         time: TimeBase = .current,
         block: @escaping Block
@@ -95,6 +103,7 @@ public final class LoopTimer: @unchecked Sendable {
             handler: Self.handler(block)
         )
         state.ticks = GridPosition(deadline_ns: .max, roundedUp_as: first.roundedUp_as)
+        state.set(phase, random: time.randomNumber())
     }
 
     /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
@@ -108,6 +117,7 @@ public final class LoopTimer: @unchecked Sendable {
         repeats: Bool = false,
         policy: MissedTickPolicy = .mergeToGrid,
         tolerance: some TimeSpan = Duration.zero,
+        phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         block: @escaping Block
     ) {
@@ -126,6 +136,7 @@ public final class LoopTimer: @unchecked Sendable {
             handler: Self.handler(block),
             date: origin.date
         )
+        state.set(phase, random: TimeBase.current.randomNumber())
     }
 
     /// A timer in a mode, the default one unless `mode` is given, of the calling thread's loop. It fires when that
@@ -137,6 +148,7 @@ public final class LoopTimer: @unchecked Sendable {
         repeats: Bool,
         policy: MissedTickPolicy = .mergeToGrid,
         tolerance: some TimeSpan = Duration.zero,
+        phase: TimerPhase = .given,
         userInfo: (any Sendable)? = nil,
         forMode mode: TimerLoop.Mode = .default,
         block: @escaping Block
@@ -146,6 +158,7 @@ public final class LoopTimer: @unchecked Sendable {
             repeats: repeats,
             policy: policy,
             tolerance: tolerance,
+            phase: phase,
             userInfo: userInfo,
             block: block
         )

@@ -53,7 +53,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     public var now: Instant { Instant(nanoseconds: core.time.now_ns) }
 
     /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given; see
-    /// `TimerEngine.schedule(at:every:tolerance:precision:policy:handler:)`.
+    /// `TimerEngine.schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`.
     @discardableResult
     public func schedule(
         at deadline: Instant,
@@ -61,18 +61,20 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         tolerance: Duration = .zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
-        request.deadline_ns = deadline.nanoseconds
-        request.repetition = Recurrence(every: interval, policy: policy)
+        let repetition = Recurrence(every: interval, policy: policy)
+        request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.handler { handler(Fire($0)) }, request)
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
-    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:handler:)`. A step of the wall clock moves what is left of
+    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock moves what is left of
     /// it.
     @discardableResult
     public func schedule(
@@ -81,6 +83,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
@@ -89,6 +93,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
             tolerance: tolerance.asDuration ?? .zero,
             precision: precision,
             policy: policy,
+            jitter: jitter,
+            phase: phase,
             handler: handler
         )
     }
@@ -102,6 +108,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: @escaping @Sendable (Fire) -> Void
     ) -> TimerToken {
         schedule(
@@ -110,6 +118,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
             tolerance: tolerance,
             precision: precision,
             policy: policy,
+            jitter: jitter,
+            phase: phase,
             handler: handler
         )
     }
@@ -140,7 +150,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
 
 extension ClockTimerEngine.Fire {
     /// The engine's own account, whose numbers are on the engine's clock.
-    init(_ fire: TimerFire) {
+    package init(_ fire: TimerFire) {
         token = fire.token
         deadline = Instant(nanoseconds: fire.deadline.nanoseconds)
         firedAt = Instant(nanoseconds: fire.firedAt.nanoseconds)

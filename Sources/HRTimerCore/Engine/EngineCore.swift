@@ -169,11 +169,13 @@ extension EngineCore {
         arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
     }
 
-    private func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
+    /// The same by a function of the core, which may refuse it.
+    func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard arm(&state) else { return (false, false) }
             let isWithdrawn = state.withdraw(token)
-            return (true, state.mustWake(for: token, deadline_ns, time.now_ns) || isWithdrawn)
+            let armed_ns = state.jitters.isEmpty ? deadline_ns : state.deadline_ns(of: token) ?? deadline_ns
+            return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { wake() }
         return isLive

@@ -129,6 +129,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
     /// A past deadline means now; a repeating timer keeps the grid of the deadline given. An interval of zero or less counts
     /// as 0.1 ms. `distantFuture` never fires. `tolerance` is how much later the engine may call to share a wake-up, at most
     /// half the interval, which only `.coalesced` makes use of. A `precision` less than the engine's counts as the engine's.
+    /// `jitter` and `phase` are for timers that repeat: see `Jitter` and `TimerPhase`. A deadline given later by `reschedule`
+    /// has jitter too.
     /// After `shutdown()` nothing is scheduled and the token is stale at once.
     /// The handler is freed when the timer is cancelled or has fired for the last time.
     ///
@@ -140,17 +142,19 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         tolerance: Duration = .zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
-        request.deadline_ns = deadline.nanoseconds
-        request.repetition = Recurrence(every: interval, policy: policy)
+        let repetition = Recurrence(every: interval, policy: policy)
+        request.set(deadline.nanoseconds, repetition, jitter, phase, random: core.time.randomNumber())
         request.tolerance_ns = tolerance.nanosecondsRoundedUp
         request.precision = precision
         return core.schedule(.handler(consume handler), request)
     }
 
-    /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:precision:policy:handler:)`.
+    /// Calls `handler` once `delay` has passed, counted from now; see `schedule(at:every:tolerance:precision:policy:jitter:phase:handler:)`.
     ///
     /// A delay of NaN, as one below zero, means now.
     @discardableResult
@@ -160,11 +164,13 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         var request = TimerRequest()
-        request.deadline_ns = core.deadline_ns(after: delay)
-        request.repetition = Recurrence(every: interval, policy: policy)
+        let repetition = Recurrence(every: interval, policy: policy)
+        request.set(core.deadline_ns(after: delay), repetition, jitter, phase, random: core.time.randomNumber())
         request.tolerance_ns = tolerance.nanosecondsOrZero
         request.precision = precision
         return core.schedule(.handler(consume handler), request)
@@ -179,6 +185,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         schedule(
@@ -187,6 +195,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             tolerance: tolerance,
             precision: precision,
             policy: policy,
+            jitter: jitter,
+            phase: phase,
             handler: handler
         )
     }
@@ -201,6 +211,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
         tolerance: some TimeSpan = Duration.zero,
         precision: TimerPrecision? = nil,
         policy: MissedTickPolicy = .merge,
+        jitter: Jitter? = nil,
+        phase: TimerPhase = .given,
         handler: consuming @escaping @Sendable (TimerFire) -> Void
     ) -> TimerToken {
         schedule(
@@ -209,6 +221,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
             tolerance: tolerance.asDuration ?? .zero,
             precision: precision,
             policy: policy,
+            jitter: jitter,
+            phase: phase,
             handler: handler
         )
     }

@@ -35,6 +35,8 @@ package struct Fire: ~Copyable {
     /// Ticks beside the one of the call, and how far the timer has come with it.
     package var missedTicks = 0
     var ticks = GridPosition(deadline_ns: .max)
+    /// What is in those ticks of it; an owner keeps its own.
+    var jitter: TickJitter?
     /// The timer whose handler runs this one's thread, in a nested run of a loop.
     var outer: (token: TimerToken, thread: pthread_t)?
     /// What an owner leaves to be done, and to be freed, when the lock is let go.

@@ -185,7 +185,13 @@ extension FiringCore {
             roundedUp_as: records[slot].roundedUp_as,
             unreported: before
         )
-        let reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns)
+        let reported: Int?
+        if records[slot].isJittered {
+            fire.jitter = jitters[slot]
+            reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns, &fire.jitter)
+        } else {
+            reported = records[slot].recurrence.begin(&fire.ticks, now_ns: call_ns)
+        }
         if let reported {
             fire.missedTicks = reported
             account.countMissed(reported - before)
@@ -194,6 +200,7 @@ extension FiringCore {
         account.countMissed(fire.ticks.unreported - before)
         records[slot].unreported = fire.ticks.unreported
         records[slot].phase = .idle
+        if records[slot].isJittered { jitters[slot] = fire.jitter }
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
         return false
     }
@@ -288,7 +295,12 @@ extension FiringCore {
             removeFired(fire.token)
             return false
         }
-        records[slot].recurrence.end(&fire.ticks, now_ns: now_ns)
+        if records[slot].isJittered {
+            records[slot].recurrence.end(&fire.ticks, now_ns: now_ns, &fire.jitter)
+            jitters[slot] = fire.jitter
+        } else {
+            records[slot].recurrence.end(&fire.ticks, now_ns: now_ns)
+        }
         account.countMissed(fire.ticks.unreported)
         records[slot].unreported = fire.ticks.unreported
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
@@ -300,6 +312,7 @@ extension FiringCore {
     private mutating func removeFired(_ token: TimerToken) {
         _ = hrt_queue_remove(queue, token.c)
         records[token.slot].phase = .vacant
+        forgetJitter(token.slot)
     }
 }
 

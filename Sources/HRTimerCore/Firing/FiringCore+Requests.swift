@@ -11,6 +11,8 @@ extension FiringCore {
         let slot = token.slot
         records[slot].target = consume target
         records[slot].recurrence = request.repetition
+        records[slot].isJittered = request.jitter != nil
+        if let jitter = request.jitter { jitters[slot] = jitter }
         records[slot].roundedUp_as = 0
         records[slot].unreported = 0
         records[slot].isOwned = request.isOwned
@@ -59,7 +61,7 @@ extension FiringCore {
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         if let tolerance_ns { setTolerance(tolerance_ns, token) }
-        setDeadline(token, deadline_ns)
+        setDeadline(token, placed_ns(deadline_ns, token.slot))
         records[token.slot].unreported = 0
         return true
     }
@@ -67,11 +69,30 @@ extension FiringCore {
     /// Arms a timer or moves it, with another interval. False if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
-        let policy = records[token.slot].recurrence.policy
-        records[token.slot].recurrence = Recurrence(every: interval, policy: policy)
-        setDeadline(token, deadline_ns)
+        let recurrence = Recurrence(every: interval, policy: records[token.slot].recurrence.policy)
+        records[token.slot].recurrence = recurrence
+        if records[token.slot].isJittered { jitters[token.slot]?.fit(to: recurrence) }
+        setDeadline(token, placed_ns(deadline_ns, token.slot))
         records[token.slot].unreported = 0
         return true
+    }
+
+    /// A given deadline with the timer's jitter, if it has one.
+    @inline(__always)
+    private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
+        records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
+    }
+
+    /// The slot is another timer's soon.
+    @inline(__always)
+    mutating func forgetJitter(_ slot: UInt32) {
+        if records[slot].isJittered { dropJitter(slot) }
+    }
+
+    @inline(never)
+    private mutating func dropJitter(_ slot: UInt32) {
+        jitters[slot] = nil
+        records[slot].isJittered = false
     }
 
     private mutating func setTolerance(_ tolerance_ns: Int64, _ token: TimerToken) {

@@ -31,6 +31,8 @@ import Synchronization
     @usableFromInline var hasOptions = false
     /// Some timer has, or had, an owner.
     var hasOwners = false
+    /// By slot, of the timers whose record says that they have one.
+    var jitters: [UInt32: TickJitter] = [:]
     /// The same for the place of an expired timer.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }
     var expired = ExpiredTimers()
@@ -135,15 +137,19 @@ package struct EndedTimers: Sendable {
 /// What an owner had counted before its call was prepared.
 package struct BeforeCall: Sendable {
     package var ticks: GridPosition
+    /// See `TickJitter.delay_ns`.
+    package var delay_ns: Int64
     package var missedTicks: Int
     package var lastFired_ns: Int64?
 
     package init(
         ticks: GridPosition = GridPosition(deadline_ns: .max),
+        delay_ns: Int64 = 0,
         missedTicks: Int = 0,
         lastFired_ns: Int64? = nil
     ) {
         self.ticks = ticks
+        self.delay_ns = delay_ns
         self.missedTicks = missedTicks
         self.lastFired_ns = lastFired_ns
     }
@@ -191,6 +197,7 @@ extension FiringCore {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
         records[token.slot].phase = .vacant
+        forgetJitter(token.slot)
         swap(&target, &records[token.slot].target)
         return records[token.slot].group
     }
@@ -210,6 +217,7 @@ extension FiringCore {
         hrt_queue_destroy(queue)
         queue = Self.makeQueue()
         expired.removeAll()
+        jitters = [:]
         var ended = EndedTimers()
         records.forEach { ended.append($0.target.take()) }
         records = SlotArray { TimerRecord() }

@@ -80,6 +80,13 @@ package struct GridPosition: Sendable, Equatable {
     @inline(__always)
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
 
+    /// The latest nominal deadline at or before `now_ns`, which is not before this one.
+    func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
+        var latest = deadline
+        latest.advance(by: interval, times: deadline.count(of: interval, to: now_ns))
+        return latest.rounded_ns
+    }
+
     /// To the first nominal deadline after `now_ns`. Gives how many lie between it and the former one.
     #if compiler(>=6.3)
     @section("hrt_hot")

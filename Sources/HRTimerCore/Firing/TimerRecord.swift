@@ -25,6 +25,8 @@ import CHRTimer
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
+    /// It has a `TickJitter`, among the core's `jitters`.
+    var isJittered = false
     /// A timer armed for the past is not late before it was armed.
     var lateFrom_ns = Int64.min
     /// While it is expired: its place in the order of `ExpiredTimers`.
@@ -89,6 +91,32 @@ package struct TimerRequest {
     /// of that before.
     package var isEarly = false
     package var group: FiringGroup = 0
+    /// Nil for none. Its delay is in the deadline.
+    package var jitter: TickJitter?
 
     package init() {}
+
+    /// Sets deadline and recurrence of a timer that may have a jitter and a random phase. `random` is asked for what has no
+    /// seed.
+    @inline(__always)
+    package mutating func set(
+        _ deadline_ns: Int64,
+        _ repetition: Recurrence,
+        _ jitter: Jitter?,
+        _ phase: TimerPhase,
+        random: @autoclosure () -> UInt64
+    ) {
+        self.deadline_ns = deadline_ns
+        self.repetition = repetition
+        if jitter != nil || phase != .given { spread(jitter, phase, random) }
+    }
+
+    @inline(never)
+    private mutating func spread(_ jitter: Jitter?, _ phase: TimerPhase, _ random: () -> UInt64) {
+        deadline_ns = phase.first_ns(deadline_ns, repetition, random: random())
+        guard let jitter, repetition.repeats else { return }
+        var ticks = TickJitter(jitter, for: repetition, random: random())
+        deadline_ns = ticks.place(deadline_ns)
+        self.jitter = ticks
+    }
 }

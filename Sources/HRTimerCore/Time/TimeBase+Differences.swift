@@ -1,6 +1,8 @@
 // What virtual time does otherwise than the kernel's, each kind decided here and nowhere else: engines, loops and faces ask
 // these questions, and never whether time is virtual (`make lint`).
 
+import Synchronization
+
 /// Which time it is, the kernel's or one of the virtual ones. Good as long as somebody holds that time.
 package struct TimeID: Hashable, Sendable {
     private let virtual: ObjectIdentifier?
@@ -105,10 +107,28 @@ extension TimeBase {
         return now_ns < instant_ns ? nil : (false, now_ns, now_ns.subtractingSaturating(begun_ns))
     }
 
+    /// A number for what is random without a seed. On virtual time it follows from that time's seed, and from how many there
+    /// were before: the same test has the same trace.
+    package func randomNumber() -> UInt64 {
+        guard let virtual else { return UInt64.random(in: .min ... .max) }
+        let numbers = virtual.own(ObjectIdentifier(VirtualNumbers.self)) { VirtualNumbers(virtual.seed) }
+        return (numbers as? VirtualNumbers)?.next() ?? 0
+    }
+
     /// This time's own instance of an object that the process has one of; nil if it uses the process's.
     func own(_ key: ObjectIdentifier, _ make: (TimeBase) -> any AnyObject & Sendable) -> (any AnyObject & Sendable)? {
         virtual?.own(key) { make(TimeBase(virtual: virtual)) }
     }
+}
+
+private final class VirtualNumbers: Sendable {
+    private let count: Atomic<UInt64>
+
+    init(_ seed: UInt64) {
+        count = Atomic(mixed(seed))
+    }
+
+    func next() -> UInt64 { mixed(count.wrappingAdd(1, ordering: .relaxed).oldValue) }
 }
 
 // What a test wants to see.

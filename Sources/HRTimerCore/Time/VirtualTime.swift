@@ -3,6 +3,9 @@ package protocol VirtualTime: AnyObject, Sendable {
     /// The reading of the monotonic clock.
     var now_ns: Int64 { get }
 
+    /// What random numbers without a seed of their own follow from.
+    var seed: UInt64 { get }
+
     /// How far another clock is ahead of the monotonic one; 0 for that one itself.
     func offset_ns(of clock: TimerClock) -> Int64
 
@@ -41,6 +44,7 @@ package protocol VirtualTime: AnyObject, Sendable {
 }
 
 extension VirtualTime {
+    package var seed: UInt64 { 0 }
     package var passesBaton: Bool { false }
     package var ownsThread: Bool { false }
     package func expectBaton(_ name: @autoclosure () -> String) -> (any VirtualBaton)? { nil }

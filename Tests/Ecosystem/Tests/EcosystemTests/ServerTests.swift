@@ -1,5 +1,6 @@
 import HRTimer
 import HRTimerTesting
+import Logging
 import Metrics
 import MetricsTestKit
 import ServiceLifecycle
@@ -43,6 +44,63 @@ struct ServerTests {
         await #expect(throws: CancellationError.self) { try await run.value }
         var iterator = reports.makeAsyncIterator()
         #expect(await iterator.next()?.droppedTimers == 1)
+    }
+
+    @Test("An engine whose shutdown is asked for before its group runs is released")
+    func shutdownBeforeRun() async throws {
+        let (service, reports) = try service(2)
+        let engine = service.engine
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+        await group.triggerGracefulShutdown()
+        // Older groups run no service then, and throw.
+        try? await group.run()
+        var iterator = reports.makeAsyncIterator()
+        #expect(await iterator.next()?.droppedTimers == 2)
+        #expect(engine.deadline(of: engine.schedule(after: .seconds(1)) { _ in }) == nil)
+    }
+
+    private func serviceThatNeverRuns(_ engine: TimerEngine, _ report: AsyncStream<Int>.Continuation) {
+        let service = TimerEngineService(engine) { report.yield($0.droppedTimers) }
+        let copy = service
+        withExtendedLifetime((service, copy)) {}
+    }
+
+    @Test("An engine whose service is never run is released with the last copy of that, also if others hold it")
+    func neverRun() async throws {
+        let engine = try TimerEngine()
+        let token = engine.schedule(after: .seconds(3600)) { _ in }
+        let (reports, report) = AsyncStream.makeStream(of: Int.self)
+        serviceThatNeverRuns(engine, report)
+        var iterator = reports.makeAsyncIterator()
+        #expect(await iterator.next() == 1)
+        #expect(engine.deadline(of: token) == nil)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("A service that is added to a group which has ended is released")
+    func addedTooLate() async throws {
+        let engine = try TimerEngine()
+        let (reports, report) = AsyncStream.makeStream(of: Int.self)
+        let group = ServiceGroup(services: [], logger: Logger(label: "test"))
+        try await group.run()
+        await group.addServiceUnlessShutdown(TimerEngineService(engine) { report.yield($0.droppedTimers) })
+        var iterator = reports.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        #expect(engine.deadline(of: engine.schedule(after: .seconds(1)) { _ in }) == nil)
+    }
+
+    @Test("A service that has run reports once")
+    func reportsOnce() async throws {
+        let (reports, report) = AsyncStream.makeStream(of: Int.self)
+        do {
+            let service = TimerEngineService(try TimerEngine()) { report.yield($0.droppedTimers) }
+            try await testGracefulShutdown { trigger in
+                trigger.triggerGracefulShutdown()
+                try await service.run()
+            }
+        }
+        report.finish()
+        #expect(await reports.reduce(0) { count, _ in count + 1 } == 1)
     }
 
     @Test("Lateness and counts are metrics")

@@ -1,0 +1,37 @@
+// Work at an interval and by the calendar as services, with a graceful shutdown: `swift run --traits ServiceLifecycle PeriodicWork`.
+#if canImport(ServiceLifecycle)
+import Foundation
+import HRTimer
+import HRTimerCalendar
+import ServiceLifecycle
+
+struct Busy: Error {}
+let (runs, run) = AsyncStream.makeStream(of: Int.self)
+
+var number = 0
+let cleanUp = PeriodicService(every: .milliseconds(20), firstRun: .atStart) { error in
+    print("failed with \(error), and goes on")
+} work: { @MainActor in
+    number += 1
+    run.yield(number)
+    if number == 2 { throw Busy() }
+}
+let seconds = try CalendarSchedule(matching: DateComponents(nanosecond: 0), in: TimeZone.current)
+let onTheSecond = PeriodicService(by: seconds) { error in
+    print(error)
+} work: {
+    print("a whole second:", WallInstant.now)
+}
+let timers = TimerEngineService(try TimerEngine()) { report in print("\(report.droppedTimers) timers dropped") }
+
+// A program waits for SIGTERM: ServiceGroup(services: …, gracefulShutdownSignals: [.sigterm], logger: logger).
+let group = ServiceGroup(services: [timers, cleanUp, onTheSecond])
+async let running: Void = group.run()
+for await number in runs where number == 5 { break }
+try await Task.sleep(for: .seconds(1), clock: .monotonic)
+await group.triggerGracefulShutdown()
+try await running
+print("done \(number > 5 ? "more than five times" : "\(number) times")")
+#else
+print("needs the trait ServiceLifecycle: swift run --traits ServiceLifecycle PeriodicWork")
+#endif

@@ -1,0 +1,32 @@
+// A search when nobody has typed for a while, with OpenCombine: `swift run --traits OpenCombine SearchField`.
+#if canImport(OpenCombine)
+import HRTimer
+import OpenCombine
+
+let loop = TimerLoop.current
+let text = PassthroughSubject<String, Never>()
+let search =
+    text
+    .debounce(for: .milliseconds(50), scheduler: loop.ocombine)
+    .sink { text in print("search for \(text)") }
+
+// Ten milliseconds from key to key.
+var keys = "timer".map(String.init)
+var typed = ""
+let typing = loop.ocombine.schedule(after: loop.ocombine.now, interval: .milliseconds(10)) {
+    guard !keys.isEmpty else { return }
+    typed += keys.removeFirst()
+    text.send(typed)
+}
+
+// There by an engine's thread, and back in the loop.
+let engine = try TimerEngine()
+let hint = Just("a hint after 150 ms")
+    .delay(for: .milliseconds(150), scheduler: engine.ocombine)
+    .receive(on: loop.ocombine)
+    .sink { hint in print(hint) }
+
+loop.run(for: 0.3)
+#else
+print("needs the trait OpenCombine: swift run --traits OpenCombine SearchField")
+#endif

@@ -1,0 +1,24 @@
+// A request that is tried again, with waits that grow and differ from client to client, for half a minute at most.
+import HRTimer
+import HRTimerTesting
+
+#if compiler(>=6.2)
+struct Unavailable: Error {}
+
+// In virtual time, which does not wait.
+try await withManualTime(seed: 1) { time in
+    let retry = Retry(.exponential(initial: .milliseconds(100), jitter: .full), attempts: 5, within: .seconds(30))
+    let start = time.now
+    nonisolated(unsafe) var attempts = 0
+    let answer = try await retry.run {
+        attempts += 1
+        print("attempt \(attempts) after \(start.duration(to: time.now))")
+        if attempts < 4 { throw Unavailable() }
+        return "answered"
+    } decide: { error, attempt in
+        // What a server's Retry-After demands is waited for in any case.
+        attempt == 1 ? .retryAfter(.seconds(2)) : error is Unavailable ? .retry : .fail
+    }
+    print(answer)
+}
+#endif

@@ -1,0 +1,104 @@
+package import HRTimerCore
+
+/// What the consumers of one sequence of ticks at dates share: who sleeps, and whether it goes on.
+package final class DateTicks: Sendable {
+    let time: TimeBase
+    let host: TimerHost
+    let policy: MissedTickPolicy
+    let tolerance_ns: Int64
+    private let dates: any DateSequence
+
+    private struct State: Sendable {
+        var isCancelled = false
+        var sleepers: [Sleeper] = []
+    }
+
+    private let state = Locked(State())
+
+    /// Ticks of the host's clock.
+    package init(on host: TimerHost, _ dates: any DateSequence, _ policy: MissedTickPolicy, tolerance: Duration) {
+        self.host = host
+        self.dates = dates
+        self.policy = policy
+        time = host.time
+        tolerance_ns = max(0, tolerance.nanosecondsRoundedUp)
+    }
+
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    package func cancel() {
+        let sleepers = state.withLock { state in
+            state.isCancelled = true
+            defer { state.sleepers = [] }
+            return state.sleepers
+        }
+        for sleeper in sleepers { sleeper.interrupt() }
+    }
+
+    /// From the first date after now.
+    func begin() -> DatePosition { DatePosition(dates, after: time.now_ns, policy) }
+
+    func enter(_ sleeper: Sleeper) -> Bool {
+        state.withLock { state in
+            if state.isCancelled { return false }
+            state.sleepers.append(sleeper)
+            return true
+        }
+    }
+
+    func leave(_ sleeper: Sleeper) {
+        state.withLock { state in
+            if let place = state.sleepers.firstIndex(where: { $0 === sleeper }) { state.sleepers.remove(at: place) }
+        }
+    }
+}
+
+/// The position of one consumer.
+package struct DateTickConsumer<Instant: TimerInstant> {
+    private let ticks: DateTicks
+    private var position: DatePosition
+    private var isConsuming = false
+    private var hasEnded = false
+
+    package init(_ ticks: DateTicks) {
+        self.ticks = ticks
+        position = ticks.begin()
+    }
+
+    package mutating func next(isolation: isolated (any Actor)? = #isolation) async -> TimerTick<Instant>? {
+        if hasEnded { return nil }
+        if isConsuming { position.end(now_ns: ticks.time.now_ns) }
+        isConsuming = false
+        while position.deadline_ns < .max, !Task.isCancelled, !ticks.isCancelled {
+            let (deadline_ns, now_ns) = (position.deadline_ns, ticks.time.now_ns)
+            if deadline_ns > now_ns {
+                if await sleep(until: deadline_ns) == .cancellation { break }
+                continue
+            }
+            guard let missed = position.begin(now_ns: now_ns) else { continue }
+            isConsuming = true
+            return TimerTick(
+                deadline: Instant(nanoseconds: deadline_ns),
+                firedAt: Instant(nanoseconds: now_ns),
+                missedTicks: missed
+            )
+        }
+        hasEnded = true
+        return nil
+    }
+
+    private func sleep(
+        until deadline_ns: Int64,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> Sleeper.Outcome {
+        let plan = Sleeper.Plan(until: deadline_ns, tolerance: .nanoseconds(ticks.tolerance_ns))
+        var entered: [Sleeper] = []
+        let outcome = await Sleeper.sleep(on: ticks.host, plan) { sleeper in
+            guard ticks.enter(sleeper) else { return false }
+            entered.append(sleeper)
+            return true
+        }
+        for sleeper in entered { ticks.leave(sleeper) }
+        return outcome
+    }
+}

@@ -1,0 +1,89 @@
+import HRTimerCore
+
+/// Decides which elements of a debounce or a throttle pass, and when. Pure: it is told the time.
+///
+/// Its owner calls `receive` for each element, and `expire` at `wake_ns` or later. An element that comes at the end of a period
+/// or after it, and before the owner, ends the period itself.
+///
+/// What it drops goes to the caller, to be freed without a lock.
+struct BurstGate<Element> {
+    enum Rule: Sendable {
+        /// A period begins anew with each element.
+        case debounce
+        /// A period begins with an element that passes, or that waits as the first one.
+        case throttle
+    }
+
+    private let rule: Rule
+    private let edges: BurstEdges
+    private let period_ns: Int64
+    /// The end of the present period; `Int64.max` if there is none.
+    private var end_ns = Int64.max
+    private var waiting: Element?
+
+    init(_ rule: Rule, _ edges: BurstEdges, period_ns: Int64) {
+        self.rule = rule
+        self.edges = edges
+        self.period_ns = period_ns
+    }
+
+    /// When an element passes that waits; `Int64.max` if none does. The end of a period alone needs nobody.
+    var wake_ns: Int64 { waiting == nil ? .max : end_ns }
+
+    private mutating func begin(at now_ns: Int64) { end_ns = now_ns.addingSaturating(period_ns) }
+
+    /// Appends what passes now to `passed`, in order.
+    mutating func receive(_ element: Element, at now_ns: Int64, _ passed: inout [Element], dropped: inout Element?) {
+        // Without a period everything passes.
+        if period_ns <= 0 { return passed.append(element) }
+        if end_ns <= now_ns { endPeriod(&passed, &dropped) }
+        if end_ns < .max {
+            if rule == .debounce { begin(at: now_ns) }
+            wait(with: element, &dropped)
+        } else {
+            begin(at: now_ns)
+            if edges.hasLeading { passed.append(element) } else { wait(with: element, &dropped) }
+        }
+    }
+
+    /// A new element comes after the period, before `expire` was called.
+    private mutating func endPeriod(_ passed: inout [Element], _ dropped: inout Element?) {
+        end_ns = .max
+        guard let late = waiting.take() else { return }
+        // Of two that could pass within a period of a throttle it is the new one.
+        if rule == .throttle, edges.hasLeading { dropped = late } else { passed.append(late) }
+    }
+
+    private mutating func wait(with element: Element, _ dropped: inout Element?) {
+        guard edges.hasTrailing else { return dropped = element }
+        dropped = waiting
+        waiting = element
+    }
+
+    /// Gives the element that passes because its period is over, if it is.
+    mutating func expire(at now_ns: Int64) -> Element? {
+        guard wake_ns <= now_ns else { return nil }
+        return flush(at: now_ns)
+    }
+
+    /// Gives the element that waits, before its time.
+    mutating func flush(at now_ns: Int64) -> Element? {
+        let element = waiting.take()
+        end_ns = .max
+        // The next one is not to pass at once.
+        if rule == .throttle, element != nil { begin(at: now_ns) }
+        return element
+    }
+
+    /// Gives the element that waits, to be dropped. No period is left.
+    mutating func reset() -> Element? {
+        end_ns = .max
+        return waiting.take()
+    }
+
+    /// Whether the end of the elements has the waiting one pass at once: after the last one there is nothing to wait for. A
+    /// throttle's still waits, since what passes must not come faster.
+    var passesAtEnd: Bool { rule == .debounce }
+}
+
+extension BurstGate: Sendable where Element: Sendable {}

@@ -1,0 +1,85 @@
+public import Dispatch
+public import HRTimerCore
+
+/// Calls a handler when nothing has been sent for a while, with the last element: one write for many changes.
+///
+///     let writes = Debouncer<Document>(for: .milliseconds(300), queue: disk) { document in save(document) }
+///     writes.send(document)                       // at each change; saved once it has been quiet for 300 ms
+///     writes.flush()                              // the window is closed: saved now
+///
+/// Never early, on `CLOCK_MONOTONIC`. The handler is called on the engine's thread, on a queue or in a loop, never on the
+/// thread that sends, and never while it is still running; elements that pass meanwhile come after it, in order. `BurstEdges`
+/// says which element of a burst passes: by default the last one.
+///
+/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the clock;
+/// the engine is woken once a period at most. The last reference drops what waits: call `flush()` before. When the engine or
+/// the loop has ended nothing is called any more.
+public final class Debouncer<Element: Sendable>: Sendable {
+    private let calls: PacedCalls<Element>
+    private let source: TimerSource
+
+    /// Calls the handler on the engine's thread. Without a period, or with NaN, everything passes.
+    public convenience init(
+        for period: some TimeSpan,
+        edges: BurstEdges = .trailing,
+        engine: TimerEngine = .shared,
+        handler: @escaping @Sendable (Element) -> Void
+    ) {
+        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine))
+    }
+
+    /// Calls the handler on the queue, one call at a time on a concurrent one too.
+    public convenience init(
+        for period: some TimeSpan,
+        edges: BurstEdges = .trailing,
+        engine: TimerEngine = .shared,
+        queue: DispatchQueue,
+        handler: @escaping @Sendable (Element) -> Void
+    ) {
+        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine, queue: queue))
+    }
+
+    /// Calls the handler on the loop's thread, in a pass in one of the common modes.
+    public convenience init(
+        for period: some TimeSpan,
+        edges: BurstEdges = .trailing,
+        engine: TimerEngine = .shared,
+        loop: TimerLoop,
+        handler: @escaping @Sendable (Element) -> Void
+    ) {
+        self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine, loop: loop))
+    }
+
+    private init(_ calls: PacedCalls<Element>, _ source: TimerSource) {
+        self.calls = calls
+        self.source = source
+        calls.start(source)
+    }
+
+    deinit {
+        calls.end(source)
+    }
+
+    /// Takes an element. Does not call the handler itself, and returns at once. False after `cancel()`.
+    @discardableResult
+    public func send(_ element: Element) -> Bool { calls.send(element, source) }
+
+    /// Has the handler called now with the element that waits, if one does, as at the end of its period.
+    public func flush() { calls.flush(source) }
+
+    /// Drops what waits, and ends the period: the next element is the first one again.
+    public func discard() { calls.discard(source) }
+
+    /// Ends it for good, drops what waits and frees the handler. A call that has begun goes on; in the handler there is no
+    /// call after this returned. Idempotent.
+    public func cancel() { calls.end(source) }
+
+    /// Whether an element waits for its call.
+    public var isWaiting: Bool { calls.isWaiting }
+}
+
+extension Debouncer<Void> {
+    /// Takes a call of what has no arguments.
+    @discardableResult
+    public func send() -> Bool { send(()) }
+}

@@ -1,0 +1,122 @@
+public import HRTimerCore
+
+/// The elements of another sequence that pass a debounce or a throttle; see `debounce(for:edges:on:)` and
+/// `throttle(for:edges:on:)`.
+public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
+    /// The base's.
+    public typealias Element = Base.Element
+    /// The base's.
+    public typealias Failure = Base.Failure
+
+    private let base: Base
+    private let rule: BurstGate<Element>.Rule
+    private let edges: BurstEdges
+    private let period_ns: Int64
+    private let host: @Sendable () -> TimerHost
+
+    fileprivate init(
+        _ base: Base,
+        _ rule: BurstGate<Element>.Rule,
+        _ edges: BurstEdges,
+        _ period: some TimeSpan,
+        host: @escaping @Sendable () -> TimerHost
+    ) {
+        self.base = base
+        self.rule = rule
+        self.edges = edges
+        period_ns = period.nanosecondsOrZero
+        self.host = host
+    }
+
+    /// Begins to take elements of the base with the first call of `next()`.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(base: base, gate: BurstGate(rule, edges, period_ns: period_ns), host: host)
+    }
+
+    /// One consumer's iteration. Dropping it ends the task that iterates over the base.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let base: Base
+        fileprivate let gate: BurstGate<Element>
+        fileprivate let host: @Sendable () -> TimerHost
+        private var handle: PacingHandle<Element, Failure>?
+
+        fileprivate init(base: Base, gate: BurstGate<Element>, host: @escaping @Sendable () -> TimerHost) {
+            self.base = base
+            self.gate = gate
+            self.host = host
+        }
+
+        /// The next element that passes; nil once the base has ended and all has passed, and when the task is cancelled.
+        public mutating func next() async throws(Base.Failure) -> Base.Element? {
+            try await next(isolation: nil)
+        }
+
+        /// The same without leaving the actor that iterates.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(Base.Failure) -> Base.Element? {
+            if handle == nil {
+                handle = PacingHandle(PacingCore(gate, host))
+                handle?.begin(base)
+            }
+            return try await handle?.core.next(isolation: actor)
+        }
+    }
+}
+
+// For one task alone.
+@available(*, unavailable)
+extension PacedSequence.Iterator: Sendable {}
+
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+    /// The last element of each burst, once nothing has come for `period`; other edges see `BurstEdges`.
+    ///
+    ///     for await text in field.changes.debounce(for: .milliseconds(300), on: .monotonic) { search(text) }
+    ///
+    /// Never early. A task of its own iterates over this sequence and takes each element when it comes, also while the consumer
+    /// is busy: what passed meanwhile waits in order for the next call of `next()`, so that a consumer's pause loses nothing.
+    ///
+    /// When this sequence ends, the element that waits passes at once. When it throws, the error passes after what has passed
+    /// already, and the element that waits is dropped. Cancelling the consumer's task, dropping the iterator or shutting the
+    /// engine down ends it. One timer at most waits for the end of a period. Without a period, or with NaN, everything passes.
+    public func debounce(
+        for period: some TimeSpan,
+        edges: BurstEdges = .trailing,
+        on clock: MonotonicClock
+    ) -> PacedSequence<Self> {
+        PacedSequence(self, .debounce, edges, period) { clock.host }
+    }
+
+    /// The same on the wall clock, which may be set, or in boot time.
+    public func debounce<Instant: TimerInstant>(
+        for period: some TimeSpan,
+        edges: BurstEdges = .trailing,
+        on clock: EngineClock<Instant>
+    ) -> PacedSequence<Self> {
+        PacedSequence(self, .debounce, edges, period) { clock.host }
+    }
+
+    /// An element at once, and then at most one for each `period`: the latest one, when the period is over, even if no other
+    /// comes. Other edges see `BurstEdges`.
+    ///
+    ///     for await position in player.positions.throttle(for: .milliseconds(100), on: .monotonic) { show(position) }
+    ///
+    /// As `debounce(for:edges:on:)`, but the element that waits when this sequence ends passes at the end of its period: what
+    /// passes never comes faster.
+    public func throttle(
+        for period: some TimeSpan,
+        edges: BurstEdges = .both,
+        on clock: MonotonicClock
+    ) -> PacedSequence<Self> {
+        PacedSequence(self, .throttle, edges, period) { clock.host }
+    }
+
+    /// The same on the wall clock, which may be set, or in boot time.
+    public func throttle<Instant: TimerInstant>(
+        for period: some TimeSpan,
+        edges: BurstEdges = .both,
+        on clock: EngineClock<Instant>
+    ) -> PacedSequence<Self> {
+        PacedSequence(self, .throttle, edges, period) { clock.host }
+    }
+}

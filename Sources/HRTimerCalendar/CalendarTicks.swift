@@ -1,0 +1,67 @@
+public import HRTimer
+public import HRTimerCore
+
+/// Ticks of the wall clock at the dates of a schedule, as an `AsyncSequence` that never fails.
+///
+///     for await tick in WallClock().ticks(by: evening) { print(Date(tick.firedAt)) }
+///
+/// Never before a date, and never twice for one, also when the clock is set back. A consumer's first tick is the first date
+/// after its iterator was made; dates that pass while it is busy are missed ticks, by the `MissedTickPolicy`. Nothing is
+/// buffered, and a sequence that no task waits for costs no wake-up.
+///
+/// It ends, for good, after the last date of the schedule, when its task is cancelled, by `cancel()`, and when the engine is
+/// shut down. Several tasks may iterate over one: each gets all ticks, at its own pace.
+public struct CalendarTicks: TickSequence {
+    /// A point on the wall clock.
+    public typealias Instant = WallInstant
+    /// What the iterator returns.
+    public typealias Element = TimerTick<WallInstant>
+    /// None.
+    public typealias Failure = Never
+
+    private let ticks: DateTicks
+
+    init(_ ticks: DateTicks) {
+        self.ticks = ticks
+    }
+
+    /// Ends it for all consumers, now and later; cancelling a task ends its own iteration alone. Idempotent, any thread.
+    public func cancel() { ticks.cancel() }
+
+    /// Whether `cancel()` was called.
+    public var isCancelled: Bool { ticks.isCancelled }
+
+    /// Begins at the first date after now.
+    public func makeAsyncIterator() -> Iterator { Iterator(consumer: DateTickConsumer(ticks)) }
+
+    /// One consumer's iteration.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var consumer: DateTickConsumer<WallInstant>
+
+        /// The next tick, when its date has come; nil for ever once the sequence has ended.
+        public mutating func next() async -> TimerTick<WallInstant>? {
+            await consumer.next(isolation: nil)
+        }
+
+        /// The same without leaving the actor that iterates.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<WallInstant>? {
+            await consumer.next(isolation: actor)
+        }
+    }
+}
+
+extension EngineClock<WallInstant> {
+    /// Ticks at the dates of a schedule; see `CalendarTicks`.
+    ///
+    /// - Parameters:
+    ///   - schedule: the dates.
+    ///   - tolerance: how much later a tick may come to share a wake-up.
+    ///   - policy: what happens to dates for which the consumer was too busy.
+    public func ticks(
+        by schedule: CalendarSchedule,
+        tolerance: Duration = .zero,
+        policy: MissedTickPolicy = .merge
+    ) -> CalendarTicks {
+        CalendarTicks(DateTicks(on: host, ScheduledDates(schedule), policy, tolerance: tolerance))
+    }
+}

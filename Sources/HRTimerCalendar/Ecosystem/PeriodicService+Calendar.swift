@@ -1,0 +1,17 @@
+#if ServiceLifecycle
+public import HRTimer
+
+extension PeriodicService {
+    /// Does `work` at each date of a schedule. Dates that pass while it goes on are one call after it, and none if the last one
+    /// has passed; see `PeriodicService`.
+    public init(
+        by schedule: CalendarSchedule,
+        clock: WallClock = .wall,
+        firstRun: FirstRun = .atTick,
+        onError: @escaping @Sendable (any Error) -> Void,
+        work: @escaping @Sendable () async throws -> Void
+    ) {
+        self.init(ticks: { clock.ticks(by: schedule) }, firstRun: firstRun, onError: onError, work: work)
+    }
+}
+#endif

@@ -1,0 +1,34 @@
+public import Foundation
+public import HRTimer
+
+extension WallInstant {
+    /// The same point in time; one of a part of a nanosecond is rounded up, so that what waits for it is not early. NaN is
+    /// `distantPast`, and what lies beyond 2262 `distantFuture`.
+    public init(_ date: Date) {
+        self.init(nanoseconds: date.wall_ns(.up))
+    }
+}
+
+extension Date {
+    /// The same point in time, to the 0.1 µs or so that a `Date` can tell apart.
+    public init(_ instant: WallInstant) {
+        self.init(wall_ns: instant.nanoseconds)
+    }
+
+    init(wall_ns: Int64) {
+        let (seconds, rest_ns) = wall_ns.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
+        self.init(timeIntervalSinceReferenceDate: whole + Double(rest_ns) / 1e9)
+    }
+
+    /// Nanoseconds since 1970, saturating.
+    func wall_ns(_ rule: FloatingPointRoundingRule) -> Int64 {
+        let seconds = timeIntervalSinceReferenceDate
+        // Whole seconds apart: a product would round to the double's 0.2 µs.
+        let whole = seconds.rounded(.down)
+        guard let whole_s = Int64(exactly: whole + Date.timeIntervalBetween1970AndReferenceDate),
+            case let (whole_ns, overflow) = whole_s.multipliedReportingOverflow(by: 1_000_000_000), !overflow
+        else { return seconds > 0 ? .max : .min }
+        return whole_ns.addingSaturating(Int64(((seconds - whole) * 1e9).rounded(rule)))
+    }
+}

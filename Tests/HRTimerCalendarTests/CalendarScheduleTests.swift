@@ -1,0 +1,276 @@
+import Foundation
+import HRTimer
+import HRTimerCalendar
+import Seeded
+import TestSupport
+import Testing
+
+@Suite("A calendar's schedule", .timeLimit(.minutes(15)))
+struct CalendarScheduleTests {
+    private typealias Policy = Calendar.MatchingPolicy
+
+    private let night = DateComponents(hour: 2, minute: 30)
+
+    @Test("Every day at 20:00 is that hour of a time zone, in summer and in winter")
+    func daily() throws {
+        let evening = try CalendarSchedule(matching: DateComponents(hour: 20), in: berlin)
+        let days = evening.dates(after: date(2026, 10, 23, 12), 4)
+        #expect(
+            days.map(shown) == [
+                "10-23 20:00:00 +2", "10-24 20:00:00 +2", "10-25 20:00:00 +1", "10-26 20:00:00 +1",
+            ]
+        )
+        #expect(days[2].timeIntervalSince(days[1]) == 25 * 3600)
+    }
+
+    @Test("A date is after the one that is given, however little that is before it")
+    func after() throws {
+        let evening = try CalendarSchedule(matching: DateComponents(hour: 20), in: berlin)
+        let date = date(2026, 7, 1, 20)
+        #expect(evening.date(after: date - 0.000_001) == date)
+        #expect(evening.date(after: date) == date + 86_400)
+        #expect(evening.date(after: date + 0.000_001) == date + 86_400)
+    }
+
+    @Test("A missing time of day is taken by the policy")
+    func missing() throws {
+        let before = date(2026, 3, 28, 12)
+        let first: [(Policy, String)] = [
+            (.nextTimePreservingSmallerComponents, "03-29 03:30:00 +2"), (.nextTime, "03-29 03:00:00 +2"),
+            (.previousTimePreservingSmallerComponents, "03-29 01:30:00 +1"), (.strict, "03-30 02:30:00 +2"),
+        ]
+        for (policy, expected) in first {
+            let schedule = try CalendarSchedule(matching: night, in: berlin, matchingPolicy: policy)
+            let dates = schedule.dates(after: before, 2)
+            #expect(shown(dates[0]) == expected)
+            #expect(shown(dates[1]) == (policy == .strict ? "03-31 02:30:00 +2" : "03-30 02:30:00 +2"))
+        }
+        let standard = try CalendarSchedule(matching: night, in: berlin)
+        #expect(shown(standard.date(after: before)) == "03-29 03:30:00 +2")
+    }
+
+    @Test("A time of day that comes twice is one date, the first or the last")
+    func twice() throws {
+        let before = date(2026, 10, 24, 12)
+        let first = try CalendarSchedule(matching: night, in: berlin)
+        #expect(first.dates(after: before, 2).map(shown) == ["10-25 02:30:00 +2", "10-26 02:30:00 +1"])
+        let last = try CalendarSchedule(matching: night, in: berlin, repeatedTimePolicy: .last)
+        #expect(last.dates(after: before, 2).map(shown) == ["10-25 02:30:00 +1", "10-26 02:30:00 +1"])
+    }
+
+    @Test("Asked between the two, the first one has been, and the last one is to come")
+    func between() throws {
+        let between = date(2026, 10, 25, 2, 30) + 1800
+        let first = try CalendarSchedule(matching: night, in: berlin)
+        #expect(shown(first.date(after: between)) == "10-26 02:30:00 +1")
+        let last = try CalendarSchedule(matching: night, in: berlin, repeatedTimePolicy: .last)
+        #expect(shown(last.date(after: between)) == "10-25 02:30:00 +1")
+    }
+
+    @Test("A rule asked between the two has the first one behind it, too")
+    func ruleBetween() throws {
+        let rule = Calendar.RecurrenceRule.daily(calendar: calendar, hours: [2], minutes: [30], seconds: [0])
+        let schedule = try CalendarSchedule(rule, from: date(2026, 1, 1))
+        #expect(shown(schedule.date(after: date(2026, 10, 25, 2, 30) + 1800)) == "10-26 02:30:00 +1")
+        #expect(shown(schedule.date(after: date(2026, 3, 28, 12))) == "03-29 03:30:00 +2")
+    }
+
+    @Test("What names no hour goes by the hours that pass")
+    func hourly() throws {
+        let half = try CalendarSchedule(matching: DateComponents(minute: 30), in: berlin)
+        let autumn = ["10-25 01:30:00 +2", "10-25 02:30:00 +2", "10-25 02:30:00 +1", "10-25 03:30:00 +1"]
+        #expect(half.dates(after: date(2026, 10, 25, 1), 4).map(shown) == autumn)
+        let spring = ["03-29 01:30:00 +1", "03-29 03:30:00 +2", "03-29 04:30:00 +2"]
+        #expect(half.dates(after: date(2026, 3, 29, 1), 3).map(shown) == spring)
+    }
+
+    @Test("A rule has its intervals and its end counted from its start")
+    func rule() throws {
+        var rule = Calendar.RecurrenceRule(calendar: calendar, frequency: .weekly, interval: 2)
+        rule.weekdays = [.every(.friday)]
+        rule.hours = [18]
+        rule.minutes = [0]
+        rule.seconds = [0]
+        rule.end = .afterOccurrences(3)
+        let schedule = try CalendarSchedule(rule, from: date(2026, 5, 1))
+        let fridays = ["05-01 18:00:00 +2", "05-15 18:00:00 +2", "05-29 18:00:00 +2"]
+        #expect(schedule.dates(after: date(2026, 4, 1), 9).map(shown) == fridays)
+        #expect(schedule.dates(after: date(2026, 5, 2), 9).map(shown) == Array(fridays.dropFirst()))
+        #expect(schedule.date(after: date(2026, 5, 30)) == nil)
+    }
+
+    @Test("Two times of day that fall together on one day are one date")
+    func together() throws {
+        let rule = Calendar.RecurrenceRule.daily(calendar: calendar, hours: [2, 3], minutes: [30], seconds: [0])
+        let dates = try CalendarSchedule(rule, from: date(2026, 3, 1)).dates(after: date(2026, 3, 29), 3)
+        #expect(dates.map(shown) == ["03-29 03:30:00 +2", "03-30 02:30:00 +2", "03-30 03:30:00 +2"])
+    }
+
+    @Test("A date of one year is waited for, and has none after it")
+    func once() throws {
+        let components = DateComponents(year: 2028, month: 2, day: 29, hour: 6)
+        let schedule = try CalendarSchedule(matching: components, in: berlin)
+        #expect(schedule.dates(after: date(2026, 1, 1), 2).map(shown) == ["02-29 06:00:00 +1"])
+    }
+
+    @Test("A day that not every month has is waited for, and a missing time of day near midnight is not lost")
+    func days() throws {
+        let last = try CalendarSchedule(matching: DateComponents(day: 31, hour: 6), in: berlin)
+        let days = ["01-31 06:00:00 +1", "03-31 06:00:00 +2", "05-31 06:00:00 +2"]
+        #expect(last.dates(after: date(2026, 1, 1), 3).map(shown) == days)
+        let one = try CalendarSchedule(matching: DateComponents(year: 2026, month: 10, day: 25), in: berlin)
+        #expect(one.date(after: date(2026, 10, 26, 12)) == nil)
+        // Cuba's summer begins at midnight: there is no 00:30 on that Sunday.
+        let havana = TimeZone(identifier: "America/Havana")!
+        let before = Date(timeIntervalSince1970: 1_772_755_200)
+        let expected = [(Policy.nextTime, 1_772_946_000.0), (.previousTimePreservingSmallerComponents, 1_772_944_200)]
+        for (policy, utc) in expected {
+            let sunday = DateComponents(hour: 0, minute: 30, weekday: 1)
+            let schedule = try CalendarSchedule(matching: sunday, in: havana, matchingPolicy: policy)
+            #expect(schedule.date(after: before)?.timeIntervalSince1970 == utc)
+        }
+    }
+
+    @Test("A calendar and a time zone in the components count before the other one")
+    func ownZone() throws {
+        var components = DateComponents(hour: 20)
+        components.timeZone = TimeZone(identifier: "America/New_York")
+        let schedule = try CalendarSchedule(matching: components, in: calendar)
+        #expect(shown(schedule.date(after: date(2026, 7, 1))) == "07-01 02:00:00 +2")
+    }
+
+    private func error(_ make: () throws(CalendarSchedule.Invalid) -> CalendarSchedule) -> String? {
+        do throws(CalendarSchedule.Invalid) {
+            _ = try make()
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test("What never comes is refused, with its name and what is taken")
+    func refused() {
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in try .init(matching: DateComponents(hour: 24), in: berlin) }
+                == "components.hour: 24 never comes; 0...23 do"
+        )
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in
+                try .init(matching: DateComponents(hour: 2, minute: -1), in: berlin)
+            } == "components.minute: -1 never comes; 0...59 do"
+        )
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in try .init(matching: DateComponents(), in: berlin) }
+                == "components: none is given; a schedule takes one at least"
+        )
+        var rule = Calendar.RecurrenceRule(calendar: calendar, frequency: .daily)
+        rule.hours = [25]
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in try .init(rule, from: date(2026, 1, 1)) }
+                == "rule.hours: 25 never comes; 0...23 do"
+        )
+        rule.hours = []
+        rule.interval = 0
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in try .init(rule, from: date(2026, 1, 1)) }
+                == "rule.interval: 0; it takes 1 or more"
+        )
+        rule.interval = 1
+        #expect(
+            error { () throws(CalendarSchedule.Invalid) in
+                try .init(rule, from: Date(timeIntervalSinceReferenceDate: .nan))
+            } == "start: nan is no date"
+        )
+    }
+
+    @Test("A date that is a wall instant is not before it, and the other way round at most 0.1 µs off")
+    func instants() {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<10_000 {
+            let date = Date(timeIntervalSinceReferenceDate: Double.random(in: -1e9...4e9, using: &random))
+            let instant = WallInstant(date)
+            #expect(Date(instant) >= date)
+            #expect(Date(instant).timeIntervalSince(date) < 1e-6)
+        }
+        #expect(WallInstant(Date(timeIntervalSince1970: 86_400)) == WallInstant(nanoseconds: 86_400_000_000_000))
+        #expect(WallInstant(Date(timeIntervalSinceReferenceDate: .nan)) == .distantPast)
+        #expect(WallInstant(Date.distantFuture) == .distantFuture)
+        #expect(WallInstant(Date.distantPast) == .distantPast)
+    }
+}
+
+/// Against looking at every minute around the changes of clocks in several zones.
+@Suite("A calendar's schedule against a minute by minute model", .timeLimit(.minutes(15)))
+struct CalendarScheduleModelTests {
+    private static let zones = [
+        "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Sydney",
+        "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Asia/Kolkata",
+        "Antarctica/Troll",
+    ]
+
+    private static let policies: [Calendar.MatchingPolicy] = [
+        .nextTime, .nextTimePreservingSmallerComponents, .previousTimePreservingSmallerComponents, .strict,
+    ]
+
+    /// The dates in those days, each a whole minute.
+    private func model(
+        _ zone: TimeZone,
+        _ hour: Int,
+        _ minute: Int,
+        _ policy: Calendar.MatchingPolicy,
+        isLast: Bool,
+        _ minutes: Range<Int>
+    ) -> [Date] {
+        let wanted = hour * 60 + minute
+        var days: [Int: [(date: Date, reading: Int)]] = [:]
+        for number in minutes {
+            let date = Date(timeIntervalSince1970: Double(number) * 60)
+            let local = number + zone.secondsFromGMT(for: date) / 60
+            let day = Int((Double(local) / 1440).rounded(.down))
+            days[day, default: []].append((date, local - day * 1440))
+        }
+        return days.sorted { $0.key < $1.key }.compactMap { _, readings in
+            let equal = readings.filter { $0.reading == wanted }
+            if let found = isLast ? equal.last : equal.first { return found.date }
+            guard let next = readings.firstIndex(where: { $0.reading > wanted }) else { return nil }
+            let before = next == 0 ? -1 : readings[next - 1].reading
+            // The first minute after the gap, and how far into that the time of day is.
+            let (date, into) = (readings[next].date, wanted - before - 1)
+            switch policy {
+            case .nextTime: return date
+            case .nextTimePreservingSmallerComponents: return date + Double(into) * 60
+            case .previousTimePreservingSmallerComponents:
+                return date - Double(readings[next].reading - wanted) * 60
+            default: return nil
+            }
+        }
+    }
+
+    @Test("gives the same next date from any instant near a change")
+    func random() throws {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<300 {
+            let name = Self.zones.randomElement(using: &random)!
+            let zone = TimeZone(identifier: name)!
+            let begin = Date(timeIntervalSince1970: Double.random(in: 946_684_800...2_050_000_000, using: &random))
+            let change = zone.nextDaylightSavingTimeTransition(after: begin) ?? begin
+            let (hour, minute) = (Int.random(in: 0...4, using: &random), Int.random(in: 0...11, using: &random) * 5)
+            let policy = Self.policies.randomElement(using: &random)!
+            let isLast = Bool.random(using: &random)
+            let schedule = try CalendarSchedule(
+                matching: DateComponents(hour: hour, minute: minute),
+                in: zone,
+                matchingPolicy: policy,
+                repeatedTimePolicy: isLast ? .last : .first
+            )
+            let middle = Int(change.timeIntervalSince1970) / 60
+            let minutes = (middle - 5 * 1440)..<(middle + 7 * 1440)
+            let dates = model(zone, hour, minute, policy, isLast: isLast, minutes)
+            let after = change + Double.random(in: -1.5...1.5, using: &random) * 86_400
+            let expected = dates.first { $0 > after }
+            let given = schedule.date(after: after)
+            let what = "\(name) \(hour):\(minute), \(policy), last \(isLast)"
+            #expect(given == expected, "\(what), after \(after.timeIntervalSince1970)")
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import HRTimer
+import HRTimerCalendar
+import HRTimerCore
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Timers of a wall engine by the calendar, on frozen time.
+@Suite("A timer by the calendar", .timeLimit(.minutes(15)))
+struct CalendarTimerTests {
+    private let time: ManualTime
+    private let engine: WallTimerEngine
+    private let fires = Recorder<String>()
+
+    init() throws {
+        time = ManualTime(wallStart: WallInstant(date(2026, 3, 28, 12)))
+        engine = try WallTimerEngine(time: time.base)
+    }
+
+    private func evening() throws -> CalendarSchedule {
+        try CalendarSchedule(matching: DateComponents(hour: 20), in: berlin)
+    }
+
+    private func record(_ schedule: CalendarSchedule, _ policy: MissedTickPolicy = .merge) -> TimerToken {
+        engine.schedule(by: schedule, policy: policy) { [fires] fire in
+            fires.append("\(shown(fire.firedAt))\(fire.missedTicks == 0 ? "" : " missed \(fire.missedTicks)")")
+        }
+    }
+
+    @Test("comes at 20:00 each day, also where a day has 23 or 25 hours, and not a nanosecond before")
+    func daily() throws {
+        _ = record(try evening())
+        time.advance(by: .seconds(8 * 3600) - .nanoseconds(1))
+        #expect(fires.all == [])
+        time.advance(by: .nanoseconds(1))
+        #expect(fires.all == ["03-28 20:00:00 +1"])
+        time.advance(by: .seconds(2 * 86_400))
+        #expect(fires.all == ["03-28 20:00:00 +1", "03-29 20:00:00 +2", "03-30 20:00:00 +2"])
+        fires.removeAll()
+        time.advance(by: .seconds(210 * 86_400))
+        #expect(fires.count == 210)
+        #expect(fires.all.last?.hasSuffix("20:00:00 +1") == true)
+    }
+
+    @Test("at 02:30 comes once a night through both changes of the clocks")
+    func throughBothChanges() throws {
+        _ = record(try CalendarSchedule(matching: DateComponents(hour: 2, minute: 30), in: berlin))
+        time.advance(by: .seconds(360 * 86_400))
+        #expect(fires.count == 360)
+        #expect(Set(fires.all.map { $0.prefix(5) }).count == 360)
+        #expect(fires.all.filter { !$0.contains(" 02:30:00") } == ["03-29 03:30:00 +2"])
+        #expect(fires.all.contains("10-25 02:30:00 +2"))
+    }
+
+    @Test("whose clock is set back after its date is not called for that again")
+    func setBack() throws {
+        _ = record(try evening())
+        time.advance(by: .seconds(8 * 3600))
+        // As NTP does it, and as somebody does who sets the clock by hand.
+        time.setWall(to: WallInstant(date(2026, 3, 28, 20) - 0.2))
+        time.advance(by: .seconds(1))
+        time.setWall(to: WallInstant(date(2026, 3, 28, 12)))
+        time.advance(by: .seconds(86_400))
+        #expect(fires.all == ["03-28 20:00:00 +1"])
+        time.advance(by: .seconds(86_400))
+        #expect(fires.count == 2)
+    }
+
+    @Test("is never called before its date, where the clock runs slow or is set back before it")
+    func setBackBefore() throws {
+        _ = record(try evening())
+        time.advance(by: .seconds(8 * 3600) - .milliseconds(200))
+        time.setWall(to: WallInstant(date(2026, 3, 28, 19)))
+        time.advance(by: .seconds(1800))
+        #expect(fires.all == [])
+        time.advance(by: .seconds(1800))
+        #expect(fires.all == ["03-28 20:00:00 +1"])
+    }
+
+    @Test(
+        "whose clock is set forward counts the dates that it missed, by its policy",
+        arguments: [
+            (MissedTickPolicy.merge, ["04-02 12:00:00 +2 missed 4", "04-02 20:00:00 +2"]),
+            (.mergeToGrid, ["04-02 12:00:00 +2 missed 4", "04-02 20:00:00 +2"]),
+            (.burst, Array(repeating: "04-02 12:00:00 +2", count: 5) + ["04-02 20:00:00 +2"]),
+            (.skip, ["04-02 20:00:00 +2 missed 5"]),
+            (.delay, ["04-02 12:00:00 +2", "04-02 20:00:00 +2"]),
+        ]
+    )
+    func missed(_ policy: MissedTickPolicy, _ expected: [String]) throws {
+        _ = record(try evening(), policy)
+        time.setWall(to: WallInstant(date(2026, 4, 2, 12)))
+        time.advance(by: .seconds(8 * 3600))
+        #expect(fires.all == expected)
+    }
+
+    @Test("counts missed dates in the engine's statistics")
+    func statistics() throws {
+        _ = record(try evening())
+        time.setWall(to: WallInstant(date(2026, 4, 2, 12)))
+        #expect(engine.statistics.missedTicks == 4)
+        #expect(engine.statistics.fires == 1)
+    }
+
+    @Test("can be moved, and goes on with its dates")
+    func moved() throws {
+        let token = record(try evening())
+        #expect(engine.deadline(of: token) == WallInstant(date(2026, 3, 28, 20)))
+        #expect(engine.reschedule(token, at: WallInstant(date(2026, 3, 28, 13))))
+        time.advance(by: .seconds(86_400))
+        #expect(fires.all == ["03-28 13:00:00 +1", "03-28 20:00:00 +1"])
+        #expect(engine.reschedule(token, at: WallInstant(date(2026, 3, 30, 21)), every: .seconds(1)))
+        time.advance(by: .seconds(3 * 86_400))
+        #expect(fires.all.dropFirst(2) == ["03-30 21:00:00 +2", "03-31 20:00:00 +2"])
+    }
+
+    @Test("that its handler moves has that call next, and then its dates")
+    func movedInside() throws {
+        let (engine, fires) = (engine, fires)
+        engine.schedule(by: try evening()) { [weak engine] fire in
+            fires.append(shown(fire.firedAt))
+            if fires.count == 1 { engine?.reschedule(fire.token, at: fire.deadline + .seconds(60)) }
+        }
+        time.advance(by: .seconds(2 * 86_400))
+        #expect(fires.all == ["03-28 20:00:00 +1", "03-28 20:01:00 +1", "03-29 20:00:00 +2"])
+    }
+
+    @Test("that is cancelled in its handler has had its last call, and its handler is freed")
+    func cancelledInside() throws {
+        let canaries = Canaries()
+        let canary = canaries.make()
+        let (engine, fires) = (engine, fires)
+        engine.schedule(by: try evening()) { [weak engine, canary] fire in
+            fires.append("\(engine?.cancel(fire.token) ?? false)")
+            withExtendedLifetime(canary) {}
+        }
+        withExtendedLifetime(canary) {}
+        time.advance(by: .seconds(5 * 86_400))
+        #expect(fires.all == ["true"])
+        #expect(engine.liveTimers == 0)
+    }
+
+    private func scheduleHolding(_ canary: any AnyObject & Sendable, on engine: WallTimerEngine) throws {
+        engine.schedule(by: try evening()) { _ in withExtendedLifetime(canary) {} }
+    }
+
+    @Test("is freed with its engine, and with its last date")
+    func freed() throws {
+        let canaries = Canaries()
+        do {
+            let engine = try WallTimerEngine(time: time.base)
+            try scheduleHolding(canaries.make(), on: engine)
+            #expect(canaries.count == 1)
+        }
+        #expect(canaries.count == 0)
+        var rule = Calendar.RecurrenceRule(calendar: calendar, frequency: .daily, end: .afterOccurrences(2))
+        rule.hours = [20]
+        let two = try CalendarSchedule(rule, from: date(2026, 3, 28))
+        let token = record(two)
+        #expect(engine.liveTimers == 1)
+        time.advance(by: .seconds(9 * 86_400))
+        #expect(fires.count == 2)
+        #expect(engine.liveTimers == 0)
+        #expect(engine.deadline(of: token) == nil)
+        #expect(time.nextDeadline == .distantFuture)
+        // There is no date any more.
+        #expect(engine.deadline(of: record(two)) == nil)
+    }
+
+    @Test("whose handler takes longer than to the next date has what it missed by its policy")
+    func overrun() throws {
+        let minutes = try CalendarSchedule(matching: DateComponents(second: 0), in: berlin)
+        let (time, fires) = (time, fires)
+        engine.schedule(by: minutes, policy: .mergeToGrid) { fire in
+            fires.append("\(shown(fire.deadline).dropFirst(6)) missed \(fire.missedTicks)")
+            if fires.count == 1 { time.advance(by: .seconds(150)) }
+        }
+        time.advance(by: .seconds(300))
+        #expect(
+            fires.all == ["12:01:00 +1 missed 0", "12:04:00 +1 missed 2", "12:05:00 +1 missed 0"]
+        )
+    }
+
+    @Test("keeps the order of (deadline, arming) among the engine's other timers")
+    func order() throws {
+        let fires = fires
+        let at = WallInstant(date(2026, 3, 28, 20))
+        engine.schedule(at: at) { _ in fires.append("first") }
+        engine.schedule(by: try evening()) { _ in fires.append("second") }
+        engine.schedule(at: at) { _ in fires.append("third") }
+        time.advance(by: .seconds(9 * 3600))
+        #expect(fires.all == ["first", "second", "third"])
+    }
+}

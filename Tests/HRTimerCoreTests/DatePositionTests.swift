@@ -1,0 +1,96 @@
+import HRTimerCore
+import TestSupport
+import Testing
+
+/// A timer's position on dates, where those are given one by one.
+@Suite struct DatePositionTests {
+    /// Dates of a list.
+    private struct Listed: DateSequence {
+        let dates_ns: [Int64]
+
+        func first(after instant_ns: Int64) -> Int64 { dates_ns.first { $0 > instant_ns } ?? .max }
+    }
+
+    /// Dates at equal intervals for ever; counts how often it was asked.
+    private struct Equal: DateSequence {
+        let interval_ns: Int64
+        let asked = Recorder<Int64>()
+
+        func first(after instant_ns: Int64) -> Int64 {
+            asked.append(instant_ns)
+            return (instant_ns / interval_ns + 1) * interval_ns
+        }
+    }
+
+    @Test("Decides as a recurrence does, where the dates are at equal intervals", arguments: MissedTickPolicy.allCases)
+    func model(policy: MissedTickPolicy) {
+        var random = SeededRandom.fromEnvironment()
+        let recurrence = Recurrence(every: .nanoseconds(100), policy: policy)
+        var grid = GridPosition(deadline_ns: 100)
+        var dates = DatePosition(Equal(interval_ns: 100), after: 0, policy)
+        var now_ns: Int64 = 0
+        for _ in 0..<5000 {
+            #expect(dates.deadline_ns == grid.deadline_ns)
+            now_ns = max(now_ns, dates.deadline_ns)
+            if Bool.random(using: &random) { now_ns += .random(in: 0...350, using: &random) }
+            let reported = dates.begin(now_ns: now_ns)
+            #expect(reported == recurrence.begin(&grid, now_ns: now_ns))
+            if reported != nil {
+                if Bool.random(using: &random) { now_ns += .random(in: 0...350, using: &random) }
+                dates.end(now_ns: now_ns)
+                recurrence.end(&grid, now_ns: now_ns)
+                // A delay begins where the handler ended; dates stay where they are.
+                if policy == .delay {
+                    #expect(dates.deadline_ns > now_ns && dates.deadline_ns <= grid.deadline_ns)
+                    grid.deadline_ns = dates.deadline_ns
+                }
+            }
+            #expect(dates.unreported == grid.unreported)
+        }
+    }
+
+    @Test("Has no next date after the last one")
+    func last() {
+        var position = DatePosition(Listed(dates_ns: [10, 30]), after: 10, .merge)
+        #expect(position.deadline_ns == 30)
+        #expect(position.begin(now_ns: 35) == 0)
+        position.end(now_ns: 36)
+        #expect(position.deadline_ns == .max)
+        #expect(DatePosition(Listed(dates_ns: [10]), after: 10, .merge).deadline_ns == .max)
+    }
+
+    @Test("A call moved to before its date is followed by that date, and one moved beyond it by the next")
+    func moved() {
+        var position = DatePosition(Listed(dates_ns: [10, 30, 50, 70]), after: 0, .merge)
+        position.move(to: 5)
+        #expect(position.begin(now_ns: 5) == 0)
+        #expect(position.deadline_ns == 10)
+        position.move(to: 55)
+        #expect(position.begin(now_ns: 55) == 0)
+        #expect(position.deadline_ns == 70)
+    }
+
+    @Test("A call that is in time asks for no date before its handler runs")
+    func lazy() {
+        let dates = Equal(interval_ns: 100)
+        var position = DatePosition(dates, after: 0, .merge)
+        _ = position.begin(now_ns: 100)
+        position.end(now_ns: 101)
+        for deadline_ns in stride(from: Int64(200), to: 1000, by: 100) {
+            let before = dates.asked.count
+            #expect(position.begin(now_ns: deadline_ns) == 0)
+            #expect(dates.asked.count == before)
+            position.end(now_ns: deadline_ns)
+            #expect(dates.asked.count == before + 1)
+        }
+    }
+
+    @Test("Counts a thousand missed dates, and passes over all others at once")
+    func bounded() {
+        let dates = Equal(interval_ns: 100)
+        var position = DatePosition(dates, after: 0, .merge)
+        #expect(position.begin(now_ns: 1_000_000_050) == DatePosition.longestCount)
+        #expect(position.deadline_ns == 1_000_000_100)
+        #expect(dates.asked.count < DatePosition.longestCount + 10)
+    }
+}

@@ -1,0 +1,215 @@
+#if compiler(>=6.2)
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Retries in virtual time: when each attempt begins is exact.
+@Suite struct RetryTests {
+    private struct Failure: Error, Equatable { var number: Int }
+    private struct Fatal: Error {}
+
+    private final class Attempts: Sendable {
+        let begun = Recorder<Duration>()
+        private let start = MonotonicInstant.now
+
+        /// Fails up to the attempt `success`.
+        func next(succeedingAt success: Int = .max) throws -> Int {
+            begun.append(start.duration(to: .now))
+            if begun.count < success { throw Failure(number: begun.count) }
+            return begun.count
+        }
+
+        var seconds: [Double] { begun.all.map { $0 / .seconds(1) } }
+    }
+
+    @Test("Waits between attempts are the backoff's, and the first success is the result")
+    func waits() async throws {
+        try await withManualTime { time in
+            let attempts = Attempts()
+            let retry = Retry(.exponential(initial: .seconds(1)))
+            let result = try await retry.run { try attempts.next(succeedingAt: 5) }
+            #expect(result == 5)
+            #expect(attempts.seconds == [0, 1, 3, 7, 15])
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("The last attempt's error is thrown as it is, and nobody is asked about it")
+    func attempts() async throws {
+        try await withManualTime { _ in
+            let attempts = Attempts()
+            let asked = Recorder<Int>()
+            await #expect(throws: Failure(number: 3)) {
+                try await Retry(.constant(.seconds(2)), attempts: 3).run {
+                    try attempts.next()
+                } decide: { error, attempt in
+                    #expect(error as? Failure == Failure(number: attempt))
+                    asked.append(attempt)
+                    return .retry
+                }
+            }
+            #expect(attempts.seconds == [0, 2, 4] && asked.all == [1, 2])
+            let single = Attempts()
+            await #expect(throws: Failure(number: 1)) {
+                try await Retry(.constant(.seconds(2)), attempts: 0).run { try single.next() }
+            }
+        }
+    }
+
+    @Test("What may not be retried is thrown at once, a CancellationError by default")
+    func decision() async throws {
+        try await withManualTime { time in
+            let start = time.now
+            let attempts = Attempts()
+            await #expect(throws: Fatal.self) {
+                try await Retry(.constant(.seconds(1))).run {
+                    _ = try? attempts.next()
+                    if attempts.begun.count == 2 { throw Fatal() }
+                    throw Failure(number: 0)
+                } decide: { error, _ in
+                    error is Fatal ? .fail : .retry
+                }
+            }
+            #expect(attempts.seconds == [0, 1])
+            await #expect(throws: CancellationError.self) {
+                try await Retry(.constant(.seconds(1))).run { throw CancellationError() }
+            }
+            #expect(start.duration(to: time.now) == .seconds(1))
+        }
+    }
+
+    @Test("A Retry-After makes the wait longer, never shorter")
+    func retryAfter() async throws {
+        try await withManualTime { _ in
+            let attempts = Attempts()
+            _ = try await Retry(.exponential(initial: .seconds(1))).run {
+                try attempts.next(succeedingAt: 4)
+            } decide: { _, attempt in
+                attempt == 1 ? .retryAfter(.seconds(30)) : .retryAfter(.milliseconds(1))
+            }
+            #expect(attempts.seconds == [0, 30, 32, 36])
+        }
+    }
+
+    @Test("A wait that would not end before the total time does is not begun: the error says so at once")
+    func limit() async throws {
+        try await withManualTime { time in
+            let attempts = Attempts()
+            let start = time.now
+            do {
+                _ = try await Retry(.exponential(initial: .seconds(1)), within: .seconds(10)).run {
+                    try attempts.next()
+                }
+                Issue.record("it must throw")
+            } catch let error as TimedOut {
+                #expect(error.timeout == .seconds(10) && error.underlying as? Failure == Failure(number: 4))
+            }
+            #expect(attempts.seconds == [0, 1, 3, 7])
+            #expect(start.duration(to: time.now) == .seconds(7))
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("At the end of the total time a running attempt is cancelled; what it returns all the same counts")
+    func limitInAttempt() async throws {
+        try await withManualTime { time in
+            let start = time.now
+            do {
+                _ = try await Retry(.constant(.seconds(1)), within: .seconds(10)).run {
+                    try await Task.sleep(for: .seconds(60), clock: .monotonic)
+                }
+                Issue.record("it must throw")
+            } catch let error as TimedOut {
+                #expect(error.timeout == .seconds(10) && error.underlying is CancellationError)
+            }
+            #expect(start.duration(to: time.now) == .seconds(10))
+            let late = try await Retry(.constant(.seconds(1)), within: .seconds(10)).run {
+                try? await Task.sleep(for: .seconds(60), clock: .monotonic)
+                return 7
+            }
+            #expect(late == 7 && !Task.isCancelled)
+            #expect(start.duration(to: time.now) == .seconds(20))
+            // A deadline around it that is earlier holds: it cancels a wait.
+            await #expect(throws: CancellationError.self) {
+                try await withDeadline(in: .seconds(2.5), clock: MonotonicClock()) {
+                    let attempts = Attempts()
+                    try await Retry(.constant(.seconds(1)), within: .seconds(10)).run {
+                        try? await Task.sleep(for: .seconds(0.7), clock: .monotonic)
+                        _ = try attempts.next()
+                    }
+                }
+            }
+            #expect(start.duration(to: time.now) == .seconds(22.5))
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("Cancelled in its wait it throws a CancellationError at once; in an attempt, that attempt's error")
+    func cancelled() async throws {
+        try await withManualTime { time in
+            let attempts = Attempts()
+            let waiting = Task { try await Retry(.constant(.seconds(100))).run { try attempts.next() } }
+            await time.advance(by: .seconds(1))
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            #expect(attempts.begun.count == 1)
+            let trying = Task {
+                try await Retry(.constant(.seconds(100))).run {
+                    try? await Task.sleep(for: .seconds(50), clock: .monotonic)
+                    throw Failure(number: 1)
+                }
+            }
+            await time.advance(by: .seconds(1))
+            trying.cancel()
+            await #expect(throws: Failure(number: 1)) { try await trying.value }
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("Waits are on the clock that is given: boot time goes on while the system is suspended")
+    func clocks() async throws {
+        try await withManualTime { time in
+            let attempts = Attempts()
+            let task = Task {
+                try await Retry(.constant(.seconds(60)), within: .seconds(1000)).run(clock: .bootTime) {
+                    try attempts.next(succeedingAt: 2)
+                }
+            }
+            await time.runUntilIdle()
+            await time.suspendSystem(for: .seconds(59))
+            #expect(attempts.begun.count == 1)
+            await time.advance(by: .seconds(1))
+            let attempt = try await task.value
+            #expect(attempt == 2)
+            #expect(attempts.seconds == [0, 1])
+        }
+    }
+
+    @Test("A thousand clients that failed together come back spread out, with full jitter and without it all at once")
+    func thousand() async throws {
+        func busiest(_ jitter: Backoff.Randomness) async throws -> Int {
+            let seconds = Recorder<Int64>()
+            try await withManualTime(seed: 5) { _ in
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<1000 {
+                        group.addTask {
+                            let retry = Retry(
+                                .exponential(initial: .seconds(64), maximum: .seconds(64), jitter: jitter),
+                                attempts: 2
+                            )
+                            _ = try? await retry.run {
+                                seconds.append(MonotonicInstant.now.nanoseconds / 1_000_000_000)
+                                throw Failure(number: 0)
+                            }
+                        }
+                    }
+                }
+            }
+            return Dictionary(grouping: seconds.all.dropFirst(1000)) { $0 }.values.map(\.count).max() ?? 0
+        }
+        #expect(try await busiest(.none) == 1000)
+        #expect(try await busiest(.full) < 40)
+    }
+}
+#endif

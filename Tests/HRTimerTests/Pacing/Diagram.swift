@@ -1,0 +1,103 @@
+import HRTimerTesting
+import TestSupport
+
+@testable import HRTimer
+
+/// What comes in a row of steps, a character each: a letter is an element, `|` the end, `^` an error, `[ab]` all of that in one
+/// step, as in `abcd----e---f-g-|`.
+struct Diagram: Sendable, Equatable {
+    struct Event: Sendable, Equatable {
+        var step: Int
+        /// An element, or `|`, or `^`.
+        var sign: Character
+    }
+
+    struct Failure: Error {}
+
+    var events: [Event]
+
+    init(_ events: [Event]) {
+        self.events = events
+    }
+
+    init(_ picture: String) {
+        var (events, step, isGrouped) = ([Event](), 0, false)
+        for sign in picture {
+            switch sign {
+            case "[": isGrouped = true
+            case "]": isGrouped = false
+            case "-": break
+            default: events.append(Event(step: step, sign: sign))
+            }
+            if !isGrouped { step += 1 }
+        }
+        self.events = events
+    }
+
+    /// What a gate makes of it; in one step elements come before the end of a period.
+    func through(_ rule: BurstGate<Character>.Rule, _ edges: BurstEdges, period: Int) -> Diagram {
+        var gate = BurstGate<Character>(rule, edges, period_ns: Int64(period))
+        var passed: [Event] = []
+        func expire(before step: Int) {
+            while gate.wake_ns < step {
+                let wake = Int(gate.wake_ns)
+                if let sign = gate.expire(at: gate.wake_ns) { passed.append(Event(step: wake, sign: sign)) }
+            }
+        }
+        for event in events {
+            expire(before: event.step)
+            var (signs, dropped) = ([Character](), Character?.none)
+            switch event.sign {
+            case "^":
+                _ = gate.reset()
+                signs = ["^"]
+            case "|":
+                if gate.passesAtEnd, let last = gate.flush(at: Int64(event.step)) { signs = [last] }
+                let end = gate.wake_ns == .max ? event.step : max(event.step, Int(gate.wake_ns))
+                expire(before: end + 1)
+                passed += signs.map { Event(step: event.step, sign: $0) } + [Event(step: end, sign: "|")]
+                return Diagram(passed)
+            default: gate.receive(event.sign, at: Int64(event.step), &signs, dropped: &dropped)
+            }
+            passed += signs.map { Event(step: event.step, sign: $0) }
+            if event.sign == "^" { break }
+        }
+        expire(before: 1_000_000)
+        return Diagram(passed)
+    }
+
+    /// As a sequence on the clock of a virtual time, a second for a step, from now on.
+    func sequence() -> AsyncThrowingStream<Character, any Error> {
+        let start = MonotonicInstant.now
+        return AsyncThrowingStream { continuation in
+            let task = Task {
+                for event in events {
+                    try? await Task.sleep(until: start + .seconds(event.step), clock: .monotonic)
+                    switch event.sign {
+                    case "|": continuation.finish()
+                    case "^": continuation.finish(throwing: Failure())
+                    default: continuation.yield(event.sign)
+                    }
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// What a sequence of that clock gives, and when.
+    static func recorded(
+        _ make: (Diagram) -> PacedSequence<AsyncThrowingStream<Character, any Error>>,
+        of diagram: Diagram
+    ) async -> Diagram {
+        let start = MonotonicInstant.now
+        func step() -> Int { Int(start.duration(to: .now) / .seconds(1)) }
+        var events: [Event] = []
+        do {
+            for try await sign in make(diagram) { events.append(Event(step: step(), sign: sign)) }
+            events.append(Event(step: step(), sign: "|"))
+        } catch {
+            events.append(Event(step: step(), sign: "^"))
+        }
+        return Diagram(events)
+    }
+}

@@ -1,0 +1,253 @@
+import Dispatch
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+@testable import HRTimerCore
+
+/// `Debouncer` and `Throttle` on frozen time.
+@Suite struct PacedCallTests {
+    struct Call: Sendable, Equatable {
+        var element: Int
+        /// In seconds since the start.
+        var at: Double
+
+        init(_ element: Int, _ at: Double) {
+            self.element = element
+            self.at = at
+        }
+    }
+
+    let time = ManualTime()
+    let engine: TimerEngine
+    let start: MonotonicInstant
+    let calls = Recorder<Call>()
+    let canaries = Canaries()
+
+    init() throws {
+        engine = try TimerEngine(.init(time: time.base))
+        start = time.now
+    }
+
+    private func record(_ element: Int) { calls.append(Call(element, start.duration(to: time.now) / .seconds(1))) }
+
+    private func debouncer(_ period: Duration = .seconds(3), _ edges: BurstEdges = .trailing) -> Debouncer<Int> {
+        Debouncer(for: period, edges: edges, engine: engine) { [self, canary = canaries.make()] element in
+            withExtendedLifetime(canary) { record(element) }
+        }
+    }
+
+    private func throttle(_ period: Duration = .seconds(3), _ edges: BurstEdges = .both) -> Throttle<Int> {
+        Throttle(for: period, edges: edges, engine: engine) { [self] element in record(element) }
+    }
+
+    /// Sends an element a second.
+    private func send(_ elements: Range<Int>, _ send: (Int) -> Bool) {
+        for element in elements {
+            #expect(send(element))
+            time.advance(by: .seconds(1))
+        }
+    }
+
+    @Test("A debouncer calls once nothing was sent for its period, with the last element, and waits for nothing then")
+    func debounce() {
+        let debouncer = debouncer()
+        send(0..<4, debouncer.send)
+        #expect(calls.count == 0 && debouncer.isWaiting)
+        time.advance(by: .seconds(10))
+        #expect(calls.all == [Call(3, 6)] && !debouncer.isWaiting)
+        #expect(time.nextDeadline == .distantFuture)
+        debouncer.send(7)
+        time.advance(by: .seconds(3) - .nanoseconds(1))
+        #expect(calls.count == 1)
+        time.advance(by: .nanoseconds(1))
+        #expect(calls.all.last?.element == 7)
+    }
+
+    @Test("Its edges are those of the sequences", arguments: BurstEdges.allCases)
+    func edges(_ edges: BurstEdges) {
+        let debouncer = debouncer(.seconds(3), edges)
+        let throttle = throttle(.seconds(3), edges)
+        debouncer.send(0)
+        debouncer.send(1)
+        time.advance(by: .seconds(3))
+        debouncer.send(2)
+        time.advance(by: .seconds(10))
+        let debounced = calls.all
+        calls.removeAll()
+        throttle.send(10)
+        throttle.send(11)
+        time.advance(by: .seconds(10))
+        let throttled = calls.all
+        switch edges {
+        case .leading:
+            #expect(debounced == [Call(0, 0), Call(2, 3)] && throttled == [Call(10, 13)])
+        case .trailing:
+            #expect(debounced == [Call(1, 3), Call(2, 6)] && throttled == [Call(11, 16)])
+        case .both:
+            #expect(debounced == [Call(0, 0), Call(1, 3), Call(2, 3)] && throttled == [Call(10, 13), Call(11, 16)])
+        }
+    }
+
+    @Test("A throttle calls at once, and then once a period with the latest; the last element is never lost")
+    func throttling() {
+        let throttle = throttle()
+        // An engine's timer sends before the period ends, in the same instant: it was armed before.
+        for element in 0..<11 {
+            engine.schedule(at: start + .seconds(element)) { _ in throttle.send(element) }
+        }
+        time.advance(by: .seconds(60))
+        #expect(calls.all == [Call(0, 0), Call(3, 3), Call(6, 6), Call(9, 9), Call(10, 12)])
+        #expect(time.nextDeadline == .distantFuture)
+        throttle.send(20)
+        time.advance(by: .zero)
+        #expect(calls.all.last == Call(20, 60))
+    }
+
+    @Test("Flushed, what waits is called at once and once; discarded, it is not, and the next one is the first")
+    func flush() {
+        let debouncer = debouncer()
+        debouncer.flush()
+        debouncer.send(1)
+        debouncer.flush()
+        time.advance(by: .seconds(10))
+        #expect(calls.all == [Call(1, 0)])
+        debouncer.send(2)
+        debouncer.discard()
+        #expect(!debouncer.isWaiting && time.nextDeadline == .distantFuture)
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 1)
+        let throttle = throttle()
+        throttle.send(3)
+        time.advance(by: .zero)
+        throttle.send(4)
+        throttle.discard()
+        throttle.send(5)
+        time.advance(by: .zero)
+        #expect(calls.all.dropFirst() == [Call(3, 20), Call(5, 20)])
+        throttle.send(6)
+        throttle.flush()
+        throttle.send(7)
+        time.advance(by: .seconds(10))
+        #expect(calls.all.suffix(2) == [Call(6, 20), Call(7, 23)])
+    }
+
+    @Test("Cancelled or dropped it calls no more, takes nothing, and frees its handler")
+    func cancel() {
+        var debouncer: Debouncer<Int>? = debouncer()
+        debouncer?.send(1)
+        debouncer?.cancel()
+        debouncer?.cancel()
+        #expect(debouncer?.send(2) == false && debouncer?.isWaiting == false)
+        #expect(canaries.count == 0)
+        debouncer = self.debouncer()
+        debouncer?.send(3)
+        #expect(canaries.count == 1)
+        debouncer = nil
+        #expect(canaries.count == 0)
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 0 && engine.liveTimers == 0)
+    }
+
+    @Test("In the handler one may send, flush and cancel: the call is not inside it, and none comes after a cancel")
+    func inHandler() {
+        let made = Recorder<Throttle<Int>>()
+        let throttle = Throttle<Int>(for: .seconds(1), engine: engine) { [self] element in
+            record(element)
+            guard element < 5, let throttle = made.all.first else { return }
+            throttle.send(element + 1)
+            if element == 3 { throttle.cancel() }
+        }
+        made.append(throttle)
+        throttle.send(0)
+        time.advance(by: .seconds(100))
+        #expect(calls.all == [Call(0, 0), Call(1, 1), Call(2, 2), Call(3, 3)])
+        made.removeAll()
+    }
+
+    @Test("What an element does when it is freed may send another one: no lock is held")
+    func freed() {
+        final class Message: Sendable {
+            let last: Bool
+            let sends: @Sendable () -> Void
+            init(last: Bool, _ sends: @escaping @Sendable () -> Void) {
+                self.last = last
+                self.sends = sends
+            }
+            deinit { if !last { sends() } }
+        }
+        let debouncer = Debouncer<Message>(for: .seconds(1), engine: engine) { [self] message in
+            record(message.last ? 1 : 0)
+        }
+        let send: @Sendable () -> Void = { debouncer.send(Message(last: true) {}) }
+        debouncer.send(Message(last: false, send))
+        debouncer.send(Message(last: false, send))
+        debouncer.discard()
+        time.advance(by: .seconds(5))
+        #expect(calls.all.allSatisfy { $0.element == 1 })
+        debouncer.cancel()
+    }
+
+    @Test("On a queue the handler runs there, one call at a time on a concurrent one too")
+    func queue() {
+        let queue = DispatchQueue(label: "paced-calls", attributes: .concurrent)
+        let running = Recorder<Int>()
+        let throttle = Throttle<Int>(for: .milliseconds(1), engine: engine, queue: queue) { [calls] element in
+            dispatchPrecondition(condition: .onQueue(queue))
+            running.append(1)
+            #expect(running.count == 1)
+            calls.append(Call(element, 0))
+            running.removeAll()
+        }
+        for element in 0..<100 {
+            throttle.send(element)
+            time.advance(by: .microseconds(700))
+        }
+        for _ in 0..<10 {
+            queue.sync(flags: .barrier) {}
+            time.advance(by: .milliseconds(5))
+        }
+        #expect(calls.all.last?.element == 99)
+        #expect(calls.all.map(\.element) == calls.all.map(\.element).sorted())
+        throttle.cancel()
+        queue.sync(flags: .barrier) {}
+    }
+
+    @Test("In a loop the handler runs in its passes, in the common modes")
+    func loop() {
+        let loop = TimerLoop(time: time.base)
+        loop.isKeptAlive = true
+        let debouncer = Debouncer<Void>(for: .seconds(3), engine: engine, loop: loop) { [self] in
+            #expect(TimerLoop.current === loop || loop.isOnItsThread)
+            record(1)
+        }
+        debouncer.send()
+        loop.run(for: 2)
+        debouncer.send()
+        loop.run(for: 10)
+        #expect(calls.all == [Call(1, 5)])
+    }
+
+    @Test("Sent to a thousand times within its period a debouncer wakes its engine once a period")
+    func wakes() throws {
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.defersMoves = true
+        let engine = try TimerEngine(configuration)
+        let debouncer = Debouncer<Int>(for: .seconds(1), engine: engine) { [self] element in record(element) }
+        for element in 0..<1000 {
+            debouncer.send(element)
+            time.advance(by: .milliseconds(10))
+        }
+        #expect(calls.count == 0 && engine.statistics.wakeups <= 11)
+        time.advance(by: .seconds(1))
+        #expect(calls.all == [Call(999, 10.99)])
+        let throttle = Throttle<Int>(for: .seconds(1), edges: .leading, engine: engine) { _ in }
+        let before = engine.statistics.fires
+        for element in 0..<1000 {
+            throttle.send(element)
+            time.advance(by: .milliseconds(10))
+        }
+        #expect(engine.statistics.fires - before == 10)
+    }
+}

@@ -1,0 +1,271 @@
+import HRTimerTesting
+import TestSupport
+import Testing
+
+@testable import HRTimer
+@testable import HRTimerCore
+
+/// The sequences around the gate, in virtual time.
+@Suite struct PacedSequenceTests {
+    private func source(_ picture: String) -> AsyncThrowingStream<Character, any Error> { Diagram(picture).sequence() }
+
+    @Test("The last element of a throttle is told when its period is over, though nothing follows for an hour")
+    func last() async throws {
+        try await withManualTime { time in
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            var iterator = stream.throttle(for: .seconds(10), on: .monotonic).makeAsyncIterator()
+            continuation.yield(1)
+            continuation.yield(2)
+            let start = time.now
+            #expect(await iterator.next() == 1)
+            #expect(await iterator.next() == 2)
+            #expect(start.duration(to: time.now) == .seconds(10))
+            // What comes after a quiet period passes at once.
+            await time.advance(by: .seconds(3600))
+            continuation.yield(3)
+            #expect(await iterator.next() == 3)
+            #expect(start.duration(to: time.now) == .seconds(3610))
+            continuation.finish()
+            #expect(await iterator.next() == nil)
+            #expect(await iterator.next() == nil)
+        }
+    }
+
+    @Test("A consumer's pause loses nothing: what passed meanwhile comes at once, in order", arguments: [true, false])
+    func pause(isDebounce: Bool) async throws {
+        try await withManualTime { time in
+            let elements = source("ab---cd---ef---gh---|")
+            var seen: [Character] = []
+            let paced =
+                isDebounce
+                ? elements.debounce(for: .seconds(2), on: .monotonic)
+                : elements.throttle(for: .seconds(2), on: .monotonic)
+            for try await element in paced {
+                seen.append(element)
+                if seen.count == 1 { await time.advance(by: .seconds(1000)) }
+            }
+            #expect(seen == (isDebounce ? ["b", "d", "f", "h"] : ["a", "b", "c", "d", "e", "f", "g", "h"]))
+        }
+    }
+
+    @Test("An error comes after what has passed, once, and then there is nothing")
+    func errors() async throws {
+        try await withManualTime { time in
+            var iterator = source("ab---cd^").throttle(for: .seconds(4), on: .monotonic).makeAsyncIterator()
+            await time.advance(by: .seconds(1))
+            let first = try await iterator.next()
+            await time.advance(by: .seconds(100))
+            // The last one still waited for the end of its period.
+            let second = try await iterator.next()
+            #expect(first == "a" && second == "b")
+            await #expect(throws: Diagram.Failure.self) { try await iterator.next() }
+            let last = try await iterator.next()
+            #expect(last == nil)
+        }
+    }
+
+    @Test("Cancelling the consumer ends it at once, and the iteration over the base; nothing is left")
+    func cancelled() async throws {
+        try await withManualTime { time in
+            let ended = Recorder<Bool>()
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            continuation.onTermination = { _ in ended.append(true) }
+            continuation.yield(1)
+            let task = Task {
+                var seen: [Int] = []
+                for await element in stream.debounce(for: .seconds(60), on: .monotonic) { seen.append(element) }
+                return seen
+            }
+            await time.advance(by: .seconds(1))
+            task.cancel()
+            #expect(await task.value == [])
+            await time.runUntilIdle()
+            #expect(ended.count == 1)
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("Leaving the loop ends the iteration over the base; a sequence that nobody iterates over takes nothing")
+    func dropped() async throws {
+        try await withManualTime { time in
+            let ended = Recorder<Bool>()
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            continuation.onTermination = { _ in ended.append(true) }
+            let throttled = stream.throttle(for: .seconds(60), on: .monotonic)
+            for element in 1...3 { continuation.yield(element) }
+            do {
+                _ = throttled.makeAsyncIterator()
+            }
+            await time.runUntilIdle()
+            #expect(ended.count == 0)
+            for await element in throttled {
+                #expect(element == 1)
+                break
+            }
+            await time.runUntilIdle()
+            #expect(ended.count == 1)
+            try time.checkNothingIsPending()
+        }
+    }
+
+    @Test("When the engine is shut down it ends")
+    func engineEnds() async throws {
+        try await withManualTime { time in
+            let engine = try TimerEngine()
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            continuation.yield(1)
+            let task = Task {
+                var seen: [Int] = []
+                for await element in stream.debounce(for: .seconds(60), on: MonotonicClock(engine: engine)) {
+                    seen.append(element)
+                }
+                return seen
+            }
+            await time.advance(by: .seconds(1))
+            await engine.shutdown()
+            #expect(await task.value == [])
+        }
+    }
+
+    @Test("On the wall clock a step that passes the end of the period ends it")
+    func wall() async throws {
+        try await withManualTime { time in
+            let (stream, continuation) = AsyncStream<Int>.makeStream()
+            continuation.yield(1)
+            let start = time.now
+            let task = Task {
+                var iterator = stream.debounce(for: .seconds(3600), on: WallClock()).makeAsyncIterator()
+                return await iterator.next()
+            }
+            await time.advance(by: .seconds(1))
+            await time.setWall(to: time.wallNow + .seconds(7200))
+            #expect(await task.value == 1)
+            #expect(start.duration(to: time.now) == .seconds(1))
+        }
+    }
+
+    @Test("However many elements come, a debounce has one timer, and its engine wakes once a period")
+    func wakes() async throws {
+        let time = ManualTime()
+        var configuration = TimerEngine.Configuration(time: time.base)
+        configuration.defersMoves = true
+        let engine = try TimerEngine(configuration)
+        let core = PacingCore<Int, Never>(BurstGate(.debounce, .trailing, period_ns: 1_000_000_000)) {
+            .engine(engine.core)
+        }
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
+        let taken = Recorder<Int>()
+        let task = Task {
+            await core.take(
+                stream.map { element in
+                    taken.append(element)
+                    return element
+                }
+            )
+        }
+        for element in 1...1000 {
+            continuation.yield(element)
+            // The element is in the gate when the next one is asked for.
+            while taken.count < element || engine.liveTimers == 0 { await Task.yield() }
+            time.advance(by: .milliseconds(10))
+        }
+        #expect(engine.liveTimers == 1)
+        #expect(engine.statistics.fires <= 11)
+        continuation.finish()
+        await task.value
+        #expect(await core.next(isolation: nil) == 1000)
+        #expect(await core.next(isolation: nil) == nil)
+        #expect(engine.liveTimers == 0)
+    }
+
+    @Test("In a loop, which lets go of each timer that has fired, the last element comes all the same")
+    func loop() async {
+        let time = ManualTime()
+        let loop = TimerLoop(time: time.base)
+        loop.isKeptAlive = true
+        let core = PacingCore<Int, Never>(BurstGate(.throttle, .both, period_ns: 1_000_000_000)) { .loop(loop) }
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
+        for element in 1...3 { continuation.yield(element) }
+        continuation.finish()
+        await core.take(stream)
+        Self.run(loop, for: 2)
+        #expect(await core.next(isolation: nil) == 1)
+        #expect(await core.next(isolation: nil) == 3)
+        #expect(await core.next(isolation: nil) == nil)
+    }
+
+    private static func run(_ loop: TimerLoop, for seconds: Double) { loop.run(for: seconds) }
+
+    /// What passes, counted element by element: times in ms, of which the period is no multiple.
+    private func model(_ isDebounce: Bool, _ edges: BurstEdges, _ times: [Int], _ period: Int, end: Int) -> [Int: Int] {
+        var passed: [Int: Int] = [:]
+        if isDebounce {
+            for (index, time) in times.enumerated() {
+                let isFirst = index == 0 || time - times[index - 1] > period
+                let isLast = index == times.count - 1 || times[index + 1] - time > period
+                if isFirst, edges != .trailing { passed[index] = time }
+                if isLast, edges != .leading, !(isFirst && edges == .both) { passed[index] = min(time + period, end) }
+            }
+            return passed
+        }
+        var (next, waiting) = (Int.min, Int?.none)
+        for (index, time) in times.enumerated() {
+            while let first = waiting, next < time {
+                (passed[first], waiting) = (next, nil)
+                next += period
+            }
+            if time > next, waiting == nil {
+                next = time + period
+                if edges == .trailing { waiting = index } else { passed[index] = time }
+            } else if edges != .leading {
+                waiting = index
+            }
+        }
+        if let last = waiting { passed[last] = next }
+        return passed
+    }
+
+    @Test("Random elements and random pauses of the consumer: what passes, and when, is what a count by hand says")
+    func random() async throws {
+        var random = SeededRandom.fromEnvironment()
+        for _ in 0..<60 {
+            let isDebounce = Bool.random(using: &random)
+            let edges = BurstEdges.allCases.randomElement(using: &random) ?? .both
+            let period = Int.random(in: 1...20, using: &random) * 100 + 7
+            var times: [Int] = []
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                times.append((times.last ?? 0) + Int.random(in: 1...15, using: &random) * 100)
+            }
+            let end = (times.last ?? 0) + 50
+            let pauses = random.next() % 2 == 0
+            let wanted = model(isDebounce, edges, times, period, end: end)
+            try await withManualTime { [times] _ in
+                let start = MonotonicInstant.now
+                let (stream, continuation) = AsyncStream<Int>.makeStream()
+                let feeding = Task {
+                    for (index, time) in times.enumerated() {
+                        try? await Task.sleep(until: start + .milliseconds(time), clock: .monotonic)
+                        continuation.yield(index)
+                    }
+                    try? await Task.sleep(until: start + .milliseconds(end), clock: .monotonic)
+                    continuation.finish()
+                }
+                let paced =
+                    isDebounce
+                    ? stream.debounce(for: .milliseconds(period), edges: edges, on: .monotonic)
+                    : stream.throttle(for: .milliseconds(period), edges: edges, on: .monotonic)
+                var seen: [Int: Int] = [:]
+                var order: [Int] = []
+                for await index in paced {
+                    seen[index] = Int(start.duration(to: .now) / .milliseconds(1))
+                    order.append(index)
+                    if pauses { try? await Task.sleep(for: .milliseconds(333), clock: .monotonic) }
+                }
+                await feeding.value
+                #expect(order == wanted.keys.sorted())
+                if !pauses { #expect(seen == wanted) }
+                #expect(seen.allSatisfy { index, time in time >= wanted[index] ?? .max })
+            }
+        }
+    }
+}
