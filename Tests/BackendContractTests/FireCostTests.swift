@@ -24,6 +24,71 @@ import Testing
         }
     }
 
+    @Test("The functions that each fire runs lie together, in C and in Swift, where the processor fetches them at once")
+    func hotSection() {
+        #expect(ctest_hot_has_queue())
+        // Those of Swift are most of it.
+        #expect(ctest_hot_bytes() > 30_000)
+        #if !DEBUG
+        #expect(ctest_hot_bytes() < 64_000)
+        #endif
+    }
+
+    @Test("A fire notes on its thread what the next one will touch")
+    func touchedByEngine() async throws {
+        let seen = Touched()
+        let engine = try TimerEngine()
+        engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { _ in seen.look() }
+        await seen.isDone.opened()
+        await engine.shutdown()
+        #expect(seen.missing == [])
+    }
+
+    @Test("A fire of a source does too")
+    func touchedBySource() async throws {
+        let seen = Touched()
+        let source = TimerSource(engine: try TimerEngine())
+        source.setEventHandler { seen.look() }
+        source.schedule(deadline: .now, repeating: .milliseconds(1))
+        source.activate()
+        await seen.isDone.opened()
+        source.cancel()
+        #expect(seen.missing == [])
+    }
+
+    @Test("A fire of a loop does too")
+    func touchedByLoop() async throws {
+        let seen = Touched(HRT_TOUCHED_LOOP, HRT_TOUCHED_LOOP_CORE)
+        let worker = try TimerLoop.thread(name: "touched")
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in seen.look() }
+        worker.loop.add(timer, forMode: .default)
+        await seen.isDone.opened()
+        await worker.end()
+        #expect(seen.missing == [])
+    }
+
+    /// What handlers see of what fires before them on their thread noted, at their second call.
+    private final class Touched: Sendable {
+        let isDone = Latch()
+        private let calls = Recorder<[UInt32]>()
+        private let wanted: [UInt32]
+
+        init(_ more: hrt_touched_kind...) {
+            let always = [
+                HRT_TOUCHED_STATE, HRT_TOUCHED_QUEUE, HRT_TOUCHED_WHEEL, HRT_TOUCHED_NODE, HRT_TOUCHED_RECORD,
+                HRT_TOUCHED_BATCH, HRT_TOUCHED_COMMIT, HRT_TOUCHED_LATENESS, HRT_TOUCHED_OWNER, HRT_TOUCHED_CODE,
+            ]
+            wanted = (always + more).map(\.rawValue)
+        }
+
+        var missing: [UInt32] { calls.all[1] }
+
+        func look() {
+            calls.append(wanted.filter { ctest_touched(Int32($0)) == nil })
+            if calls.count == 2 { isDone.open() }
+        }
+    }
+
     @Test(
         "A source whose handler runs on the engine's thread makes one futex wait a fire, and no other system call",
         .enabled(if: !isSanitized, "a sanitizer has system calls of its own")

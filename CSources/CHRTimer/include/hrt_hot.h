@@ -3,11 +3,11 @@
 
 #include "hrt_prefetch.h"
 
-// A fire after milliseconds of idleness finds none of its code and data in a cache, nor the pages'
-// addresses in a TLB: some 400 lines on 70 pages, if each is missed only when it is needed. So they
-// lie together where they can, and are fetched all at once when the thread wakes, so that the
-// misses overlap: `bench run --interval 16.667ms --only hrtimer.source.normal --only
-// kernel.bare-loop.slack-1`.
+// A fire after milliseconds of idleness finds none of its code and data in a cache, nor its pages in
+// a TLB: hundreds of misses, one after the other if each comes when the line is needed
+// (Benchmarks/cold-lines counts them). So the functions lie together, and all is fetched at once
+// when the thread wakes: then the misses overlap. `bench run --interval 16.667ms --only
+// hrtimer.source.normal --only kernel.bare-loop.slack-1`
 
 // Marks a function that every fire runs. All of them, of C and of Swift (`@section("hrt_hot")`), are
 // in one section of the program.
@@ -49,7 +49,7 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 }
 
 // Has the processor fetch what a fire on this thread will touch: the memory noted, the stack, and
-// the code. For a thread that has just woken. Some 0.2 us where all is cached.
+// the code. For a thread that has just woken.
 void hrt_prefetch_fire(void);
 
 #endif

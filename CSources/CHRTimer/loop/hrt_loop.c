@@ -228,6 +228,7 @@ static int look(hrt_loop *loop, int flags) {
     loop->ready_count = 0;
     // libevent itself continues after a signal; the timerfd's deadline is absolute.
     hrt_must("event_base_loop", HRT_DONE(event_base_loop(loop->base, flags) >= 0));
+    if ((flags & EVLOOP_NONBLOCK) == 0) hrt_prefetch_fire();
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
@@ -266,6 +267,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
+    hrt_prefetch_fire();
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);

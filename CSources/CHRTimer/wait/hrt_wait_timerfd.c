@@ -5,6 +5,7 @@
 
 #include "../clock/hrt_probe.h"
 #include "../clock/hrt_timerfd.h"
+#include "../include/hrt_hot.h"
 #include "hrt_wait_parts.h"
 
 // Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither
@@ -94,6 +95,7 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         // No timeout: that may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
         long count =
             hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1)));
+        hrt_prefetch_fire();
         bool is_later = false;
         for (long index = 0; index < count; index++) {
             is_armed &= events[index].data.fd != wait->timerfd.timer_fd;

@@ -78,6 +78,14 @@ typedef struct {
 // 0 or a negative errno.
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
 
+// The section of the functions that each fire runs, hrt_hot.h: its size, and whether the queue's
+// are in it.
+size_t ctest_hot_bytes(void);
+bool ctest_hot_has_queue(void);
+
+// What the calling thread's latest fire noted, of an hrt_touched_kind.
+const void *_Nullable ctest_touched(int kind);
+
 // Has malloc give back what it keeps for later. malloc_trim(3)
 void ctest_give_memory_back(void);
 

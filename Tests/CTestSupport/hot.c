@@ -1,0 +1,13 @@
+#include "../../CSources/CHRTimer/include/hrt_hot.h"
+
+#include "../../CSources/CHRTimer/include/hrt_queue.h"
+#include "CTestSupport.h"
+
+size_t ctest_hot_bytes(void) { return (size_t)(__stop_hrt_hot - __start_hrt_hot); }
+
+bool ctest_hot_has_queue(void) {
+    const char *code = (const char *)hrt_queue_take_due;
+    return code >= __start_hrt_hot && code < __stop_hrt_hot;
+}
+
+const void *ctest_touched(int kind) { return hrt_touched[kind].address; }
