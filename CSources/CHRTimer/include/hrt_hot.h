@@ -1,24 +1,23 @@
 #ifndef HRT_HOT_H
 #define HRT_HOT_H
 
-#include "hrt_prefetch.h"
-
-// A fire after milliseconds of idleness finds none of its code and data in a cache, nor its pages in
-// a TLB: hundreds of misses, one after the other if each comes when the line is needed
+// A fire after milliseconds of idleness finds none of its code and data in a cache, nor its pages
+// in a TLB: hundreds of misses, one after the other if each comes when the line is needed
 // (Benchmarks/cold-lines counts them). So the functions lie together, and all is fetched at once
 // when the thread wakes: then the misses overlap. `bench run --interval 16.667ms --only
 // hrtimer.source.normal --only kernel.bare-loop.slack-1`
+#include "hrt_prefetch.h"
 
-// Marks a function that every fire runs. All of them, of C and of Swift (`@section("hrt_hot")`), are
-// in one section of the program.
+// Marks a function that every fire runs. All of them, of C and of Swift (`@section("hrt_hot")`),
+// are in one section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
-// The linker defines these for a section whose name is an identifier (ld(1), "__start_SECNAME").
+// The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME").
 extern const char __start_hrt_hot[] __attribute__((visibility("hidden")));
 extern const char __stop_hrt_hot[] __attribute__((visibility("hidden")));
 
 // What the thread's latest fire touched: with few timers the next one touches it too. Addresses
-// alone, which are prefetched and never read: what lay there may be gone.
+// alone, prefetched and never read: what lay there may be gone.
 typedef enum {
     HRT_TOUCHED_STATE,
     HRT_TOUCHED_QUEUE,
