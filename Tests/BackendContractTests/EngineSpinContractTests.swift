@@ -55,7 +55,7 @@ import Testing
 
     /// True as soon as a round is, of as many as a busy machine may need.
     private func inSomeRound(_ round: (_ deadline: MonotonicInstant) -> Bool) -> Bool {
-        for _ in 0..<200 {
+        for _ in 0..<1000 {
             learnToSpin()
             if round(engine.now.advanced(by: .milliseconds(10))) { return true }
         }
