@@ -131,7 +131,7 @@ sanitize-realtime:
 	    { echo "this clang has no RealtimeSanitizer: put clang 20 or newer first in PATH"; exit 1; }
 	mkdir -p .build && clang -O1 -g -fsanitize=realtime -Werror=function-effects -ICSources/CHRTimer/include \
 	    -std=gnu17 -D_GNU_SOURCE CSources/CHRTimer/queue/*.c CSources/CHRTimer/clock/hrt_spin_window.c \
-	    CSources/CHRTimer/clock/hrt_spin_budget.c \
+	    CSources/CHRTimer/clock/hrt_spin_budget.c CSources/CHRTimer/thread/hrt_hot.c \
 	    CSources/CHRTimer/histogram/hrt_histogram.c Tests/RealTime/fire_path.c -o .build/fire_path
 	.build/fire_path
 

@@ -6,6 +6,7 @@
 // (Benchmarks/cold-lines counts them). So the functions lie together, and all is fetched at once
 // when the thread wakes: then the misses overlap. `bench run --interval 16.667ms --only
 // hrtimer.source.normal --only kernel.bare-loop.slack-1`
+#include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 
 // Marks a function that every fire runs. All of them, of C and of Swift (`@section("hrt_hot")`),
@@ -40,12 +41,24 @@ typedef struct {
     size_t bytes;
 } hrt_touched_memory;
 
-extern _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
+// Made with its thread, also where this code is in a shared library: in the other models of ELF's
+// thread-local storage the first access of a thread may allocate (Drepper 2013, 3.4).
+extern _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT]
+    __attribute__((tls_model("initial-exec")));
 
+#ifdef __clang__
+// clang takes every thread-local variable for one that may allocate.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wunknown-warning-option"
+#pragma clang diagnostic ignored "-Wfunction-effects"
+#endif
 static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable address,
-                                    size_t bytes) {
+                                    size_t bytes) HRT_NONBLOCKING {
     hrt_touched[kind] = (hrt_touched_memory){address, bytes};
 }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
 // Has the processor fetch what a fire on this thread will touch: the memory noted, the stack, and
 // the code. For a thread that has just woken.
