@@ -9,7 +9,7 @@ SOURCES = Package.swift Sources Tests Benchmarks Snippets Examples
 UBSAN = -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
 
 MODEL = Tests/Fuzz/queue_model.c Tests/Fuzz/queue_sorted.c Tests/CTestSupport/queue_check.c
-QUEUE = CSources/CHRTimer/queue/*.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
+QUEUE = CSources/CHRTimer/queue/*.c CSources/CHRTimer/thread/hrt_hot.c $(MODEL) -ICSources/CHRTimer/include -ITests/CTestSupport/include \
     -std=gnu17 -D_GNU_SOURCE
 
 # The DRM source on a real kernel, emulated: see Tests/Vkms/run, which says what it needs. By hand.
