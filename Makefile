@@ -217,15 +217,17 @@ fuzz:
 # The C core for another machine, under its emulator, with pages of 4 and of 64 KiB told to it. Needs gcc-aarch64-linux-gnu
 # and qemu-user.
 ARM64_CC ?= aarch64-linux-gnu-gcc
+# Only clang knows these.
+WITHOUT_CLANG = -D_Nonnull= -D_Nullable=
 ARM64_RUN ?= qemu-aarch64 -L /usr/aarch64-linux-gnu
 CORE = CSources/CHRTimer/clock/*.c CSources/CHRTimer/histogram/*.c CSources/CHRTimer/wait/*.c \
     CSources/CHRTimer/thread/*.c -ICSources/CHRTimer/include \
-    -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -D_Nonnull= -D_Nullable=  # which only clang knows
+    -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(WITHOUT_CLANG)
 
 arm64:
 	mkdir -p .build
 	for page_bytes in 4096 65536; do \
-	    $(ARM64_CC) -O2 -Wall -Wextra -Werror -DHRT_PAGE_BYTES=$$page_bytes $(QUEUE) Tests/Fuzz/queue_random.c \
+	    $(ARM64_CC) -O2 -Wall -Wextra -Werror $(WITHOUT_CLANG) -DHRT_PAGE_BYTES=$$page_bytes $(QUEUE) Tests/Fuzz/queue_random.c \
 	        -o .build/queue_random.arm64 && timeout 300 $(ARM64_RUN) .build/queue_random.arm64 1000000 || exit 1; done
 	$(ARM64_CC) -O2 $(CORE) Tests/Arm64/core_checks.c -o .build/core_checks.arm64
 	timeout 60 $(ARM64_RUN) .build/core_checks.arm64
