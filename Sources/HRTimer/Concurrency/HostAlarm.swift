@@ -62,6 +62,8 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         return true
     }
 
+    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
+
     final func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
 
     final func coreHasEnded() { hostHasEnded() }

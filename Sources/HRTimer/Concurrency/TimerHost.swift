@@ -26,6 +26,14 @@ package enum TimerHost: Sendable {
         }
     }
 
+    /// From now on its thread notes what it does.
+    func watch() -> LatenessObserver {
+        switch self {
+        case .engine(let core): core.watch()
+        case .loop(let loop): loop.core.watch()
+        }
+    }
+
     /// Calls `handler` once at the deadline. A host that has ended drops the handler at once.
     package func arm(
         _ deadline_ns: Int64,

@@ -55,6 +55,20 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { grid.isCancelled }
 
+    /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with what made it late, in the
+    /// consumer's task. To be dropped, or kept for `cancel()`.
+    ///
+    /// Ticks whose deadlines came while their consumer was still at the former one are late by `handlerBefore`; time until its
+    /// task goes on after the wait is `delivery`. The clock's engine or loop is watched from then on: see
+    /// `AnyTimerEngine.onLate(beyond:_:)`. For all consumers, in any task.
+    @discardableResult
+    public func onLate(
+        beyond bound: some TimeSpan,
+        _ handler: @escaping @Sendable (LatenessReport) -> Void
+    ) -> LatenessSubscription {
+        grid.watch().add(beyond: bound.nanosecondsOrZero, handler)
+    }
+
     /// Begins at the grid's first tick, or at its next one if other consumers have begun before.
     public func makeAsyncIterator() -> Iterator {
         Iterator(consumer: TickConsumer(grid, policy, tolerance))

@@ -161,6 +161,7 @@ extension DisplayLink {
             return true
         }
         guard isIn else { return }
+        if state.withLock({ $0.lateHandlers != nil }) { _ = loop.core.watch() }
         loop.logRuns()
         tellSource()
     }

@@ -40,6 +40,11 @@ struct LinkState: Sendable {
     /// How long the handler takes: falls slowly, rises at once.
     private var learned_ns = 0.0
 
+    /// Who watches its late calls; nil if nobody does.
+    var lateHandlers: LateHandlers?
+    /// What is known of the call that waits for its actor, if its loop is watched.
+    var submitted: SubmittedCall?
+
     /// How often what decides about the next call was changed.
     var changes: UInt = 0
     /// That of the loop it is in or was in last.

@@ -11,6 +11,9 @@ final class LoopCore: Sendable {
     /// The state's, for the loop's thread without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
+    /// Somebody watches its fires; see `TimerLoop+Lateness`.
+    let isWatched = Atomic(false)
+    let observer = ObserverPlace()
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under
     /// the lock; what a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)

@@ -7,6 +7,7 @@ extension TimerLoop {
     /// thread.
     public var statistics: EngineStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
+        statistics.lateness = core.observer.statistics
         statistics.wakesSent = waiter.wakesSent
         statistics.spinTime = .nanoseconds(waiter.spun_ns)
         waiter.shownWindow.withLock { $0 }?.describe(in: &statistics)

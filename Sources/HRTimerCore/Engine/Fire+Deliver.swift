@@ -72,6 +72,7 @@ extension Fire {
         if isAhead, !isEarly, place_ns > now_ns {
             called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
         }
+        hrt_probe_fire(token.slot, deadline_ns, called_ns)
     }
 
     /// So long before its deadline a call is made that a thread spins up to. It can be withdrawn no more then.

@@ -147,6 +147,7 @@ extension FiringCore {
         fire.outer = running
         running = (fire.token, pthread_self())
         account.statistics.fires += 1
+        hrt_probe_expire(slot, fire.deadline_ns, now_ns)
         if fire.isAhead { waitForCommit(fire.token, fire.place_ns) }
         return true
     }

@@ -42,6 +42,12 @@ extension FiringCore {
         }
     }
 
+    /// How much later than its deadline the timer may fire to share a wake-up.
+    package func allowedLateness_ns(of token: TimerToken) -> Int64 {
+        guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
+        return records[token.slot].recurrence.tolerance_ns(asked: records[token.slot].tolerance_ns)
+    }
+
     /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
     private static var crowd: Int { 4096 }
 

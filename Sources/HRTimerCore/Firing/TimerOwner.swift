@@ -19,6 +19,10 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// what others changed since. With the core's lock held.
     func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire)
 
+    /// Whether the call that is about to be made only submits the handler's, to a queue, an actor or a task, which tells a
+    /// watched core by itself; `submitted` is what is known of it by now. Without a lock, on the core's thread, before the call.
+    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool
+
     /// The core has ended with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
     /// ended it; after `finish` if a call was going on.
     func coreHasEnded()
@@ -27,6 +31,7 @@ package protocol TimerOwner: AnyObject, Sendable {
 extension TimerOwner {
     package func laterDeadline() -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
+    package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
 }
 
 /// A function of the owner, whose type the core does not know.

@@ -145,6 +145,9 @@ extension TimeBase {
     /// be slow, or late, on purpose.
     package var isWatchedForMisuse: Bool { UsageWarning.isLookedFor && virtual == nil }
 
+    /// Whether the kernel's counts of a thread say anything about lateness: a virtual clock does not go on while a thread waits.
+    var hasKernelCounts: Bool { virtual == nil }
+
     /// A real display, and whatever else has descriptors of its own, goes by the kernel's clocks alone.
     package var hasRealDisplays: Bool { virtual == nil }
 }
