@@ -48,7 +48,9 @@ extension SourceCore {
 
     /// With the lock held, at a call on the queue or actor: the event handler, and after it what is to be reported.
     func watched(_ event: Callback, deadline_ns: Int64, _ state: inout State) -> Callback {
-        guard let submitted = state.extras?.pointee.submitted.take(), let observer = core.observer.value else { return event }
+        guard let submitted = state.extras?.pointee.submitted.take(), let observer = core.observer.value else {
+            return event
+        }
         let handlers = state.lateHandlers
         let timer = state.timer ?? .stale
         let delivery = observer.delivery(
@@ -68,7 +70,9 @@ extension SourceCore {
 
     /// The same on the engine's thread, which reports for the engine by itself. `observer` explains when the call begins.
     func watchedInline(_ event: Callback, deadline_ns: Int64, _ state: borrowing State) -> Callback {
-        guard let handlers = state.lateHandlers, state.alarm == nil, let observer = core.observer.value else { return event }
+        guard let handlers = state.lateHandlers, state.alarm == nil, let observer = core.observer.value else {
+            return event
+        }
         let timer = state.timer ?? .stale
         return Callback { [core] in
             let called_ns = core.time.now_ns

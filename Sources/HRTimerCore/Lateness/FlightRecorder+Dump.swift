@@ -99,14 +99,18 @@ struct TraceEvent {
         return event
     }
 
-    static func events(of record: hrt_record, _ kind: FlightRecorder.Kind, _ process: pid_t, _ number: Int) -> [TraceEvent] {
+    static func events(of record: hrt_record, _ kind: FlightRecorder.Kind, _ process: pid_t, _ number: Int)
+        -> [TraceEvent]
+    {
         let timer = ("timer", "\(record.slot)")
         switch kind {
         case .arm:
             return [instant("arm", record, process, record.begin_ns, [timer])]
         case .park:
             var park = slice("park", record, process)
-            if record.value < .max { park.arguments = [("late_us", microseconds(max(0, record.end_ns - record.value)))] }
+            if record.value < .max {
+                park.arguments = [("late_us", microseconds(max(0, record.end_ns - record.value)))]
+            }
             return [park]
         case .spin: return [slice("spin", record, process)]
         case .call:
@@ -118,7 +122,8 @@ struct TraceEvent {
         }
     }
 
-    static func late(_ key: LateKey, _ parts: [(LatenessCause, Int64)], _ process: pid_t, _ number: Int) -> [TraceEvent] {
+    static func late(_ key: LateKey, _ parts: [(LatenessCause, Int64)], _ process: pid_t, _ number: Int) -> [TraceEvent]
+    {
         let arguments =
             [("timer", "\(key.slot)"), ("late_us", microseconds(key.called_ns.subtractingSaturating(key.deadline_ns)))]
             + parts.sorted { $0.1 > $1.1 }.map { ($0.0.rawValue + "_us", microseconds($0.1)) }

@@ -76,7 +76,9 @@ public final class FlightRecorder: @unchecked Sendable {
     private func dumpByItself(_ now_ns: Int64) {
         let path = automatic.withLock { automatic -> String? in
             guard let path = automatic.path else { return nil }
-            if let before_ns = automatic.dumped_ns, now_ns.subtractingSaturating(before_ns) < 60_000_000_000 { return nil }
+            if let before_ns = automatic.dumped_ns, now_ns.subtractingSaturating(before_ns) < 60_000_000_000 {
+                return nil
+            }
             automatic.dumped_ns = now_ns
             return path
         }

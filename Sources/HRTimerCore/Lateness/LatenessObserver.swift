@@ -32,8 +32,8 @@ package final class LatenessObserver: @unchecked Sendable {
         /// Of the call that goes on.
         var call: WatchedCall?
         /// How far the driver's clock, and boot time, were ahead of the monotonic one.
-        var ahead_ns: Int64?
-        var bootAhead_ns: Int64?
+        var ahead_ns: Int64 = 0
+        var bootAhead_ns: Int64 = 0
     }
 
     private struct Shared: Sendable {
@@ -48,6 +48,9 @@ package final class LatenessObserver: @unchecked Sendable {
         time = clock.on(.monotonic)
         self.isLoop = isLoop
         hasCounts = clock.hasKernelCounts
+        let now_ns = time.now_ns
+        own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
+        own.bootAhead_ns = bootAhead_ns(now_ns)
     }
 }
 
@@ -181,7 +184,7 @@ extension LatenessObserver {
         own.woke_ns = now_ns
         // It may have parked before anybody watched.
         if parked_ns == nil, !own.timeline.isEmpty { return }
-        let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns ?? 0) : .max
+        let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns) : .max
         own.timeline.add(.parked, parked_ns ?? .min, now_ns, planned_ns: planned_ns)
         guard let parked_ns else { return }
         if hasCounts { own.evidence.didWake(parked_ns: now_ns - parked_ns) }
@@ -199,11 +202,13 @@ extension LatenessObserver {
 
     /// How far the clock was set ahead since the thread parked, and how long the system was suspended.
     private func followClocks(_ call: inout WatchedCall, _ ahead_ns: Int64) {
-        guard clock.clock != .monotonic, let before_ns = own.ahead_ns, let bootBefore_ns = own.bootAhead_ns else { return }
+        if clock.clock == .monotonic { return }
+        let (before_ns, bootBefore_ns) = (own.ahead_ns, own.bootAhead_ns)
         // Readings one after the other differ by less than a microsecond, but for an interruption between them.
         call.fire.suspended_ns = max(0, bootAhead_ns(time.now_ns).subtractingSaturating(bootBefore_ns) - 1_000)
         if clock.clock == .bootTime { return }
-        call.fire.step_ns = ahead_ns.subtractingSaturating(before_ns).subtractingSaturating(call.fire.suspended_ns) - 1_000
+        call.fire.step_ns =
+            ahead_ns.subtractingSaturating(before_ns).subtractingSaturating(call.fire.suspended_ns) - 1_000
     }
 
     /// Right before the handler is called. `tolerance_ns` is asked for late fires alone.

@@ -101,7 +101,8 @@ extension LatenessReport: CustomStringConvertible {
             case .handlerBefore:
                 guard let handlerBefore else { return text }
                 let ran = handlerBefore.began.duration(to: handlerBefore.until)
-                return text + " (a call of \(ran.inMicroseconds)\(handlerBefore.timer.map { ", timer \($0.slot)" } ?? ""))"
+                return text
+                    + " (a call of \(ran.inMicroseconds)\(handlerBefore.timer.map { ", timer \($0.slot)" } ?? ""))"
             case .runQueue where isThrottled: return text + " (the quota of its cgroup)"
             default: return text
             }

@@ -121,6 +121,9 @@ package struct ThreadEvidence: ~Copyable {
             return (0, false)
         }
         slow_ns = now_ns
-        return (max(0, slow.stolen_ns - before.stolen_ns), before.throttled_ns >= 0 && slow.throttled_ns > before.throttled_ns)
+        return (
+            max(0, slow.stolen_ns - before.stolen_ns),
+            before.throttled_ns >= 0 && slow.throttled_ns > before.throttled_ns
+        )
     }
 }

@@ -87,7 +87,11 @@ package struct ThreadTimeline: ~Copyable {
         }
         // Older than what is known: a burst, whose calls have filled the memory.
         if position_ns > begin_ns {
-            if count > Self.capacity { doings.calls_ns += position_ns - begin_ns } else { doings.awake_ns += position_ns - begin_ns }
+            if count > Self.capacity {
+                doings.calls_ns += position_ns - begin_ns
+            } else {
+                doings.awake_ns += position_ns - begin_ns
+            }
         }
         return doings
     }
