@@ -19,7 +19,7 @@ vkms:
 
 .PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    agree compare-finds-slower deadline-rounds exports async-let-fault protocols async-algorithms model-display pareto
+    agree compare-finds-slower deadline-rounds exports async-let-fault protocols async-algorithms model-display pareto rivals
 
 build:
 	$(SWIFT) build
@@ -62,6 +62,17 @@ documentation-code: build
 
 bench:
 	$(SWIFT) run -c release bench $(ARGS)
+
+# Loops of other languages to compare with, as programs beside the bench: Debian's libuv1-dev and libasio-dev.
+RIVAL = Benchmarks/Rivals/block.c Benchmarks/CBench/kernel_block.c Benchmarks/CBench/kernel_counters.c Benchmarks/CBench/thread.c
+RIVAL_FLAGS = -O2 -Wall -Wextra -D_GNU_SOURCE -IBenchmarks/CBench/include -IBenchmarks/CBench -ICSources/CHRTimer/include
+rivals:
+	$(SWIFT) build -c release --product bench
+	directory=$$($(SWIFT) build -c release --show-bin-path) && \
+	    clang $(RIVAL_FLAGS) $(RIVAL) Benchmarks/Rivals/libuv.c -luv -lpthread -o $$directory/rival-libuv && \
+	    mkdir -p .build/rivals && for source in $(RIVAL); do \
+	        clang $(RIVAL_FLAGS) -c $$source -o .build/rivals/$$(basename $$source).o || exit 1; done && \
+	    clang++ -std=c++20 $(RIVAL_FLAGS) Benchmarks/Rivals/asio.cpp .build/rivals/*.o -lpthread -o $$directory/rival-asio
 
 # How many fires are exact, against what they cost, beside fixed margins: at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row
 # at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results.
