@@ -9,7 +9,7 @@ import Testing
 @Suite struct LateFireTests {
     private let ms: Int64 = 1_000_000
 
-    private func causes(_ explanation: Explanation) -> [LatenessCause: Int64] {
+    private func causes(_ explanation: LatenessExplanation) -> [LatenessCause: Int64] {
         var causes: [LatenessCause: Int64] = [:]
         for cause in LatenessCause.allCases where explanation.parts[cause] > 0 {
             causes[cause] = explanation.parts[cause]

@@ -22,6 +22,7 @@ public final class FlightRecorder: @unchecked Sendable {
         var path: String?
         /// When there was a dump last, by the clock of the fire that caused it.
         var dumped_ns: Int64?
+        var count = 0
     }
 
     /// What an event is. Above these is a part of a lateness: `late` plus the number of its cause.
@@ -53,6 +54,9 @@ public final class FlightRecorder: @unchecked Sendable {
         set { automatic.withLock { $0.path = newValue } }
     }
 
+    /// How many files late fires had written, or are about to.
+    package var dumps: Int { automatic.withLock { $0.count } }
+
     package func add(_ kind: Kind, _ timer: TimerToken, _ begin_ns: Int64, _ end_ns: Int64, _ value: Int64) {
         add(kind.rawValue, timer, begin_ns, end_ns, value)
     }
@@ -80,6 +84,7 @@ public final class FlightRecorder: @unchecked Sendable {
                 return nil
             }
             automatic.dumped_ns = now_ns
+            automatic.count += 1
             return path
         }
         guard let path else { return }

@@ -23,6 +23,8 @@ package struct LateFire: Sendable {
         package var gap_ns: Int64 = 0
         /// What the host took meanwhile.
         package var stolen_ns: Int64 = 0
+        /// How long the quota of its cgroup kept threads from running meanwhile.
+        package var throttled_ns: Int64 = 0
         /// It was switched away by itself more often than it parked.
         package var mayHaveStopped = false
 
@@ -37,7 +39,7 @@ package struct LateFire: Sendable {
 }
 
 /// A fire's lateness with its causes, and what else was seen on the way.
-package struct Explanation: Sendable {
+package struct LatenessExplanation: Sendable {
     package var parts: LatenessParts
     /// When the thread woke last, as far back as is known.
     package var woken_ns: Int64?
@@ -52,7 +54,7 @@ extension LateFire {
     static let longestWakeup_ns: Int64 = 1_000_000
 
     /// The causes of its lateness, by what the thread did meanwhile.
-    package func explained(by timeline: borrowing ThreadTimeline) -> Explanation {
+    package func explained(by timeline: borrowing ThreadTimeline) -> LatenessExplanation {
         var parts = LatenessParts(called_ns.subtractingSaturating(deadline_ns))
         parts.take(lateFrom_ns.subtractingSaturating(deadline_ns), for: .armedLate)
         parts.take(step_ns, for: .clockStep)
@@ -61,7 +63,7 @@ extension LateFire {
         parts.take(doings.mayWait_ns, isLoop, tolerance_ns)
         split(doings, &parts)
         parts.finish()
-        return Explanation(parts: parts, woken_ns: doings.woken_ns, before: doings.longestCall)
+        return LatenessExplanation(parts: parts, woken_ns: doings.woken_ns, before: doings.longestCall)
     }
 
     private func split(_ doings: ThreadTimeline.Doings, _ parts: inout LatenessParts) {
@@ -81,8 +83,11 @@ extension LateFire {
         move(inCalls_ns, of: &calls_ns, to: .pageFault)
         move(faulted_ns - inCalls_ns, of: &awake_ns, to: .pageFault)
         move(calls_ns, of: &calls_ns, to: .handlerBefore)
-        move(evidence.gap_ns, of: &awake_ns, to: .stolen)
+        // A thread that is taken off at its return to user space does not count as waiting (kernel/sched/fair.c, since 6.18).
+        move(min(evidence.throttled_ns, evidence.gap_ns), of: &awake_ns, to: .runQueue)
+        move(evidence.gap_ns - evidence.throttled_ns, of: &awake_ns, to: .stolen)
         if asleep_ns >= Self.longestWakeup_ns {
+            move(evidence.throttled_ns, of: &asleep_ns, to: .runQueue)
             if evidence.mayHaveStopped { move(asleep_ns, of: &asleep_ns, to: .stopped) }
             move(evidence.stolen_ns, of: &asleep_ns, to: .stolen)
         }

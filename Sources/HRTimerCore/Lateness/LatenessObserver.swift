@@ -94,7 +94,7 @@ extension LatenessObserver {
     }
 
     /// A call was late, wherever it was made: counts it, and tells those who watch.
-    package func report(_ call: LateCall, _ explanation: Explanation) {
+    package func report(_ call: LateCall, _ explanation: LatenessExplanation) {
         let lateness_ns = explanation.parts.lateness_ns
         guard isLate(lateness_ns) else { return }
         shared.withLock { $0.statistics.add(explanation.parts) }
@@ -130,9 +130,9 @@ extension LatenessObserver {
 /// A late call somewhere else than on the thread that fires.
 package struct LateDelivery: Sendable {
     package let call: LateCall
-    package let explanation: Explanation
+    package let explanation: LatenessExplanation
 
-    package init(call: LateCall, explanation: Explanation) {
+    package init(call: LateCall, explanation: LatenessExplanation) {
         (self.call, self.explanation) = (call, explanation)
     }
 
@@ -144,16 +144,16 @@ package struct LateDelivery: Sendable {
 package struct SubmittedCall: Sendable {
     package var submitted_ns: Int64
     /// What kept that, if it was late.
-    package var explanation: Explanation?
+    package var explanation: LatenessExplanation?
     /// What kept it where that is not known.
     package var cause = LatenessCause.wakeup
 
     package init(submitted_ns: Int64) { self.submitted_ns = submitted_ns }
 
     /// With the wait from then on.
-    package func explained(_ deadline_ns: Int64, _ called_ns: Int64) -> Explanation {
+    package func explained(_ deadline_ns: Int64, _ called_ns: Int64) -> LatenessExplanation {
         let submitted_ns = min(submitted_ns, called_ns)
-        var result = explanation ?? Explanation(parts: LatenessParts(0))
+        var result = explanation ?? LatenessExplanation(parts: LatenessParts(0))
         let before_ns = max(0, submitted_ns.subtractingSaturating(deadline_ns))
         if result.parts.lateness_ns != before_ns {
             // Not late beyond the bound when it was submitted, or counted from another deadline since.
@@ -262,13 +262,14 @@ extension LatenessObserver {
             call.fire.tolerance_ns = tolerance_ns()
             takeEvidence(&call)
         }
-        var explained: Explanation?
+        var explained: LatenessExplanation?
         var late = LateCall(name: name, called_ns: call.fire.called_ns)
         if isReported {
             if hasCounts, lateness_ns >= LateFire.longestWakeup_ns {
                 let slow = own.evidence.takeSlow(ended_ns)
                 call.fire.evidence.stolen_ns = slow.stolen_ns
-                late.isThrottled = slow.isThrottled
+                call.fire.evidence.throttled_ns = slow.throttled_ns
+                late.isThrottled = slow.throttled_ns > 0
             }
             explained = call.fire.explained(by: own.timeline)
             late.timer = call.timer
@@ -293,14 +294,14 @@ extension LatenessObserver {
     }
 
     /// Inside a handler that is late: why it is.
-    package func explainLateCall() -> Explanation? {
+    package func explainLateCall() -> LatenessExplanation? {
         guard let call = own.call, call.hasEvidence else { return nil }
         return call.fire.explained(by: own.timeline)
     }
 
     /// Inside a handler: why it is late, counted from another deadline than the fire's own, both on the driver's clock. Gives the
     /// monotonic reading too.
-    package func explainCurrent(deadline_ns: Int64, called_ns: Int64) -> (called_ns: Int64, Explanation) {
+    package func explainCurrent(deadline_ns: Int64, called_ns: Int64) -> (called_ns: Int64, LatenessExplanation) {
         let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
         let deadline_ns = deadline_ns.subtractingSaturating(ahead_ns)
         let called_ns = called_ns.subtractingSaturating(ahead_ns)

@@ -52,7 +52,7 @@ public struct LatenessReport: Sendable {
     /// What most of the lateness is.
     public var mainCause: LatenessCause { parts.first?.cause ?? .unexplained }
 
-    package init(_ call: LateCall, _ explanation: Explanation) {
+    package init(_ call: LateCall, _ explanation: LatenessExplanation) {
         name = call.name
         timer = call.timer == .stale ? nil : call.timer
         deadline = MonotonicInstant(nanoseconds: call.called_ns - explanation.parts.lateness_ns)

@@ -113,17 +113,15 @@ package struct ThreadEvidence: ~Copyable {
     }
 
     /// What takes tens of microseconds to read: after the handler of a late fire.
-    package mutating func takeSlow(_ now_ns: Int64) -> (stolen_ns: Int64, isThrottled: Bool) {
+    package mutating func takeSlow(_ now_ns: Int64) -> (stolen_ns: Int64, throttled_ns: Int64) {
         let before = slow
         slow = (hrt_stolen_ns(), hrt_throttled_ns())
         guard slow_ns > .min else {
             slow_ns = now_ns
-            return (0, false)
+            return (0, 0)
         }
         slow_ns = now_ns
-        return (
-            max(0, slow.stolen_ns - before.stolen_ns),
-            before.throttled_ns >= 0 && slow.throttled_ns > before.throttled_ns
-        )
+        let throttled_ns = before.throttled_ns < 0 ? 0 : slow.throttled_ns - before.throttled_ns
+        return (max(0, slow.stolen_ns - before.stolen_ns), max(0, throttled_ns))
     }
 }
