@@ -257,7 +257,8 @@ let package = Package(
         .testTarget(
             name: "HRTimerTests",
             dependencies: [
-                "HRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits", "DeadlineModel",
+                "HRTimer", "CHRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits",
+                "DeadlineModel",
             ],
             swiftSettings: strict
         ),

@@ -37,7 +37,7 @@ enum WhyCauses {
     /// A neighbour takes the pages of the first timer's memory away before each call.
     static func faults(_ tally: WhyTally) throws {
         let page = Int(getpagesize())
-        let size = 4096 * page
+        let size = 2048 * page
         guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
         else { throw BenchError("no memory for the handler") }

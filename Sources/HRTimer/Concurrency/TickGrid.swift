@@ -79,8 +79,8 @@ final class TickGrid: Sendable {
     /// Who watches late ticks; nil if nobody does.
     var lateHandlers: LateHandlers? { watchers.withLock { $0 } }
 
-    func watch() -> LateHandlers {
-        _ = host().watch()
+    func watch(beyond bound_ns: Int64) -> LateHandlers {
+        host().watch().lowerBound(to: bound_ns)
         let made = LateHandlers()
         return watchers.withLock { watchers in
             if watchers == nil { watchers = made }

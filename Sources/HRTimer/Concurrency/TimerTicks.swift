@@ -66,7 +66,7 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
         beyond bound: some TimeSpan,
         _ handler: @escaping @Sendable (LatenessReport) -> Void
     ) -> LatenessSubscription {
-        grid.watch().add(beyond: bound.nanosecondsOrZero, handler)
+        grid.watch(beyond: bound.nanosecondsOrZero).add(beyond: bound.nanosecondsOrZero, handler)
     }
 
     /// Begins at the grid's first tick, or at its next one if other consumers have begun before.

@@ -14,13 +14,13 @@ extension TimerSource {
         beyond bound: some TimeSpan,
         _ handler: @escaping @Sendable (LatenessReport) -> Void
     ) -> LatenessSubscription {
-        core.lateHandlers().add(beyond: bound.nanosecondsOrZero, handler)
+        core.core.watch().lowerBound(to: bound.nanosecondsOrZero)
+        return core.lateHandlers().add(beyond: bound.nanosecondsOrZero, handler)
     }
 }
 
 extension SourceCore {
     package func lateHandlers() -> LateHandlers {
-        _ = core.watch()
         let made = LateHandlers()
         return withLock { state in
             let extras = state.makeExtras()

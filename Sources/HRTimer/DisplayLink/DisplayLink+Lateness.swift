@@ -17,7 +17,7 @@ extension DisplayLink {
             if state.lateHandlers == nil { state.lateHandlers = made }
             return (state.lateHandlers ?? made, state.loop)
         }
-        _ = loop?.core.watch()
+        loop?.core.watch().lowerBound(to: bound.nanosecondsOrZero)
         return handlers.add(beyond: bound.nanosecondsOrZero, handler)
     }
 

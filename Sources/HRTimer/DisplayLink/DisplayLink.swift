@@ -161,7 +161,9 @@ extension DisplayLink {
             return true
         }
         guard isIn else { return }
-        if state.withLock({ $0.lateHandlers != nil }) { _ = loop.core.watch() }
+        if let handlers = state.withLock({ $0.lateHandlers }) {
+            loop.core.watch().lowerBound(to: handlers.leastBound_ns)
+        }
         loop.logRuns()
         tellSource()
     }

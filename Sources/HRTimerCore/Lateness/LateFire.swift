@@ -68,16 +68,18 @@ extension LateFire {
 
     private func split(_ doings: ThreadTimeline.Doings, _ parts: inout LatenessParts) {
         var (asleep_ns, awake_ns, calls_ns) = (doings.asleep_ns, doings.awake_ns, doings.calls_ns)
-        var runDelay_ns = evidence.runDelay_ns
         func move(_ part_ns: Int64, of time_ns: inout Int64, to cause: LatenessCause) {
             let moved_ns = min(max(0, part_ns), time_ns)
             time_ns -= moved_ns
             parts.take(moved_ns, for: cause)
         }
-        let queued_ns = min(runDelay_ns, asleep_ns)
+        let queued_ns = min(evidence.runDelay_ns, asleep_ns)
         move(queued_ns, of: &asleep_ns, to: .runQueue)
-        runDelay_ns -= queued_ns
-        move(runDelay_ns, of: &awake_ns, to: .preempted)
+        let runDelay_ns = evidence.runDelay_ns - queued_ns
+        let preempted_ns = min(runDelay_ns, awake_ns)
+        move(preempted_ns, of: &awake_ns, to: .preempted)
+        // So were handlers before it.
+        move(runDelay_ns - preempted_ns, of: &calls_ns, to: .preempted)
         let faulted_ns = faults(awake_ns + calls_ns)
         let inCalls_ns = min(faulted_ns, calls_ns)
         move(inCalls_ns, of: &calls_ns, to: .pageFault)

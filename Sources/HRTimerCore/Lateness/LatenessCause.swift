@@ -13,7 +13,7 @@ public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
     /// The kernel woke the thread late without having it wait for a processor: the timer's interrupt, the exit from an idle
     /// state; and the way from there to the call, up to 20 µs.
     case wakeup
-    /// The thread was awake and on its way to the call, and lost the processor to another thread.
+    /// The thread was awake and on its way to the call, or in a handler before it, and lost the processor to another thread.
     case preempted
     /// Page faults of the thread: of its handlers, before this call, or of the library.
     case pageFault

@@ -249,7 +249,7 @@ extension LatenessObserver {
 
     private func takeEvidence(_ call: inout WatchedCall) {
         call.hasEvidence = true
-        if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns) }
+        if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns, since: call.fire.lateFrom_ns) }
     }
 
     /// The handler has returned, at `ended_ns` on the monotonic clock.
@@ -307,7 +307,7 @@ extension LatenessObserver {
         let called_ns = called_ns.subtractingSaturating(ahead_ns)
         var fire = own.call?.fire ?? LateFire(deadline_ns: deadline_ns, called_ns: called_ns)
         if own.call?.hasEvidence == false, hasCounts {
-            fire.evidence = own.evidence.take(called_ns)
+            fire.evidence = own.evidence.take(called_ns, since: max(deadline_ns, fire.lateFrom_ns))
             own.call?.hasEvidence = true
             own.call?.fire.evidence = fire.evidence
         }

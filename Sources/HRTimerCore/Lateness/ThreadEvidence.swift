@@ -25,6 +25,10 @@ package struct ThreadEvidence: ~Copyable {
     private var slow_ns = Int64.min
     private var slow: (stolen_ns: Int64, throttled_ns: Int64) = (0, -1)
 
+    /// The reading at the latest late fire, since the thread parked last.
+    private var late: (counts: hrt_thread_counts, at_ns: Int64)?
+    private var slowOfWake: (stolen_ns: Int64, throttled_ns: Int64)?
+
     /// After so many parks there is another reading: what that costs, spread over the fires, is a fraction of a microsecond.
     static let refresh: Int64 = 6
     /// A handler that runs so long may have been preempted or have waited, which is not to count for later fires.
@@ -49,6 +53,7 @@ package struct ThreadEvidence: ~Copyable {
     /// The thread is about to park, where a reading delays nobody.
     package mutating func willPark(_ now_ns: Int64, isPrecise: Bool) {
         if mustRefresh || parks >= Self.refresh { refresh(now_ns) }
+        slowOfWake = nil
         parks += 1
         // Before a long sleep a precise wait may wake twice.
         switches += isPrecise ? 2 : 1
@@ -74,7 +79,7 @@ package struct ThreadEvidence: ~Copyable {
     private mutating func rebase(_ counts: hrt_thread_counts, _ now_ns: Int64) {
         (base, base_ns) = (counts, now_ns)
         (fires, punctual_ns, parks, switches, parked_ns) = (0, 0, 0, 0, 0)
-        (mustRefresh, hasLateFire) = (false, false)
+        (mustRefresh, hasLateFire, late) = (false, false, nil)
     }
 
     /// A fire was not late.
@@ -87,41 +92,64 @@ package struct ThreadEvidence: ~Copyable {
         if length_ns > Self.longCall_ns { mustRefresh = true }
     }
 
-    /// At a late fire, on the way to its call. Nothing where there was no reading before on this thread.
-    package mutating func take(_ now_ns: Int64) -> LateFire.Evidence {
+    /// At a late fire, on the way to its call: within the time since `begin_ns`, or since the thread was about to park before
+    /// that. Nothing where there was no reading before on this thread.
+    package mutating func take(_ now_ns: Int64, since begin_ns: Int64) -> LateFire.Evidence {
         let counts = read()
         var evidence = LateFire.Evidence()
         defer {
-            rebase(counts, now_ns)
+            // Others that the same wake-up made late want the reading before it.
+            late = (counts, now_ns)
             (hasLateFire, mustRefresh) = (true, true)
         }
         if base_ns == .min { return evidence }
-        var delay_ns: Int64 = 0
-        if counts.run_delay_ns >= 0 {
-            delay_ns = counts.run_delay_ns - base.run_delay_ns
-            evidence.runDelay_ns = max(0, delay_ns - min(punctual_ns, fires * usualDelay_ns))
+        if let late, late.at_ns <= begin_ns {
+            compare(counts, now_ns, late.counts, late.at_ns, &evidence)
+        } else {
+            compare(
+                counts,
+                now_ns,
+                base,
+                base_ns,
+                &evidence,
+                before_ns: min(punctual_ns, fires * usualDelay_ns),
+                parked_ns
+            )
         }
+        return evidence
+    }
+
+    private func compare(
+        _ counts: hrt_thread_counts,
+        _ now_ns: Int64,
+        _ base: hrt_thread_counts,
+        _ base_ns: Int64,
+        _ evidence: inout LateFire.Evidence,
+        before_ns: Int64 = 0,
+        _ parked_ns: Int64 = 0
+    ) {
+        let delay_ns = max(0, counts.run_delay_ns - base.run_delay_ns)
+        evidence.runDelay_ns = max(0, delay_ns - before_ns)
         let major = counts.major_faults - base.major_faults
         evidence.faults_ns = (counts.minor_faults - base.minor_faults + major) * hrt_page_fault_ns()
-        let switchedItself = counts.voluntary_switches - base.voluntary_switches > switches
+        let switchedItself =
+            counts.voluntary_switches - base.voluntary_switches > (late?.at_ns == base_ns ? 0 : switches)
         // Those with input and output block.
         if major > 0, switchedItself { evidence.faults_ns = .max / 4 }
         let awake_ns = now_ns - base_ns - parked_ns
         if !switchedItself { evidence.gap_ns = max(0, awake_ns - (counts.cpu_ns - base.cpu_ns) - delay_ns - 10_000) }
         evidence.mayHaveStopped = switchedItself
-        return evidence
     }
 
-    /// What takes tens of microseconds to read: after the handler of a late fire.
+    /// What takes tens of microseconds to read: after the handler of a late fire, and once for each time that the thread slept.
     package mutating func takeSlow(_ now_ns: Int64) -> (stolen_ns: Int64, throttled_ns: Int64) {
-        let before = slow
+        if let slowOfWake { return slowOfWake }
+        let (before, isFirst) = (slow, slow_ns == .min)
         slow = (hrt_stolen_ns(), hrt_throttled_ns())
-        guard slow_ns > .min else {
-            slow_ns = now_ns
-            return (0, 0)
-        }
         slow_ns = now_ns
         let throttled_ns = before.throttled_ns < 0 ? 0 : slow.throttled_ns - before.throttled_ns
-        return (max(0, slow.stolen_ns - before.stolen_ns), max(0, throttled_ns))
+        let grown = isFirst ? (0, 0) : (max(0, slow.stolen_ns - before.stolen_ns), max(0, throttled_ns))
+        slowOfWake = grown
+        return grown
     }
 }

@@ -1,3 +1,4 @@
+import CHRTimer
 import Dispatch
 import Foundation
 import HRTimer
@@ -40,7 +41,11 @@ import Testing
             case "b":
                 #expect(event["cat"] is String)
                 open[try #require(event["id"] as? String)] = at
-            case "e": #expect(try at >= #require(open.removeValue(forKey: #require(event["id"] as? String))))
+            case "e":
+                let id = try #require(event["id"] as? String)
+                let begun = try #require(open[id])
+                open[id] = nil
+                #expect(at >= begun)
             case let phase: Issue.record("phase \(phase ?? "none")")
             }
         }
