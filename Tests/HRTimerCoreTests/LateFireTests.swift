@@ -129,6 +129,27 @@ import Testing
         )
     }
 
+    @Test("Instants at the ends of time overflow nothing")
+    func saturates() {
+        let extremes: [Int64] = [.min, -1, 0, 1, .max]
+        for begin_ns in extremes {
+            for end_ns in extremes where end_ns >= begin_ns {
+                let timeline = timeline {
+                    $0.add(.called, begin_ns, end_ns)
+                    $0.add(.parked, begin_ns, end_ns, planned_ns: end_ns)
+                }
+                for deadline_ns in extremes {
+                    for called_ns in extremes {
+                        var fire = LateFire(deadline_ns: deadline_ns, lateFrom_ns: begin_ns, called_ns: called_ns)
+                        fire.isLoop = true
+                        let parts = fire.explained(by: timeline).parts
+                        #expect(parts.lateness_ns == max(0, called_ns.subtractingSaturating(deadline_ns)))
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Parts add up to the lateness exactly, whatever was counted, and asleep, awake and calling to the time")
     func addsUp() throws {
         let operations = environment("HRTIMER_FIRES").flatMap { Int($0) } ?? 20_000

@@ -59,7 +59,7 @@ extension LateFire {
         parts.take(lateFrom_ns.subtractingSaturating(deadline_ns), for: .armedLate)
         parts.take(step_ns, for: .clockStep)
         parts.take(suspended_ns, for: .suspended)
-        let doings = timeline.doings(from: called_ns - parts.rest_ns, to: called_ns)
+        let doings = timeline.doings(from: called_ns.subtractingSaturating(parts.rest_ns), to: called_ns)
         parts.take(doings.mayWait_ns, isLoop, tolerance_ns)
         split(doings, &parts)
         parts.finish()
@@ -80,7 +80,7 @@ extension LateFire {
         move(preempted_ns, of: &awake_ns, to: .preempted)
         // So were handlers before it.
         move(runDelay_ns - preempted_ns, of: &calls_ns, to: .preempted)
-        let faulted_ns = faults(awake_ns + calls_ns)
+        let faulted_ns = faults(awake_ns.addingSaturating(calls_ns))
         let inCalls_ns = min(faulted_ns, calls_ns)
         move(inCalls_ns, of: &calls_ns, to: .pageFault)
         move(faulted_ns - inCalls_ns, of: &awake_ns, to: .pageFault)
@@ -94,14 +94,14 @@ extension LateFire {
             move(evidence.stolen_ns, of: &asleep_ns, to: .stolen)
         }
         move(asleep_ns, of: &asleep_ns, to: .wakeup)
-        if isLoop { move(awake_ns - Self.wayToCall_ns, of: &awake_ns, to: .loopBusy) }
+        if isLoop { move(awake_ns.subtractingSaturating(Self.wayToCall_ns), of: &awake_ns, to: .loopBusy) }
         move(Self.wayToCall_ns, of: &awake_ns, to: .wakeup)
     }
 
     /// A page that was gone costs more than its fault: all of its lines are in no cache. So where faults alone account for half
     /// of what the thread ran, all of that counts.
     private func faults(_ ran_ns: Int64) -> Int64 {
-        evidence.faults_ns * 2 >= ran_ns ? ran_ns : evidence.faults_ns
+        evidence.faults_ns > 0 && evidence.faults_ns >= ran_ns / 2 ? ran_ns : evidence.faults_ns
     }
 }
 

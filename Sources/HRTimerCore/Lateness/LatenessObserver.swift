@@ -79,7 +79,11 @@ extension LatenessObserver {
     package var statistics: LatenessStatistics { shared.withLock { $0.statistics } }
 
     package var flightRecorder: FlightRecorder? {
-        get { shared.withLock { $0.recorders.last } }
+        get {
+            guard let current = recorder.load(ordering: .acquiring) else { return nil }
+            // Unsafe: see `recorder`.
+            return Unmanaged<FlightRecorder>.fromOpaque(current).takeUnretainedValue()
+        }
         set {
             guard let newValue else { return recorder.store(nil, ordering: .releasing) }
             shared.withLock { if !$0.recorders.contains(where: { $0 === newValue }) { $0.recorders.append(newValue) } }
@@ -187,7 +191,7 @@ extension LatenessObserver {
         let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns) : .max
         own.timeline.add(.parked, parked_ns ?? .min, now_ns, planned_ns: planned_ns)
         guard let parked_ns else { return }
-        if hasCounts { own.evidence.didWake(parked_ns: now_ns - parked_ns) }
+        if hasCounts { own.evidence.didWake(parked_ns: now_ns.subtractingSaturating(parked_ns)) }
         record(.park, .stale, parked_ns, now_ns, planned_ns)
     }
 

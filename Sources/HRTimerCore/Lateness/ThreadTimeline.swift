@@ -79,7 +79,7 @@ package struct ThreadTimeline: ~Copyable {
             if position_ns <= begin_ns { break }
             let stretchEnd_ns = min(stretch.end_ns, position_ns)
             let from_ns = max(begin_ns, stretchEnd_ns)
-            doings.awake_ns += max(0, position_ns - from_ns)
+            doings.awake_ns = doings.awake_ns.addingSaturating(max(0, position_ns.subtractingSaturating(from_ns)))
             position_ns = min(position_ns, from_ns)
             let stretchBegin_ns = max(begin_ns, min(stretch.begin_ns, position_ns))
             doings.add(stretch, stretchBegin_ns, position_ns)
@@ -88,9 +88,9 @@ package struct ThreadTimeline: ~Copyable {
         // Older than what is known: a burst, whose calls have filled the memory.
         if position_ns > begin_ns {
             if count > Self.capacity {
-                doings.calls_ns += position_ns - begin_ns
+                doings.calls_ns = doings.calls_ns.addingSaturating(position_ns.subtractingSaturating(begin_ns))
             } else {
-                doings.awake_ns += position_ns - begin_ns
+                doings.awake_ns = doings.awake_ns.addingSaturating(position_ns.subtractingSaturating(begin_ns))
             }
         }
         return doings
@@ -102,13 +102,13 @@ extension ThreadTimeline.Doings {
         guard end_ns > begin_ns else { return }
         switch stretch.kind {
         case .called:
-            calls_ns += end_ns - begin_ns
-            let longest_ns = longestCall.map { $0.end_ns - $0.begin_ns } ?? -1
-            if stretch.end_ns - stretch.begin_ns > longest_ns { longestCall = stretch }
+            calls_ns = calls_ns.addingSaturating(end_ns.subtractingSaturating(begin_ns))
+            let longest_ns = longestCall.map { $0.end_ns.subtractingSaturating($0.begin_ns) } ?? -1
+            if stretch.end_ns.subtractingSaturating(stretch.begin_ns) > longest_ns { longestCall = stretch }
         case .parked:
             let due_ns = min(end_ns, max(begin_ns, stretch.planned_ns))
-            mayWait_ns += due_ns - begin_ns
-            asleep_ns += end_ns - due_ns
+            mayWait_ns = mayWait_ns.addingSaturating(due_ns.subtractingSaturating(begin_ns))
+            asleep_ns = asleep_ns.addingSaturating(end_ns.subtractingSaturating(due_ns))
         }
     }
 }
