@@ -30,7 +30,8 @@ struct Bench: ParsableCommand {
             + "libevent \(String(cString: cbench_libevent_version()))",
         subcommands: [
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
-            ExplainCommand.self, DoctorCommand.self, WhyCommand.self, WhyScenarioCommand.self, CompareCommand.self, ParetoCommand.self, CheckCommand.self,
+            ExplainCommand.self, DoctorCommand.self, WhyCommand.self, WhyScenarioCommand.self, CompareCommand.self,
+            ParetoCommand.self, CheckCommand.self,
             ReportCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self,
             MemoryBlockCommand.self,
         ],

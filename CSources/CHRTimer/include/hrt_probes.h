@@ -5,7 +5,7 @@
 
 #include "hrt_nonblocking.h"
 
-// Probes for perf(1), bpftrace and SystemTap, where <sys/sdt.h> is there when this is built (Debian's
+// Probes for perf(1), bpftrace and SystemTap, where <sys/sdt.h> is there at build time (Debian's
 // systemtap-sdt-dev): each a no-operation in the code and a note in the program, which has the
 // places of the arguments. `readelf -n`, gdb's `info probes`. Without the header they are nothing.
 //

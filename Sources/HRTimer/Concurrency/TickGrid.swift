@@ -256,7 +256,8 @@ struct TickConsumer {
         let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
         guard handlers.isLate(lateness_ns) else { return }
         let ahead_ns = tick.firedAt_ns.subtractingSaturating(grid.time.on(.monotonic).now_ns)
-        let called_ns = grid.time.clock == .monotonic ? tick.firedAt_ns : tick.firedAt_ns.subtractingSaturating(ahead_ns)
+        let called_ns =
+            grid.time.clock == .monotonic ? tick.firedAt_ns : tick.firedAt_ns.subtractingSaturating(ahead_ns)
         var submitted = tick.submitted ?? SubmittedCall(submitted_ns: called_ns)
         // It had not come back for it.
         if tick.submitted == nil { submitted.cause = .handlerBefore }
@@ -264,7 +265,9 @@ struct TickConsumer {
         handlers.call(lateness_ns) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
     }
 
-    private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async -> Sleeper.Outcome {
+    private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async
+        -> Sleeper.Outcome
+    {
         let plan = Sleeper.Plan(
             until: position.deadline_ns,
             tolerance: .nanoseconds(recurrence.tolerance_ns(asked: tolerance_ns))

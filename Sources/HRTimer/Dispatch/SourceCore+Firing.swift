@@ -247,7 +247,10 @@ extension SourceCore: TimerOwner {
         let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
             if isEvent, callback != nil { endTicks(core.time.now_ns) }
             let latch = endRunning(&state)
-            return (latch, state.isCancelled, isEvent && state.actor != nil, rearmOrSubmit(&state, &engine, isAfterCall: isEvent))
+            return (
+                latch, state.isCancelled, isEvent && state.actor != nil,
+                rearmOrSubmit(&state, &engine, isAfterCall: isEvent)
+            )
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
