@@ -65,7 +65,11 @@ final class KernelTrace: Sendable {
     func end(_ windows: [Window]) -> [String: Int] {
         guard let instance, lacks == nil else { return [:] }
         _ = Self.write("0", "\(instance)/tracing_on")
-        guard let data = FileManager.default.contents(atPath: "\(instance)/trace") else { return [:] }
+        // Not by its size, which is told as 0.
+        guard let file = FileHandle(forReadingAtPath: "\(instance)/trace"), let data = try? file.readToEnd() else {
+            return [:]
+        }
+        try? file.close()
         return TraceReading(String(decoding: data, as: UTF8.self)).culprits(windows)
     }
 }

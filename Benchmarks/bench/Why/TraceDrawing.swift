@@ -61,7 +61,7 @@ enum TraceDrawing {
         let names = threadNames(events)
         let threads = Set(timed.filter { $0.at_us < begin + span && $0.at_us + $0.length_us > begin }.map(\.thread))
             .sorted()
-        func x(_ at_us: Double) -> Double { left + (width - left - 20) * min(1, max(0, (at_us - begin) / span)) }
+        func x(_ at_us: Double) -> Double { left + (width - left - 40) * min(1, max(0, (at_us - begin) / span)) }
         var parts = [SVG.text("\(name): \(us(span)) around the latest fire", 10, 22, "head")]
         var height = 40.0
         for thread in threads {
@@ -97,7 +97,7 @@ enum TraceDrawing {
         for tick in 0...5 {
             let at = span * Double(tick) / 5
             parts.append(SVG.line(x(begin + at), 34, x(begin + at), height, "grid"))
-            parts.append(SVG.text(us(at), x(begin + at) - 16, height + 16, "small"))
+            parts.append(SVG.text(us(at), x(begin + at), height + 16, "small middle"))
         }
         parts.append(
             SVG.text(

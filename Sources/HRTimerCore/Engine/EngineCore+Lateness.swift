@@ -74,7 +74,7 @@ extension AnyTimerEngine {
     ///
     /// As long as nobody has watched an engine a fire reads one flag. From then on the engine's thread notes what it does: some tens
     /// of nanoseconds for a fire in time, and some microseconds for a late one, before its handler (`bench ops
-    /// --operation watched`). It reads the kernel's counts each sixth time that it goes to sleep.
+    /// --operation watched`). It reads the kernel's counts each twelfth time that it goes to sleep.
     @discardableResult
     public final func onLate(
         beyond bound: some TimeSpan,

@@ -30,7 +30,7 @@ package struct ThreadEvidence: ~Copyable {
     private var slowOfWake: (stolen_ns: Int64, throttled_ns: Int64)?
 
     /// After so many parks there is another reading: what that costs, spread over the fires, is a fraction of a microsecond.
-    static let refresh: Int64 = 6
+    static let refresh: Int64 = 12
     /// A handler that runs so long may have been preempted or have waited, which is not to count for later fires.
     static let longCall_ns: Int64 = 100_000
 
