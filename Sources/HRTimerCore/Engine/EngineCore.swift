@@ -186,10 +186,7 @@ extension EngineCore {
             return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { wake() }
-        if isLive {
-            hrt_probe_arm(token.slot, deadline_ns)
-            if isWatched.load(ordering: .relaxed) { noteArmed(token) }
-        }
+        if isLive, isWatched.load(ordering: .relaxed) { noteArmed(token) }
         return isLive
     }
 

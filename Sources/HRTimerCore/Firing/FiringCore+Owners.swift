@@ -35,6 +35,7 @@ extension FiringCore {
             deadline_ns >= parkedUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
         else { return armOwnedRarely(token, deadline_ns, tolerance_ns, now_ns()) }
         hrt_queue_arm_slot(queue, token.slot, deadline_ns)
+        hrt_probe_arm(token.slot, deadline_ns)
         return false
     }
 

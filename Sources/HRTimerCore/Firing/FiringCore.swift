@@ -274,6 +274,7 @@ extension FiringCore {
     @section("hrt_hot")
     #endif
     package mutating func arm(_ token: TimerToken, _ deadline_ns: Int64) {
+        hrt_probe_arm(token.slot, deadline_ns)
         leaveExpired(token.slot)
         if isPlain(token.slot) {
             hrt_queue_arm_slot(queue, token.slot, deadline_ns)

@@ -5,7 +5,7 @@ import Synchronization
 /// The latest parks, spins, calls and deliveries of some engines and loops, to be looked at when something was late.
 ///
 ///     let recorder = FlightRecorder()
-///     engine.flightRecorder = recorder
+///     TimerEngine.shared.flightRecorder = recorder
 ///     …
 ///     try recorder.dump(to: "late.json")
 ///

@@ -1,6 +1,6 @@
 /// Why a fire was late: its instants, and its lateness split among causes whose times add up to it.
 ///
-///     engine.onLate(beyond: .microseconds(200)) { report in print(report) }
+///     TimerEngine.shared.onLate(beyond: .microseconds(200)) { report in print(report) }
 ///
 /// Instants are on `CLOCK_MONOTONIC`; those of an engine on another clock are where they lie on this one by the present
 /// difference of the two.
