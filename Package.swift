@@ -21,11 +21,13 @@ let package = Package(
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
+        .trait(name: "Libevent", description: "Loops wait in libevent; without it on an epoll set of their own"),
         .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
         .trait(name: "ServiceLifecycle", description: "Engines, and periodic work, as services of a lifecycle"),
         .trait(name: "Metrics", description: "An engine's lateness and counts by way of swift-metrics"),
         .trait(name: "AsyncAlgorithms", description: "AsyncTimerSequence among the rivals of the bench"),
         .trait(name: "OpenCombine", description: "Engines, loops and virtual time as schedulers of OpenCombine"),
+        .default(enabledTraits: ["Libevent"]),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
@@ -46,10 +48,11 @@ let package = Package(
         ),
         .target(
             name: "CHRTimer",
-            dependencies: ["CLibevent"],
+            dependencies: [.target(name: "CLibevent", condition: .when(traits: ["Libevent"]))],
             path: "CSources/CHRTimer",
             cSettings: [
                 .define("_GNU_SOURCE"),
+                .define("HRT_LIBEVENT", .when(traits: ["Libevent"])),
                 // What tests count.
                 .define("HRT_CHECKING", .when(configuration: .debug)),
                 .define("NDEBUG", .when(configuration: .release)),
@@ -59,11 +62,13 @@ let package = Package(
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
-        .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
+        // Glibc, or Musl.
+        .target(name: "HRTimerLibc", swiftSettings: strict),
+        .target(name: "HRTimerCore", dependencies: ["CHRTimer", "HRTimerLibc"], swiftSettings: strict),
         .target(
             name: "HRTimer",
             dependencies: [
-                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope",
+                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope", "HRTimerLibc",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -79,16 +84,20 @@ let package = Package(
         .target(
             name: "HRTimerTesting",
             dependencies: [
-                "HRTimer", "CEnqueueHook",
+                "HRTimer", "CEnqueueHook", "HRTimerLibc",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
             swiftSettings: strict
         ),
         .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
-        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"], swiftSettings: strict),
         // For tests and for programs with an async main, which have no place for the call.
-        .target(name: "HRTimerExecutorsAtLaunch", dependencies: ["HRTimerExecutors"], swiftSettings: strict),
+        .target(
+            name: "HRTimerExecutorsAtLaunch",
+            dependencies: ["HRTimerExecutors", "HRTimerLibc"],
+            swiftSettings: strict
+        ),
 
         // A client of Wayland compositors, for the bench and for tests.
         .target(

@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// The kernel refused a call that a timer needs: which operation, and why.
 public struct TimerError: Error, Hashable, Sendable {

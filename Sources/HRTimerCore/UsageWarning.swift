@@ -1,4 +1,4 @@
-import Glibc
+import HRTimerLibc
 
 /// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
 /// builds alone.

@@ -1,7 +1,7 @@
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import HRTimer
 
 /// The process's executors, in place of the standard library's.

@@ -2,7 +2,7 @@
 import CHRTimer
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Dispatch
-import Glibc
+import HRTimerLibc
 import HRTimer
 import Synchronization
 

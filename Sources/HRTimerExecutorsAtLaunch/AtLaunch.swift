@@ -1,5 +1,5 @@
 #if compiler(>=6.3)
-import Glibc
+import HRTimerLibc
 import HRTimer
 import HRTimerExecutors
 

@@ -1,5 +1,5 @@
-import Glibc
 import HRTimer
+import HRTimerLibc
 
 /// Work of a virtual time on another thread than the time's own: a loop's thread, a block on a queue, `enter`.
 ///

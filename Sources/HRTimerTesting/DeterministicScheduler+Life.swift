@@ -1,5 +1,5 @@
-import Glibc
 import HRTimer
+import HRTimerLibc
 
 /// From the first job to the last.
 extension DeterministicScheduler {

@@ -1,5 +1,5 @@
-import Glibc
 import HRTimer
+import HRTimerLibc
 
 /// Decides what runs next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import HRTimerLibc
 
 /// A value behind a lock, and threads that wait for it to change.
 final class Monitor<State>: @unchecked Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+import HRTimerLibc
 
 /// A lock that its owner may take again: a handler that runs because the clock moves may move the clock.
 final class RecursiveLock: @unchecked Sendable {

@@ -1,5 +1,5 @@
-import Glibc
 public import HRTimer
+import HRTimerLibc
 
 /// How virtual time begins, and what it allows.
 public struct TestTimeOptions: Sendable {

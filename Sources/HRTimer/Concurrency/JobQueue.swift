@@ -1,5 +1,5 @@
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 
 /// Jobs of Swift's runtime, of tasks and actors alike, that run on a host's thread in the order in which they came;
 /// when the host has ended, on libdispatch's threads. To actors it is their executor.

@@ -1,5 +1,5 @@
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 extension SourceCore: TimerOwner {

@@ -1,5 +1,5 @@
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 // What users do. Any thread.

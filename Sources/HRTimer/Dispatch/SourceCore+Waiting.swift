@@ -1,5 +1,5 @@
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 
 // Who waits for handlers to return.
 extension SourceCore {

@@ -1,6 +1,6 @@
 package import Dispatch
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.

@@ -1,6 +1,6 @@
 public import Dispatch
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// Timed tasks by key: what programs write again and again around timers that they have to find again.
 ///

@@ -147,6 +147,7 @@ extension DisplayLink {
                 repeats: true
             ) { _ in stay.fire() }
             timer.precision = state.precision
+            timer.keepsLoopRunning = state.keepsLoopRunning
             state.enter(timer)
             return timer
         }

@@ -13,6 +13,7 @@ struct LinkState: Sendable {
     var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
+    var keepsLoopRunning = true
     var isPaused = false
     /// The surface is hidden, and the source was asked to have no calls then.
     var isHeld = false

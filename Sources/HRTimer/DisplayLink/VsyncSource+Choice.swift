@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 extension VsyncSource {
     /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display at the position, in pixels from the

@@ -1,5 +1,5 @@
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A surface of the application's whose refreshes a Wayland compositor reports: a `wl_surface` on its `wl_display`.
 ///

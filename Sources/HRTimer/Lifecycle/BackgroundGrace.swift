@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// Time to tidy up between the shell's Ctrl-Z and the stop: like `beginBackgroundTask` of apps, for SIGTSTP.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A thread that works as long as its loop has something to do: it ends when its last timer is invalidated.
 ///

@@ -46,7 +46,7 @@ extension LoopState {
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled)
         if !fire.isTimerLive { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
-        modes.removeMember(core.group(of: fire.token))
+        forgetMember(fire.token, core.group(of: fire.token))
         return .ended
     }
 

@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A thread that does nothing but run its loop, in the default mode, until `end()` is called.
 ///

@@ -1,6 +1,6 @@
 import CHRTimer
 import Dispatch
-import Glibc
+import HRTimerLibc
 
 /// libdispatch's main queue: whose it is.
 ///

@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 
 /// A thread that runs a loop of its own: a `LoopThread`'s, whose loop is kept alive, or a `LoopWorker`'s, whose is not.
 struct RunningLoop: Sendable {

@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A loop as events on a libevent `event_base` that the program has already.
 ///

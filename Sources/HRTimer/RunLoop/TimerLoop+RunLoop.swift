@@ -1,7 +1,7 @@
 import CHRTimer
 import Dispatch
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 extension TimerLoop {
     /// Has the run loop of the calling thread, Foundation's `RunLoop.current`, run this loop, in `mode`, whenever it runs in

@@ -1,6 +1,6 @@
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 /// A thread's loop of timers, descriptors and blocks: Foundation's `RunLoop`, on the kernel's exact timers.

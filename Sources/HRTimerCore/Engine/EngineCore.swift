@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle

@@ -1,4 +1,4 @@
-package import Glibc
+package import HRTimerLibc
 
 /// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and
 /// no signal delays a timer.

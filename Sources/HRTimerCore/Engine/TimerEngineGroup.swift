@@ -1,4 +1,4 @@
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// Several engines, by default one a processor, for programs that arm and cancel from many threads at once: each engine

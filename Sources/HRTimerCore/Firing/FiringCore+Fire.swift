@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What the core's thread does.
 extension FiringCore {

@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What users of an engine do.
 extension FiringCore {

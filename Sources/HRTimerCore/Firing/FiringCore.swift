@@ -1,5 +1,5 @@
 public import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// Everything about *when* and *what next*: the timers of one engine, loop or pool of sleeps, when its thread is to be

@@ -1,5 +1,5 @@
 public import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// The elements that belong to a queue's timers, by slot. They never move: they are in chunks mapped from the system,
 /// so that growing copies nothing and an unused chunk is given back at once.

@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// The settings of an engine's or loop's thread: what was granted, and what must be restored.
 package struct AppliedSettings: ~Copyable {

@@ -1,4 +1,4 @@
-import Glibc
+import HRTimerLibc
 
 /// Keeps the process's pages in memory as long as one instance exists.
 enum MemoryLock {

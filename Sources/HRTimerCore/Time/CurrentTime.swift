@@ -1,5 +1,5 @@
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The time that the calling code is in: the kernel's, or a virtual one.
