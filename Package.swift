@@ -7,6 +7,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+// As Xcode's new apps are compiled. Compilers before 6.2 do not know it: there the target's tests say so.
+#if compiler(>=6.2)
+let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
+#else
+let mainActorByDefault: [SwiftSetting] = []
+#endif
+
 let package = Package(
     name: "swift-hrtimer",
     products: [
@@ -60,11 +67,17 @@ let package = Package(
         ),
         // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
+        // Asks RealtimeKit over D-Bus, whose library it loads when it runs.
+        .target(name: "CRealtimeKit", path: "CSources/CRealtimeKit", cSettings: [.define("_GNU_SOURCE")]),
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
         // Glibc, or Musl.
         .target(name: "HRTimerLibc", swiftSettings: strict),
-        .target(name: "HRTimerCore", dependencies: ["CHRTimer", "HRTimerLibc"], swiftSettings: strict),
+        .target(
+            name: "HRTimerCore",
+            dependencies: ["CHRTimer", "CRealtimeKit", "HRTimerLibc"],
+            swiftSettings: strict
+        ),
         .target(
             name: "HRTimer",
             dependencies: [
@@ -219,6 +232,13 @@ let package = Package(
             path: "Tests/Programs/BlockedPoolProgram",
             swiftSettings: strict
         ),
+        // All faces, where little is to be had.
+        .executableTarget(
+            name: "PlatformProgram",
+            dependencies: ["HRTimer", "CHRTimer", "CTestSupport"],
+            path: "Tests/Programs/PlatformProgram",
+            swiftSettings: strict
+        ),
         // Cancelled sleeps by the million, optimized: `make sleep-races`.
         .executableTarget(
             name: "SleepRaces",
@@ -315,9 +335,15 @@ let package = Package(
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
                 "HRTimer", "HRTimerCalendar", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
-                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
+                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "PlatformProgram",
+                "TestTraits",
             ],
             swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DefaultIsolationTests",
+            dependencies: ["HRTimer", "TestSupport", "TestTraits"],
+            swiftSettings: strict + mainActorByDefault
         ),
         .testTarget(
             name: "PrecisionTests",

@@ -67,6 +67,10 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     }
 }
 
+int hrt_wait_wake_system(hrt_wait *wait) {
+    return wait->kind == HRT_WAIT_TIMERFD ? hrt_wait_timerfd_wake_system(wait) : -EINVAL;
+}
+
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
     return wait->kind == HRT_WAIT_TIMERFD &&
            hrt_wait_timerfd_wake_at(wait, hrt_tick_reading(wait->clock, deadline_ns));

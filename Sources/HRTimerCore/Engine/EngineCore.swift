@@ -46,7 +46,9 @@ package final class EngineCore: Sendable {
         time = configuration.time.on(configuration.clock)
         defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        wakesLater = configuration.wayToWait == .timerfd && configuration.precision == .normal
+        wakesLater =
+            configuration.wayToWait == .timerfd && configuration.precision == .normal
+            && !configuration.realTime.wakesSystem
         let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
@@ -269,7 +271,7 @@ private struct EngineThread: Sendable {
 // The engine's thread.
 extension EngineCore {
     private func run() {
-        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name)
+        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name, waiter)
         let hasEnded = thread.withLock { thread in
             thread.itself = pthread_self()
             thread.settingResults = settings.settingResults

@@ -40,6 +40,14 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_destroy(wait)
     }
 
+    /// Has waits in boot time wake a suspended system. The engine's thread, before it waits.
+    func wakeSystem() throws(TimerError) {
+        try check(
+            hrt_wait_wake_system(wait),
+            "wake the system by CLOCK_BOOTTIME_ALARM (wakesSystem takes an engine in boot time that waits by .timerfd)"
+        )
+    }
+
     /// True if woken, false if `deadline_ns` has come. `Int64.max` waits for a wake alone.
     @discardableResult
     package func wait(until deadline_ns: Int64) -> Bool {
