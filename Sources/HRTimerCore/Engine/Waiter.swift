@@ -9,7 +9,7 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
     /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
     case timerfd
-    /// libevent's loop over our timerfd: four descriptors.
+    /// libevent's loop over our timerfd: four descriptors. Without the package's trait `Libevent` an epoll set: two.
     case libevent
 
     package var kind: hrt_wait_kind {
