@@ -23,9 +23,10 @@ static const long by_docker[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
 };
 
-// What an emulated kernel may lack, and a running program may do without.
+// What an emulated kernel may lack, and a running program may do without. Not rseq(2): glibc ends the
+// process that has had it once and has not for its next thread.
 static const long lacking[] = {
-    SYS_clone3,        SYS_rseq,       SYS_membarrier,    SYS_statx,          SYS_pidfd_open,
+    SYS_clone3,        SYS_membarrier, SYS_statx,         SYS_pidfd_open,
     SYS_mlockall,      SYS_munlockall, SYS_sched_setattr, SYS_sched_getattr,  SYS_openat2,
     SYS_io_uring_setup, SYS_memfd_create, SYS_close_range, SYS_faccessat2,    SYS_setpriority,
     SYS_sched_setaffinity,

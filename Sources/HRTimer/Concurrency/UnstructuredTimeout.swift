@@ -30,6 +30,7 @@ public import HRTimerCore
 ///   - timeout: how long to wait, counted from now.
 ///   - tolerance: how much longer that may be for a wake-up to be shared, as with `MonotonicClock.sleep(until:tolerance:)`.
 ///   - clock: whose engine has the timer, and whose time counts.
+///   - isolation: the caller's actor, which the call stays on; leave it out.
 ///   - operation: what to run.
 ///   - late: gets what the operation gives when nobody waits for it any more.
 public func withUnstructuredTimeout<Return: Sendable>(

@@ -16,8 +16,7 @@ public final class ExclusiveTimer: Sendable {
 
     /// A timer that does not run yet.
     ///
-    /// - Parameter loop: Where it fires, held for as long as this is.
-    /// - Parameter mode: In which mode; `.common` goes on while a user drags.
+    /// It fires in `loop`, which it holds as long as it lives, when that runs in `mode`; `.common` goes on while a user drags.
     public init(
         interval: some TimeSpan,
         repeats: Bool = true,

@@ -1,0 +1,12 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "Game",
+    dependencies: [
+        .package(url: "https://example.com/swift-hrtimer", branch: "main")
+    ],
+    targets: [
+        .executableTarget(name: "Game", dependencies: [.product(name: "HRTimer", package: "swift-hrtimer")])
+    ]
+)

@@ -1,0 +1,12 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "Server",
+    dependencies: [
+        .package(url: "https://example.com/swift-hrtimer", branch: "main")
+    ],
+    targets: [
+        .executableTarget(name: "Server", dependencies: [.product(name: "HRTimer", package: "swift-hrtimer")])
+    ]
+)
