@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "crk_dbus.h"
 
 #include <dlfcn.h>
@@ -44,3 +45,4 @@ const crk_dbus *crk_load_dbus(void) {
     pthread_once(&is_tried, load);
     return is_loaded ? &dbus : NULL;
 }
+#endif

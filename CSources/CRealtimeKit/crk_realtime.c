@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,3 +147,4 @@ int crk_make_thread_realtime(uint32_t priority, crk_answer *out_answer) {
         if (try_service(dbus, &services[index], priority, out_answer)) return 0;
     return -EPERM;
 }
+#endif

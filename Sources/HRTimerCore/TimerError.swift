@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 
@@ -25,3 +26,4 @@ extension TimerError: CustomStringConvertible {
 package func check(_ status: Int32, _ operation: @autoclosure () -> String) throws(TimerError) {
     if status < 0 { throw TimerError(operation: operation(), errorNumber: -status) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerLibc
 
 /// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
@@ -113,3 +114,4 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import CHRTimer
@@ -42,4 +43,5 @@ enum Executors: ExecutorFactory {
 
     static var isMainThread: Bool { hrt_thread_id() == getpid() }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import HRTimerLibc
@@ -41,4 +42,5 @@ extension UnownedJob {
         runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
     }
 }
+#endif
 #endif

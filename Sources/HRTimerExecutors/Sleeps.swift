@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import CHRTimer
 @_spi(ExperimentalCustomExecutors) import _Concurrency
@@ -188,4 +189,5 @@ extension Sleeps {
         state.withLock { $0.lead?.takeBack(unspun_ns) }
     }
 }
+#endif
 #endif

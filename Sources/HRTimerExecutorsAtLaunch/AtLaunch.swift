@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import HRTimerLibc
 import HRTimer
@@ -27,4 +28,5 @@ public enum AtLaunch {
         }
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 import HRTimerLibc
 
@@ -93,3 +94,4 @@ public final class TimeHold: Sendable {
 }
 
 extension TimeHold: VirtualHold {}
+#endif

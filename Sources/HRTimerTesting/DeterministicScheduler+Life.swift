@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 import HRTimerLibc
 
@@ -136,3 +137,4 @@ extension AnyTimerEngine {
     /// On virtual time there is no thread that this could wait for.
     fileprivate func endInTest() { core.shutdown() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 import HRTimerLibc
 
@@ -346,3 +347,4 @@ private struct SeededOrder {
         return Int((z ^ (z >> 31)) % UInt64(count))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerLibc
 
 /// A value behind a lock, and threads that wait for it to change.
@@ -52,3 +53,4 @@ final class Monitor<State>: @unchecked Sendable {
         return true
     }
 }
+#endif

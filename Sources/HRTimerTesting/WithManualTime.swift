@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 import HRTimerLibc
 
@@ -165,3 +166,4 @@ private final class TestRun<Success: Sendable>: Sendable {
         return try outcome!.get()
     }
 }
+#endif

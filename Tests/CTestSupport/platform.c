@@ -23,8 +23,8 @@ static const long by_docker[] = {
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
 };
 
-// What an emulated kernel may lack, and a running program may do without. Not rseq(2): glibc ends the
-// process that has had it once and has not for its next thread.
+// What an emulated kernel may lack, and a running program may do without. Not rseq(2): glibc ends
+// the process that has had it once and has not for its next thread.
 static const long lacking[] = {
     SYS_clone3,        SYS_membarrier, SYS_statx,         SYS_pidfd_open,
     SYS_mlockall,      SYS_munlockall, SYS_sched_setattr, SYS_sched_getattr,  SYS_openat2,
@@ -36,7 +36,8 @@ static const long lacking[] = {
 static int install(struct sock_filter *code, unsigned short length) {
     struct sock_fprog program = {.len = length, .filter = code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
-    long status = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    long status =
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
     return status == 0 ? 0 : -errno;
 }
 

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <errno.h>
 #include <stdlib.h>
 
@@ -49,4 +50,5 @@ int hrt_host_add(struct event_base *base, int fd, void (*on_ready)(void *context
 
 void hrt_host_remove(hrt_host *host) { (void)host; }
 
+#endif
 #endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_loop.h"
 #include "../include/hrt_hot.h"
 
@@ -357,3 +358,4 @@ void hrt_loop_unwatch(hrt_loop *loop, hrt_watch *watch) {
     free(watch);
     loop->watch_count--;
 }
+#endif

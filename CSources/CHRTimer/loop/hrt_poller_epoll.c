@@ -1,3 +1,4 @@
+#ifdef __linux__
 #ifndef HRT_LIBEVENT
 
 #include <stdlib.h>
@@ -172,4 +173,5 @@ int hrt_poller_descriptor(const hrt_poller *poller, int fd) {
     return poller->epoll_fd;
 }
 
+#endif
 #endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #ifdef HRT_LIBEVENT
 
 #include <fcntl.h>
@@ -157,4 +158,5 @@ int hrt_poller_descriptor(const hrt_poller *poller, int fd) {
     return -ENOTSUP;
 }
 
+#endif
 #endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_wait.h"
 #include "../include/hrt_hot.h"
 
@@ -84,3 +85,4 @@ void hrt_wait_wake(hrt_wait *wait) {
         case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -140,3 +141,4 @@ void hrt_wait_timerfd_wake(hrt_wait *wait) {
     int status = HRT_STATUS(write(wait->timerfd.wake_fd, &one, sizeof one));
     if (status != -EAGAIN) hrt_must("write to eventfd", status);
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -177,3 +178,4 @@ func onItsActor<First: Sendable, Second: Sendable>(
     let calls = ActorCalls(merges: false)
     return { first, second in calls.call(on: actor, unless: { isOff(first) }) { plain(first, second) } }
 }
+#endif

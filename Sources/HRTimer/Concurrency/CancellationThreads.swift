@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import HRTimerLibc
@@ -131,3 +132,4 @@ protocol Expiring: AnyObject, Sendable {
 }
 
 private let sharedThreads = SharedEngine { _ in CancellationThreads() }
+#endif

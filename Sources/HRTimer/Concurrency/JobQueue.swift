@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import HRTimerLibc
 
@@ -182,3 +183,4 @@ private enum CurrentQueue {
         set { pthread_setspecific(key, newValue.map { Unmanaged.passUnretained($0).toOpaque() }) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -176,3 +177,4 @@ extension Sleeper {
         return .deadline
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The grid that the consumers of one tick sequence share, and that may change while they use it.
@@ -280,3 +281,4 @@ struct TickConsumer {
         jitter?.place(&position)
     }
 }
+#endif

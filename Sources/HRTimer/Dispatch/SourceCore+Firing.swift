@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import HRTimerLibc
 import Synchronization
@@ -343,3 +344,4 @@ extension SourceCore: TimerOwner {
         }
     }
 }
+#endif

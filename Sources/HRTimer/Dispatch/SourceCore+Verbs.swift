@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import HRTimerLibc
 import Synchronization
@@ -135,3 +136,4 @@ extension SourceCore {
         if mustFinish { onTarget { [self] in finishCancelling() } }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import HRTimerLibc
 
@@ -28,3 +29,4 @@ extension SourceCore {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension SourceCore {
@@ -18,3 +19,4 @@ extension SourceCore {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 package import Dispatch
 import HRTimerCore
 import HRTimerLibc
@@ -340,3 +341,4 @@ package final class SourceCore: @unchecked Sendable {
         isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
     }
 }
+#endif

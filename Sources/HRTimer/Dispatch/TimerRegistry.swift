@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
@@ -192,3 +193,4 @@ public final class TimerRegistry: Sendable {
         }
     }
 }
+#endif

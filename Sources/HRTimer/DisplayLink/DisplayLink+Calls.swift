@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension DisplayLink {
@@ -73,3 +74,4 @@ extension DisplayLink {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension DisplayLink {
@@ -174,3 +175,4 @@ extension DisplayLink {
     /// False once invalidated.
     public var isValid: Bool { state.withLock { $0.handler != nil } }
 }
+#endif

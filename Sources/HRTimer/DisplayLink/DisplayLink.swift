@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Calls a handler once a refresh of a display: `CADisplayLink`.
@@ -217,3 +218,4 @@ extension DisplayLink {
         return .virtual(rate ?? .standard, on: time)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The state of a `DisplayLink`, under its lock.
@@ -317,3 +318,4 @@ extension LinkState {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -162,3 +163,4 @@ extension FrameRate {
         }
     }
 }
+#endif

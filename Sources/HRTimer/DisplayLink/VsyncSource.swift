@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -312,3 +313,4 @@ extension VsyncSource {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 import HRTimerLibc
 
@@ -118,3 +119,4 @@ extension VsyncSource {
     /// Whether a commit has had no answer for two seconds.
     public var isHidden: Bool { core.withLock { $0.isHidden($0.now_ns) } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension SuspensionMonitor {
@@ -36,3 +37,4 @@ extension SuspensionMonitor {
         public let noticedAt: MonotonicInstant
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Finds out from two samples of the clocks whether the process was away in between, and why. Pure: its caller passes
@@ -66,3 +67,4 @@ struct AbsenceDetector: Sendable {
         return !most_ns.overflow && sample.used_ns.subtractingSaturating(last.used_ns) > most_ns.partialValue
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 import HRTimerLibc
 
@@ -67,3 +68,4 @@ public final class LoopWorker: Sendable {
         await running.hasEnded.opened()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 
@@ -52,3 +53,4 @@ struct PresenceSample: Sendable, Equatable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 import HRTimerLibc
 
@@ -172,3 +173,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

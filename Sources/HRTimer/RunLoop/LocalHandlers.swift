@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import HRTimerLibc
 
@@ -157,3 +158,4 @@ extension TimerLoop {
         core.locals.freeReleased()
     }
 }
+#endif

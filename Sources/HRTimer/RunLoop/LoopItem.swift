@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -153,3 +154,4 @@ struct OrderedItems<Item: Sendable>: Sendable {
         entries.contains { $0.id == id && isServed($0.modes) }
     }
 }
+#endif

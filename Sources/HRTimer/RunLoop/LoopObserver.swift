@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -146,3 +147,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -319,3 +320,4 @@ struct WatchedDescriptors: Sendable {
         return entries.values.map { $0.source }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 // The calls of a pass.
@@ -80,3 +81,4 @@ extension Fire {
     /// A loop's timer that has left it; a loop has no others.
     mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
 }
+#endif

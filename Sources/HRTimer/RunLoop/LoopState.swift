@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -176,3 +177,4 @@ extension LoopState {
         if !quietTimers.contains(token.slot) { modes.moveMember(from: former, to: set) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -102,3 +103,4 @@ extension TimerLoop {
         waiter.wake()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -111,3 +112,4 @@ extension TimerLoop {
         fire.letGo()
     }
 }
+#endif

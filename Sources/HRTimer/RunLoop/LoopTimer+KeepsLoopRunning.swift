@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension LoopTimer {
@@ -27,3 +28,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension LoopTimer {
@@ -234,3 +235,4 @@ extension LoopTimer.State {
         followed?.follow(ticks.deadline_ns)
     }
 }
+#endif

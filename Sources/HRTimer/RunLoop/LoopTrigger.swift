@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -133,3 +134,4 @@ extension TimerLoop {
         return hasCalled
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import HRTimerLibc
@@ -245,3 +246,4 @@ extension LoopWaiter: VirtualWaiter {
         return found.isEmpty ? nil : .init(isWoken: found.contains(.woken), isReady: found.contains(.ready))
     }
 }
+#endif

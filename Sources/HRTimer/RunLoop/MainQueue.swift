@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Dispatch
 import HRTimerLibc
@@ -72,3 +73,4 @@ package enum MainQueue {
         pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 }
+#endif

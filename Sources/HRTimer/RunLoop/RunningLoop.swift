@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import HRTimerLibc
@@ -58,3 +59,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -103,3 +104,4 @@ private final class BaseHost: Sendable {
         withExtendedLifetime(self) { loop.process(inMode: mode) }
     }
 }
+#endif

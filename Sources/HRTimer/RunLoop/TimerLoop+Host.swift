@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host
@@ -70,3 +71,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

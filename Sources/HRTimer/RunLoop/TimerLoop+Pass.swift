@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -206,3 +207,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Dispatch
 public import HRTimerCore
@@ -122,3 +123,4 @@ private final class RunLoopHost: Sendable {
         withExtendedLifetime(held.loop) {}
     }
 }
+#endif

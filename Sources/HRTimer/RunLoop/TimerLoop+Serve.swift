@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
@@ -116,3 +117,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -200,3 +201,4 @@ struct ReadyDescriptors {
     /// Which look that was: later ones make it old.
     var look = 0
 }
+#endif

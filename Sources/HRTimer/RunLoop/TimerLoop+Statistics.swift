@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop {
@@ -19,3 +20,4 @@ extension TimerLoop {
         state.withLock { $0.core.account.latenessSoFar }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
@@ -248,3 +249,4 @@ enum CurrentLoop {
         return withExtendedLifetime(loop, body)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// Where an engine's thread would be, had it one: on virtual time the engine goes on from there when the clock has come to
@@ -152,3 +153,4 @@ extension EngineCore: VirtualTimeParticipant {
         state.withLock { $0.look(at: now_ns) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 import Synchronization
@@ -415,3 +416,4 @@ extension TimerEngine.LatenessWatch {
         if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
     }
 }
+#endif

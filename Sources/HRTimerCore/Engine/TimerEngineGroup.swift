@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerLibc
 import Synchronization
 
@@ -51,3 +52,4 @@ public final class TimerEngineGroup: Sendable {
         engines.reduce(0) { $0 + $1.shutdown() }
     }
 }
+#endif

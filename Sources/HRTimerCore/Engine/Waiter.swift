@@ -1,3 +1,4 @@
+#if os(Linux)
 package import CHRTimer
 
 /// How an engine's thread waits for its next deadline. All of them wait for an absolute instant, on each of the three clocks
@@ -78,3 +79,4 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_wake(wait)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 
@@ -101,3 +102,4 @@ package struct Fire: ~Copyable {
         waiters.take()?.open()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 
@@ -353,3 +354,4 @@ extension FiringCore {
         return waiters.join()
     }
 }
+#endif

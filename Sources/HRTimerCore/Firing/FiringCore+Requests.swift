@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 
@@ -145,3 +146,4 @@ extension FiringCore {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import CHRTimer
 import HRTimerLibc
 import Synchronization
@@ -328,3 +329,4 @@ extension FiringCore {
         return (phase == .firing || phase == .prepared) && !hrt_queue_is_armed_slot(queue, token.slot)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import CHRTimer
 import HRTimerLibc
 
@@ -98,3 +99,4 @@ import HRTimerLibc
 
 // Sendable: it alone owns its chunks, and being noncopyable it has one owner at a time.
 extension SlotArray: @unchecked Sendable where Element: ~Copyable & Sendable {}
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import CRealtimeKit
 import HRTimerLibc
@@ -120,3 +121,4 @@ extension RealTimeSettings.SchedulingClass {
             ? .portal(priority: Int(answer.priority)) : .realtimeKit(priority: Int(answer.priority))
     }
 }
+#endif

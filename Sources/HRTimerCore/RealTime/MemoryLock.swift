@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerLibc
 
 /// Keeps the process's pages in memory as long as one instance exists.
@@ -52,3 +53,4 @@ enum MemoryLock {
         return false
     }
 }
+#endif

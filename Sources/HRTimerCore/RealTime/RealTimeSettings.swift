@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What an engine requests of the kernel for its own thread, and for the process while it lives.
 ///
 ///     var configuration = TimerEngine.Configuration()
@@ -130,3 +131,4 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerLibc
 
 /// A bound on how long the system's processors take to leave an idle state. It holds as long as the file is open; the
@@ -22,3 +23,4 @@ final class WakeLatency: Sendable {
 
     deinit { close(descriptor) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerLibc
 import Synchronization
@@ -86,3 +87,4 @@ package enum CurrentTime {
         return body()
     }
 }
+#endif
