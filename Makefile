@@ -19,7 +19,7 @@ vkms:
 
 .PHONY: build test frozen snippets bench smoke strict sanitize sanitize-thread sanitize-address sanitize-realtime lint format \
     model model-short fuzz arm64 vkms never-early sleep-races ecosystem documentation-code clock-steps time-namespace steady \
-    docs docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds exports async-let-fault protocols \
+    docs docs-page docs-pictures tutorials agree compare-finds-slower lateness deadline-rounds musl hosts without-libevent not-linux exports async-let-fault protocols \
     async-algorithms model-display pareto rivals figures results
 
 build:
@@ -40,7 +40,7 @@ steady:
 
 # Each small program in Snippets/, to its end.
 snippets: build
-	for snippet in Snippets/*.swift Examples/*; do \
+	for snippet in Snippets/*.swift Examples/*; do if [ -f $$snippet/Package.swift ]; then continue; fi; \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
 # All code of README and doc comments compiles, each piece by itself, beside Tests/Documentation/Prelude.swift. What the README
@@ -227,7 +227,7 @@ lint:
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
 	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words && Tests/Lint/snippets && \
-	    Tests/Lint/porting && Tests/Lint/virtual-time && Tests/Lint/setup
+	    Tests/Lint/porting && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
@@ -279,3 +279,37 @@ arm64:
 	        -o .build/queue_random.arm64 && timeout 300 $(ARM64_RUN) .build/queue_random.arm64 1000000 || exit 1; done
 	$(ARM64_CC) -O2 $(CORE) Tests/Arm64/core_checks.c -o .build/core_checks.arm64
 	timeout 60 $(ARM64_RUN) .build/core_checks.arm64
+
+# The C core with musl, as the Static Linux SDK has it, and without libevent: its checks, the queue against a sorted array, and
+# a loop on its own epoll set. All other C of the library compiles. Needs musl-tools; the kernel's headers are the system's.
+MUSL_CC ?= musl-gcc
+MUSL_FLAGS = -static -idirafter /usr/include -idirafter /usr/include/$$(gcc -print-multiarch) -std=gnu17 -D_GNU_SOURCE \
+    -Wall -Wextra -Werror -Wno-attributes $(WITHOUT_CLANG)
+musl:
+	mkdir -p .build/musl
+	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(QUEUE) Tests/Fuzz/queue_random.c -o .build/musl/queue_random && .build/musl/queue_random 1000000
+	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(CORE) Tests/Arm64/core_checks.c -o .build/musl/core_checks && .build/musl/core_checks
+	$(MUSL_CC) -O2 $(MUSL_FLAGS) $(CORE) CSources/CHRTimer/loop/*.c Tests/Loop/loop_checks.c -o .build/musl/loop_checks && \
+	    .build/musl/loop_checks
+	for file in CSources/CVsync/*.c CSources/CVsync/*/*.c CSources/CTaskScope/*.c CSources/CEnqueueHook/*.c CSources/CRealtimeKit/*.c; do \
+	    $(MUSL_CC) $(MUSL_FLAGS) -Wno-array-bounds -ICSources/CVsync/include -ICSources/CTaskScope/include -ICSources/CEnqueueHook/include \
+	        -c $$file -o .build/musl/other.o || exit 1; done
+
+# Loops under the main loops of others. Needs libglib2.0-dev, libuv1-dev and libsdl2-dev.
+HOSTS = --package-path Examples/Hosts --scratch-path .build-hosts
+hosts:
+	$(SWIFT) test $(HOSTS) --disable-xctest $(TESTS)
+	for example in LoopInGLib LoopInLibuv LoopInSDL LoopInFrames; do \
+	    timeout 60 $$($(SWIFT) build $(HOSTS) --show-bin-path)/$$example || exit 1; done
+
+# Without the trait Libevent: the suites of loops, waits and executors, on an epoll set of our own; and a program that does
+# not load libevent.
+without-libevent:
+	$(SWIFT) build --disable-default-traits --scratch-path .build-without-libevent --product GameLoop
+	! ldd .build-without-libevent/debug/GameLoop | grep libevent
+	$(SWIFT) test --disable-default-traits --scratch-path .build-without-libevent --disable-xctest $(TESTS) \
+	    --filter 'Loop|Run|Serve|Host|Waiter|Wake|Perform|Descriptor|Refused|MainThread|Source'
+
+# On a Mac the package compiles to nothing: the same with its conditions turned round.
+not-linux:
+	Tests/NotLinux/run .build/not-linux

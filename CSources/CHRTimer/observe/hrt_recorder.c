@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_recorder.h"
 
 #include <errno.h>
@@ -76,3 +77,4 @@ size_t hrt_recorder_copy(const hrt_recorder *recorder, hrt_record *records, size
     }
     return copied;
 }
+#endif

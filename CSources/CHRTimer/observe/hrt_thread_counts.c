@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_thread_counts.h"
 
 #include <fcntl.h>
@@ -133,3 +134,4 @@ int64_t hrt_page_fault_ns(void) {
     atomic_store_explicit(&known_ns, fault_ns, memory_order_relaxed);
     return fault_ns;
 }
+#endif

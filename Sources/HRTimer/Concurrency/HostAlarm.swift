@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The object that a host's timer calls once: at its deadline, or because the host has ended and the deadline never
@@ -68,3 +69,4 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
 
     final func coreHasEnded() { hostHasEnded() }
 }
+#endif

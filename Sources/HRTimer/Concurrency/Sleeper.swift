@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -219,3 +220,4 @@ extension Sleeper {
         if let delivery { observer.report(delivery.call, delivery.explanation) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The grid that the consumers of one tick sequence share, and that may change while they use it.
@@ -322,3 +323,4 @@ struct TickConsumer {
         jitter?.place(&position)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 package import HRTimerCore
 
 /// A thread that fires timers and runs blocks: an engine's or a loop's.
@@ -89,3 +90,4 @@ package enum TimerHost: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Ticks of a clock on a grid, as an `AsyncSequence` that never fails.
@@ -164,3 +165,4 @@ extension EngineClock {
         return TimerTicks(grid, policy, tolerance.asDuration ?? .zero)
     }
 }
+#endif

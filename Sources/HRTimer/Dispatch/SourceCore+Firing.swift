@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 extension SourceCore: TimerOwner {
@@ -353,3 +354,4 @@ extension SourceCore: TimerOwner {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 import Synchronization
 
@@ -87,3 +88,4 @@ extension SourceCore {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What a source on the engine's thread with an event handler alone has nothing of. Apart, so that such a source takes 176 bytes
@@ -86,3 +87,4 @@ extension SourceCore.State {
     var hasRegistration: Bool { extras?.pointee.owned.registration != nil }
     var hasCancelHandler: Bool { extras?.pointee.owned.cancel != nil }
 }
+#endif

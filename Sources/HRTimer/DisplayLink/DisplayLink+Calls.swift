@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension DisplayLink {
@@ -90,3 +91,4 @@ extension DisplayLink {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension DisplayLink {
@@ -43,3 +44,4 @@ extension DisplayLink {
         handlers.call(lateness_ns) { LatenessReport(call, explanation) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Calls a handler once a refresh of a display: `CADisplayLink`.
@@ -147,6 +148,7 @@ extension DisplayLink {
                 repeats: true
             ) { _ in stay.fire() }
             timer.precision = state.precision
+            timer.keepsLoopRunning = state.keepsLoopRunning
             state.enter(timer)
             return timer
         }
@@ -219,3 +221,4 @@ extension DisplayLink {
         return .virtual(rate ?? .standard, on: time)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The state of a `DisplayLink`, under its lock.
@@ -13,6 +14,7 @@ struct LinkState: Sendable {
     var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
+    var keepsLoopRunning = true
     var isPaused = false
     /// The surface is hidden, and the source was asked to have no calls then.
     var isHeld = false
@@ -321,3 +323,4 @@ extension LinkState {
         }
     }
 }
+#endif

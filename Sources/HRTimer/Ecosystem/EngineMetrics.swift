@@ -1,3 +1,4 @@
+#if os(Linux)
 #if Metrics
 public import HRTimerCore
 import Metrics
@@ -84,4 +85,5 @@ private final class EngineReport: Sendable {
         timers.set(core.liveTimers)
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import Synchronization
@@ -54,3 +55,4 @@ final class LoopCore: Sendable {
         posted.bitwiseAnd(~what.rawValue, ordering: .relaxed)
     }
 }
+#endif

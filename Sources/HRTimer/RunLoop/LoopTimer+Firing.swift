@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import Synchronization
@@ -116,3 +117,4 @@ extension TimerLoop {
         fire.letGo()
     }
 }
+#endif

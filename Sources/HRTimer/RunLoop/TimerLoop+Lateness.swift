@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 import Synchronization
@@ -44,3 +45,4 @@ extension LoopCore {
 
     private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.core.allowedLateness_ns(of: token) } }
 }
+#endif

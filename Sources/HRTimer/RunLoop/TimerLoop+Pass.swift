@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import Synchronization
@@ -218,3 +219,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop {
@@ -20,3 +21,4 @@ extension TimerLoop {
         state.withLock { $0.core.account.latenessSoFar }
     }
 }
+#endif

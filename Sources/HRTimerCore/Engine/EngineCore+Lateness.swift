@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -92,3 +93,4 @@ extension AnyTimerEngine {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -157,3 +158,4 @@ extension EngineCore: VirtualTimeParticipant {
         state.withLock { $0.look(at: now_ns) }
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
@@ -51,7 +52,9 @@ package final class EngineCore: Sendable {
         observer = ObserverPlace()
         defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        wakesLater = configuration.wayToWait == .timerfd && configuration.precision == .normal
+        wakesLater =
+            configuration.wayToWait == .timerfd && configuration.precision == .normal
+            && !configuration.realTime.wakesSystem
         let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
@@ -278,7 +281,7 @@ private struct EngineThread: Sendable {
 // The engine's thread.
 extension EngineCore {
     private func run() {
-        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name)
+        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name, waiter)
         let hasEnded = thread.withLock { thread in
             thread.itself = pthread_self()
             thread.settingResults = settings.settingResults
@@ -418,3 +421,4 @@ extension EngineCore {
         time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What an engine did since it was started.
 public struct EngineStatistics: Sendable, Hashable {
     /// Handlers called.
@@ -43,3 +44,4 @@ public enum SpinLimit: Sendable, Hashable {
     /// A fire may expect to spin 250 µs at most.
     case longestSpin
 }
+#endif

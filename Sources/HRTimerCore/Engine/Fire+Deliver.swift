@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 // The call itself: what engines and loops do with a fire once nobody can withdraw it.
@@ -78,3 +79,4 @@ extension Fire {
     /// So long before its deadline a call is made that a thread spins up to. It can be withdrawn no more then.
     package static var lastSpin_ns: Int64 { 4_000 }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What the core's thread does.
 extension FiringCore {
@@ -354,3 +355,4 @@ extension FiringCore {
         return waiters.join()
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What users of an engine do.
 extension FiringCore {
@@ -151,3 +152,4 @@ extension FiringCore {
         }
     }
 }
+#endif

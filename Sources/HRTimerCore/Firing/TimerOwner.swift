@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Who keeps the state of its timer under the core's lock: a source, a loop's timer, a sleep. Its calls are prepared
 /// and finished in the core's own critical sections.
 ///
@@ -60,3 +61,4 @@ package struct Released {
         self.run = run
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // The Trace Event Format: "Trace Event Format", Google 2016, as chrome://tracing and Perfetto read it.
 extension FlightRecorder {
@@ -203,3 +204,4 @@ private func quoted(_ text: String) -> String {
 private func object(_ fields: [(String, String)]) -> String {
     "{" + fields.map { "\(quoted($0.0)):\($0.1)" }.joined(separator: ",") + "}"
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 package import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The latest parks, spins, calls and deliveries of some engines and loops, to be looked at when something was late.
@@ -103,3 +104,4 @@ public final class FlightRecorder: @unchecked Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What is known of a fire that was late, and what follows from it. Sans-I/O: instants are on one clock that is never set.
 package struct LateFire: Sendable {
     /// From then on it is late: its deadline; and from when on somebody could know, if it was armed later.
@@ -113,3 +114,4 @@ extension LatenessParts {
         if isLoop { take(mayWait_ns - allowed_ns, for: .loopBusy) }
     }
 }
+#endif

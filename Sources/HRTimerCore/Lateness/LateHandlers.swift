@@ -1,3 +1,4 @@
+#if os(Linux)
 import Synchronization
 
 /// Who is told of the late fires of an engine, a loop, a source, a link or a sequence of ticks. Any thread.
@@ -66,3 +67,4 @@ public final class LatenessSubscription: Sendable {
     /// subscription does nothing.
     public func cancel() { end() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What made a fire late.
 ///
 /// Where the kernel's counts leave room, time is attributed in this order: what the library knows by its own clock first
@@ -41,3 +42,4 @@ public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
 
     private static let numbers = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -344,3 +345,4 @@ extension LatenessObserver {
         flight._withUnsafeGuaranteedRef { $0.addLate(call, parts) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A lateness, split among causes. Taken from what is left of it, so that the parts add up to it exactly.
 package struct LatenessParts: Sendable, Hashable {
     /// By the cause's number.
@@ -33,3 +34,4 @@ package struct LatenessParts: Sendable, Hashable {
         return largest ?? .unexplained
     }
 }
+#endif

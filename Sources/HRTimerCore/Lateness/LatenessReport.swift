@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Why a fire was late: its instants, and its lateness split among causes whose times add up to it.
 ///
 ///     TimerEngine.shared.onLate(beyond: .microseconds(200)) { report in print(report) }
@@ -121,3 +122,4 @@ extension Duration {
         return "\(tenths / 10).\(tenths % 10) µs"
     }
 }
+#endif

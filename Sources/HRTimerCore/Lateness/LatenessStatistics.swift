@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What late fires were made of so far, those that somebody watches for: see `onLate(beyond:)`.
 public struct LatenessStatistics: Sendable, Hashable {
     /// How many fires were later than the least bound that anybody watches.
@@ -25,3 +26,4 @@ public struct LatenessStatistics: Sendable, Hashable {
         for index in parts_ns.indices { parts_ns[index] = parts_ns[index].addingSaturating(parts.parts_ns[index]) }
     }
 }
+#endif

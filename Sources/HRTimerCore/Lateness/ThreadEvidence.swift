@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// What the kernel counts of a thread that fires timers, compared with what it had counted a few fires ago.
 ///
@@ -153,3 +154,4 @@ package struct ThreadEvidence: ~Copyable {
         return grown
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What a thread that fires timers did of late: when it slept, and when handlers ran. Written by that thread alone, without an
 /// allocation; a fire adds one stretch, and a wait another one.
 package struct ThreadTimeline: ~Copyable {
@@ -112,3 +113,4 @@ extension ThreadTimeline.Doings {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 // What virtual time does otherwise than the kernel's, each kind decided here and nowhere else: engines, loops and faces ask
 // these questions, and never whether time is virtual (`make lint`).
 
@@ -151,3 +152,4 @@ extension TimeBase {
     /// A real display, and whatever else has descriptors of its own, goes by the kernel's clocks alone.
     package var hasRealDisplays: Bool { virtual == nil }
 }
+#endif
