@@ -1,4 +1,5 @@
 #ifdef __linux__
+#ifdef __linux__
 #include "../include/hrt_recorder.h"
 
 #include <errno.h>
@@ -77,4 +78,5 @@ size_t hrt_recorder_copy(const hrt_recorder *recorder, hrt_record *records, size
     }
     return copied;
 }
+#endif
 #endif

@@ -1,4 +1,5 @@
 #ifdef __linux__
+#ifdef __linux__
 #include "../include/hrt_thread_counts.h"
 
 #include <fcntl.h>
@@ -134,4 +135,5 @@ int64_t hrt_page_fault_ns(void) {
     atomic_store_explicit(&known_ns, fault_ns, memory_order_relaxed);
     return fault_ns;
 }
+#endif
 #endif
