@@ -151,7 +151,9 @@ import Testing
             result.append(TimerLoop.current.run(mode: .tracking, for: 1000))
             ended.append(1)
         }
-        while thread.loop.currentMode != .tracking { usleep(1000) }
+        let begun = Recorder<Int>()
+        thread.loop.perform(inModes: [.tracking]) { begun.append(1) }
+        while begun.count == 0 { usleep(1000) }
         usleep(20_000)
         timer.keepsLoopRunning = false
         while ended.count == 0 { usleep(1000) }
