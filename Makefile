@@ -56,12 +56,14 @@ documentation-code: build
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
 	    -Xcc -fmodule-map-file=$$build/CEnqueueHook.build/module.modulemap -Xcc -ICSources/CEnqueueHook/include \
 	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
+	    -Xcc -fmodule-map-file=$$build/CRealtimeKit.build/module.modulemap -Xcc -ICSources/CRealtimeKit/include \
 	    Tests/Documentation/Prelude.swift $(DOCUMENTATION)/*.swift
 	build=$$($(SWIFT) build --show-bin-path) && Tests/Documentation/refused \
 	    Tests/Documentation/Refused/*.swift Tests/Documentation/Accepted/*.swift -- \
 	    swiftc -typecheck -swift-version 6 -I $$build/Modules -I CSources/CLibevent -I CSources/CVsync/include \
 	    -Xcc -fmodule-map-file=$$build/CHRTimer.build/module.modulemap -Xcc -ICSources/CHRTimer/include \
-	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include
+	    -Xcc -fmodule-map-file=$$build/CTaskScope.build/module.modulemap -Xcc -ICSources/CTaskScope/include \
+	    -Xcc -fmodule-map-file=$$build/CRealtimeKit.build/module.modulemap -Xcc -ICSources/CRealtimeKit/include
 
 # The documentation of all modules as a site, without a warning; each public symbol has a summary and a group. BASE_PATH=… for a
 # site that is not at its server's root. `make docs-page` shows it at http://127.0.0.1:8000/documentation/swift-hrtimer.

@@ -1,4 +1,5 @@
 // A loop on a libevent event_base that the program has: timers beside its own events.
+#if Libevent
 import CLibevent
 import HRTimer
 
@@ -15,3 +16,6 @@ let end = LoopTimer(timeInterval: .milliseconds(55), repeats: false) { _ in
 loop.add(end, forMode: .default)
 event_base_dispatch(base)
 event_base_free(base)
+#else
+print("needs the trait Libevent, which is on by default")
+#endif

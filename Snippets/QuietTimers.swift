@@ -1,7 +1,7 @@
 // Timers that accompany work and are none: the loop ends with the work, and needs no stop().
 import HRTimer
 
-let loop = TimerLoop.current
+let loop = TimerLoop()
 let heartbeat = LoopTimer(timeInterval: .milliseconds(5), repeats: true) { _ in print("still at work") }
 heartbeat.keepsLoopRunning = false
 loop.add(heartbeat, forMode: .common)

@@ -7,7 +7,7 @@ configuration.realTime.wakesSystem = true
 let alarms = try BootTimeTimerEngine(configuration)
 for result in alarms.settingResults { print(result) }
 
-let loop = TimerLoop.current
+let loop = TimerLoop()
 let done = LoopTrigger { trigger in
     print("good morning")
     trigger.invalidate()

@@ -6,7 +6,8 @@ extension LoopTimer {
     ///
     /// A run ends, as `finished`, when all that is left in its mode are timers, sources and links that do not keep it running,
     /// and one that finds nothing else returns at once, before any of them fires; while it runs for another reason they fire as
-    /// ever. For what accompanies work and is none: an autosave, a heartbeat. A host that calls `process()` goes on in any case.
+    /// ever. For what accompanies work and is none: an autosave, a heartbeat. A host that calls `process()` goes on in any case, as
+    /// does a loop that serves the main queue, and that of a `LoopThread`.
     /// May be set at any time, also inside the handler, from any thread; if it was the last reason to run, a sleeping
     /// run is woken and ends.
     public var keepsLoopRunning: Bool {

@@ -58,6 +58,7 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. For a
     /// `BootTimeTimerEngine` alone, whose other timers fire when the system runs again.
     ///
+    ///     var configuration = TimerEngine.Configuration()
     ///     configuration.realTime.wakesSystem = true
     ///     let alarms = try BootTimeTimerEngine(configuration)
     ///

@@ -1,5 +1,6 @@
 import Glibc
 import HRTimer
+import HRTimerCore
 import HRTimerTesting
 import TestSupport
 import Testing
@@ -140,22 +141,23 @@ import Testing
         #expect(!link.keepsLoopRunning || loop.run(for: 1) == .finished)
     }
 
-    @Test("A run that sleeps ends at once when another thread takes its last reason away")
-    func wakes() throws {
-        let thread = try TimerLoop.thread(name: "kept")
+    @Test("A run that sleeps ends at once when another thread takes its last reason away", .timeLimit(.minutes(2)))
+    func wakes() async {
         let timer = LoopTimer(timeInterval: .seconds(1000), repeats: true) { _ in }
-        let result = Recorder<TimerLoop.RunResult>()
-        let ended = Recorder<Int>()
-        thread.loop.add(timer, forMode: .tracking)
-        thread.loop.perform {
-            result.append(TimerLoop.current.run(mode: .tracking, for: 1000))
-            ended.append(1)
+        let results = Recorder<TimerLoop.RunResult>()
+        let begun = Recorder<Int>()
+        async let ran: Void = onThreadOfItsOwn {
+            let loop = TimerLoop()
+            loop.add(timer, forMode: .default)
+            loop.perform { begun.append(1) }
+            results.append(loop.run(for: 1000))
         }
-        while thread.loop.currentMode != .tracking { usleep(1000) }
-        usleep(20_000)
+        while begun.count == 0 { try? await Task.sleep(for: .milliseconds(1)) }
+        // Asleep or about to be: both must end.
+        try? await Task.sleep(for: .milliseconds(20))
         timer.keepsLoopRunning = false
-        while ended.count == 0 { usleep(1000) }
-        #expect(result.all == [.finished])
+        await ran
+        #expect(results.all == [.finished])
         timer.invalidate()
     }
 }
