@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,8 +24,11 @@ int cbench_bare_loop(cbench_block *block) {
             continue;
         }
         if (fire >= settling) {
-            block->fires[block->count++] =
-                (cbench_fire){.deadline_ns = block->next_deadline_ns, .woke_ns = woke_ns};
+            block->fires[block->count++] = (cbench_fire){
+                .deadline_ns = block->next_deadline_ns,
+                .woke_ns = woke_ns,
+                .processor = sched_getcpu(),
+            };
             if (block->count == 1) block->at_first = cbench_usage_with(block->counters);
             if (cbench_stop_requested()) break;
         }

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -43,9 +44,9 @@ cbench_usage cbench_usage_with(cbench_counters counters) {
         .voluntary_switches = used.ru_nvcsw,
         .involuntary_switches = used.ru_nivcsw,
         .page_faults = used.ru_minflt + used.ru_majflt,
-        .instructions = cbench_counter_value(counters.instructions_fd),
-        .cycles = cbench_counter_value(counters.cycles_fd),
-        .cache_misses = cbench_counter_value(counters.cache_misses_fd),
+        .instructions = cbench_counter_value(counters, 0),
+        .cycles = cbench_counter_value(counters, 1),
+        .cache_misses = cbench_counter_value(counters, 2),
     };
 }
 
@@ -94,7 +95,8 @@ static bool take(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
         block->settling--;
         return true;
     }
-    block->fires[block->count] = (cbench_fire){.deadline_ns = deadline_ns, .woke_ns = woke_ns};
+    block->fires[block->count] = (cbench_fire){
+        .deadline_ns = deadline_ns, .woke_ns = woke_ns, .processor = sched_getcpu()};
     block->count += 1;
     bool is_end = cbench_stop_requested() || (block->end_ns != 0 && woke_ns >= block->end_ns);
     if (block->spike_bound_ns != 0 && woke_ns - deadline_ns > block->spike_bound_ns) {

@@ -114,3 +114,10 @@ int cbench_timerfd_periodic(cbench_block *block) {
     close(timer_fd);
     return status;
 }
+
+int cbench_timer_file(void) {
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    return timer < 0 ? -errno : timer;
+}
+
+int cbench_timer_file_set(int timer, int64_t deadline_ns) { return arm(timer, deadline_ns); }

@@ -19,6 +19,6 @@ static inline int64_t cbench_wall_deadline_ns(int64_t deadline_ns) {
 }
 
 // The value of a counter; -1 without one.
-int64_t cbench_counter_value(int descriptor);
+int64_t cbench_counter_value(cbench_counters counters, size_t counter);
 
 #endif

@@ -82,16 +82,69 @@ struct ComparingTests {
         #expect(alarms <= 1)
     }
 
-    @Test("has an interval that holds the true median of blocks in nearly all draws")
-    func bootstrap() throws {
-        #expect(Bootstrap.median(of: [1, 2, 3, 4]) == nil)
-        #expect(Bootstrap.median(of: [5, 5, 5, 5, 5]) == ConfidenceInterval(low: 5, high: 5))
-        var random = SeededRandom(seed: 3)
-        let held = try (0..<40).filter { _ in
-            let values = (0..<20).map { _ in Double.random(in: -1...1, using: &random) }
-            return try !#require(Bootstrap.median(of: values, draws: 200)).excludes(0)
+    @Test("finds what spins 300 ns later, where what is woken may be as much later")
+    func spinning() throws {
+        let id = "hrtimer.source.precise"
+        let before = try file(p50: 158, spread: 20, floor: 10, id: id)
+        #expect(
+            try Comparison(before: before, after: file(p50: 458, spread: 20, id: id)).rows[0].reasons == [
+                "later at p50"
+            ]
+        )
+        let woken = try file(p50: 50_000)
+        #expect(try Comparison(before: woken, after: file(p50: 50_300)).rows.map(\.verdict) == [.same])
+    }
+
+    @Test("finds fewer fires within 1 µs, a later p99 and 2 µs more of processor time, and says which it was")
+    func others() throws {
+        let id = "hrtimer.source.precise"
+        func reasons(exact: Int = 180, p99: Int64 = 4000, cpu: Double = 40_000) throws -> [String] {
+            let before = try file(p50: 300, spread: 20, floor: 10, cpu: 40_000, id: id, exact: 180, p99: 4000)
+            let after = try file(p50: 300, spread: 20, floor: 10, cpu: cpu, id: id, exact: exact, p99: p99)
+            return try Comparison(before: before, after: after).rows[0].reasons
         }
-        #expect(held.count >= 36)
+        #expect(try reasons() == [])
+        #expect(try reasons(exact: 170) == ["fewer within 1 µs"])
+        #expect(try reasons(exact: 190) == ["more within 1 µs"])
+        #expect(try reasons(exact: 178) == [])
+        #expect(try reasons(p99: 5000) == ["later at p99"])
+        #expect(try reasons(p99: 4500) == [])
+        #expect(try reasons(cpu: 42_000) == ["dearer"])
+        #expect(try reasons(cpu: 39_000) == ["cheaper"])
+    }
+
+    @Test("takes several runs of each build as one, round by round")
+    func joined() throws {
+        // Four runs of three blocks: none has enough for a verdict alone.
+        let before = try (0..<4).map { try file(p50: 50_000 + Int64($0) * 4000, blocks: 3) }
+        let after = try (0..<4).map { try file(p50: 60_000 + Int64($0) * 4000, blocks: 3) }
+        #expect(try Comparison(before: before[0], after: after[0]).rows.map(\.verdict) == [.unclear])
+        let comparison = try Comparison(before: .joined(before), after: .joined(after))
+        #expect(comparison.rows.map(\.verdict) == [.slower])
+        #expect(comparison.rows[0][.p50]?.interval == ConfidenceInterval(low: 10_000, high: 10_000))
+    }
+
+    @Test("needs nine pairs of blocks, and gives the published bounds of the signed ranks")
+    func signedRanks() throws {
+        #expect(SignedRank.interval(of: (1...8).map(Double.init)) == nil)
+        #expect(SignedRank.interval(of: (1...9).map(Double.init)) == ConfidenceInterval(low: 1, high: 9))
+        // Hollander and Wolfe, table A.4: of ten, P(T+ >= 47) = 0.024, so that the 95.2 % interval begins with the ninth average.
+        let ten = try #require(SignedRank.interval(of: (1...10).map(Double.init), doubt: 0.05))
+        let averages = (1...10).flatMap { first in (first...10).map { Double(first + $0) / 2 } }.sorted()
+        #expect(ten == ConfidenceInterval(low: averages[8], high: averages[averages.count - 9]))
+    }
+
+    @Test(
+        "has an interval that holds the true middle in nearly all draws, with few blocks and with many",
+        arguments: [12, 60, 61, 90]
+    )
+    func holdsTheMiddle(blocks: Int) throws {
+        var random = SeededRandom(seed: 3)
+        let held = try (0..<200).filter { _ in
+            let values = (0..<blocks).map { _ in Double.random(in: -1...1, using: &random) }
+            return try !#require(SignedRank.interval(of: values, doubt: 0.05)).excludes(0)
+        }
+        #expect((180...199).contains(held.count))
     }
 
     private func file(
@@ -103,10 +156,22 @@ struct ComparingTests {
         early: Int = 0,
         build: String = "release",
         id: String = "hrtimer.source.normal",
+        exact: Int? = nil,
+        p99: Int64? = nil,
         others: [(String, Int64)] = []
     ) throws -> ResultFile {
         let medians = (0..<blocks).map { p50 + (Int64($0 % 3) - 1) * spread }
-        return try file(medians: medians, floor: floor, cpu: cpu, early: early, build: build, id: id, others: others)
+        return try file(
+            medians: medians,
+            floor: floor,
+            cpu: cpu,
+            early: early,
+            build: build,
+            id: id,
+            exact: exact,
+            p99: p99,
+            others: others
+        )
     }
 
     private func file(
@@ -116,21 +181,31 @@ struct ComparingTests {
         early: Int = 0,
         build: String = "release",
         id: String = "hrtimer.source.normal",
+        exact: Int? = nil,
+        p99: Int64? = nil,
         others: [(String, Int64)] = []
     ) throws -> ResultFile {
         let rows =
-            [row(id, medians, cpu: cpu, early: early)]
+            [row(id, medians, cpu: cpu, early: early, exact: exact, p99: p99)]
             + others.map { row($0.0, medians.map { _ in others[0].1 }, cpu: cpu) }
         let text = """
             {"schema": 1, "build": "\(build)", "results": [\(rows.joined(separator: ","))],
-             "noise_floors": [{"id": "a", "interval_ns": 1000000, "p50_ns": \(floor)}]}
+             "noise_floors": [{"id": "a", "kind": "\(Subject.kind(of: id).rawValue)", "interval_ns": 1000000, "p50_ns": \(floor)}]}
             """
         return try ResultFile.parse(Data(text.utf8), name: "made up")
     }
 
-    private func row(_ id: String, _ medians: [Int64], cpu: Double, early: Int = 0) -> String {
+    private func row(
+        _ id: String,
+        _ medians: [Int64],
+        cpu: Double,
+        early: Int = 0,
+        exact: Int? = nil,
+        p99: Int64? = nil
+    ) -> String {
+        let more = (exact.map { ", \"within_1us\": \($0)" } ?? "") + (p99.map { ", \"p99_ns\": \($0)" } ?? "")
         let blocks = medians.enumerated().map { round, median in
-            "{\"round\": \(round), \"n\": 200, \"p50_ns\": \(median), \"cpu_ns_per_fire\": \(cpu), \"marked\": false}"
+            "{\"round\": \(round), \"n\": 200, \"p50_ns\": \(median), \"cpu_ns_per_fire\": \(cpu)\(more), \"marked\": false}"
         }
         return """
             {"id": "\(id)", "interval_ns": 1000000, "n": 1800, "early": \(early), "missed": 0,

@@ -50,7 +50,7 @@ struct WorstFiresTests {
         var worst = WorstFires()
         for index in 0..<30 as Range<Int64> {
             let late_ns = index * 7 % 15
-            worst.add(Fire(deadline_ns: index * 100, woke_ns: index * 100 + late_ns), round: Int(index))
+            worst.add(Fire(deadline_ns: index * 100, woke_ns: index * 100 + late_ns, processor: 0), round: Int(index))
         }
         #expect(worst.entries.map(\.lateness_ns) == [14, 14, 13, 13, 12, 12, 11, 11, 10, 10])
         #expect(worst.entries[0].round == 2 && worst.entries[1].round == 17)

@@ -18,7 +18,7 @@ struct ResultFileTests {
         #expect(file.rows[7].skippedBecause?.hasPrefix("No such device") == true)
         #expect(file.host.texts["cores"] == "2")
         #expect(file.host.findings.map(\.verdict) == ["ok", "warn"])
-        #expect(file.floor(at: 1_000_000)?.id == Subject.referenceID)
+        #expect(file.floor(of: .sleeping, at: 1_000_000)?.id == Subject.referenceID)
     }
 
     @Test("gives the percentiles that were written beside its histogram, to three digits")

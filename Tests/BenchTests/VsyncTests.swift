@@ -66,7 +66,7 @@ struct VsyncCommandTests {
     @Test("counts the deadlines that the kernel's own thread slept over")
     func kernelMisses() {
         let fires: [(Int64, Int64)] = [(100, 107), (200, 201), (500, 530), (600, 600)]
-        let ticks = KernelTicks(fires.map { Fire(deadline_ns: $0.0, woke_ns: $0.1) }, period_ns: 100)
+        let ticks = KernelTicks(fires.map { Fire(deadline_ns: $0.0, woke_ns: $0.1, processor: 0) }, period_ns: 100)
         #expect(ticks.lateness_ns == [0, 1, 7, 30])
         #expect(ticks.missed == 2)
     }

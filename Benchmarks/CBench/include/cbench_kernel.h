@@ -23,27 +23,27 @@ typedef struct {
     int64_t voluntary_switches;
     int64_t involuntary_switches;
     int64_t page_faults;
-    // Of the thread that opened the counters and of those it started since; -1 without counters.
+    // Of the threads that the counters are for; -1 without counters.
     int64_t instructions;
     int64_t cycles;
     int64_t cache_misses;
 } cbench_usage;
 
-// The processor's counters, as perf_event_open(2) gives them; -1 where it does not.
+// The processor's counters, as perf_event_open(2) gives them, of each thread there was.
 typedef struct {
-    int instructions_fd;
-    int cycles_fd;
-    int cache_misses_fd;
+    int (*_Nullable files)[3];  // instructions, cycles and cache misses; -1 for none
+    size_t threads;
 } cbench_counters;
 
-// Counts the calling thread and all threads that it starts from now on. Where the kernel does not
-// let the kernel's own part be counted, the user's alone is.
+// Counts all threads of the process, pools too, and all that they start from now on. Where the
+// kernel does not let the kernel's own part be counted, the user's alone is. The caller closes.
 cbench_counters cbench_counters_open(void);
 void cbench_counters_close(cbench_counters counters);
 
 typedef struct {
     int64_t deadline_ns;
     int64_t woke_ns;
+    int64_t processor;  // that it came on, sched_getcpu(3); looked at after the stamp
 } cbench_fire;
 
 typedef struct {
@@ -90,7 +90,7 @@ void cbench_block_begin(cbench_block *_Nonnull block, int64_t first_deadline_ns,
                         int64_t interval_ns);
 
 // Where no counters are and no spikes are reported.
-static inline cbench_counters cbench_no_counters(void) { return (cbench_counters){-1, -1, -1}; }
+static inline cbench_counters cbench_no_counters(void) { return (cbench_counters){NULL, 0}; }
 
 // One fire, for the earliest deadline not met so far. Those that have passed besides are missed:
 // the next fire is held against the first deadline after woke_ns. False if this was the last fire,
@@ -105,6 +105,10 @@ void cbench_block_order(cbench_block *_Nonnull block);
 
 // An event file for spikes, eventfd(2); a negative errno without one.
 int cbench_event_file(void);
+
+// A timer as a file, timerfd_create(2) on CLOCK_MONOTONIC, and its deadline. A negative errno.
+int cbench_timer_file(void);
+int cbench_timer_file_set(int timer, int64_t deadline_ns);
 
 // After SIGINT, blocks end with the fire going on. A second SIGINT ends the process, as without the
 // handler. Async-signal-safe: one flag. 0 or a negative errno.

@@ -10,6 +10,14 @@
 int cbench_set_affinity(uint64_t cpu_mask);
 uint64_t cbench_affinity(void);
 
+// All threads that the process has now, pools too: those processors, unless the mask is 0, and the
+// real-time class SCHED_FIFO at its least priority, if asked for. Threads that they start inherit
+// both. 0, or the negative errno of the first refusal. sched_setscheduler(2)
+int cbench_set_all_threads(uint64_t cpu_mask, int is_realtime);
+
+// How many threads of the process have another class than SCHED_FIFO.
+int cbench_threads_without_realtime(void);
+
 // Processor time that it has used so far. clock_gettime(2)
 int64_t cbench_thread_cpu_ns(void);
 

@@ -6,19 +6,30 @@ struct CompareCommand: ParsableCommand {
         commandName: "compare",
         abstract: "Says of each subject of two results whether it became faster, slower, is the same, or is unclear.",
         discussion: """
-            Blocks of the same round are paired, and the difference is judged by a bootstrap over the pairs, against what \
-            the runs differ by without any reason. Measure both with the same options and the same --seed.
+            Blocks of the same round are paired, and the difference is judged by their signed ranks, against what \
+            the runs differ by without any reason. Measure both with the same options and the same --seed. A machine's mood \
+            changes within minutes: Benchmarks/compare-builds measures two builds in turn, and compares all their results.
 
             Exit codes: 0 nothing is slower, 1 a file cannot be read or the builds differ, 2 something is slower, \
             64 wrong usage.
             """
     )
 
-    @Argument(help: ArgumentHelp("The result from before, JSON.", valueName: "before.json"))
-    var before: String
+    @Argument(
+        help: ArgumentHelp(
+            "A result from before and one to judge; or several of each that were measured in turn, those from before first.",
+            valueName: "files"
+        )
+    )
+    var files: [String]
 
-    @Argument(help: ArgumentHelp("The result to judge, JSON.", valueName: "after.json"))
-    var after: String
+    func validate() throws {
+        if files.isEmpty || files.count % 2 != 0 {
+            throw ValidationError(
+                "compare takes two results, or as many from before as to judge: it got \(files.count)"
+            )
+        }
+    }
 
     @Option(help: "text or json.")
     var format: DoctorFormat = .text
@@ -27,7 +38,11 @@ struct CompareCommand: ParsableCommand {
     var color: ColorChoice = .auto
 
     func run() throws {
-        let comparison = try Comparison(before: .read(before), after: .read(after))
+        let read = try files.map { try ResultFile.read($0) }
+        let comparison = try Comparison(
+            before: .joined(Array(read.prefix(read.count / 2))),
+            after: .joined(Array(read.suffix(read.count / 2)))
+        )
         let output = ReportOutput.standard()
         switch format {
         case .text:

@@ -17,8 +17,15 @@ struct ParetoCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Results, JSON.", valueName: "result.json"))
     var results: [String]
 
+    @Option(help: "text, json or svg.")
+    var format: ParetoFormat = .text
+
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write to this file.", valueName: "file"))
+    var output: String?
+
     func run() throws {
-        let output = ReportOutput.standard()
+        let output = try self.output.map { try ReportOutput.file($0) } ?? ReportOutput.standard()
+        var found: [Pareto] = []
         for name in results {
             let all = Pareto.all(try ResultFile.read(name).rows)
             for pareto in all {
@@ -27,8 +34,37 @@ struct ParetoCommand: ParsableCommand {
                         "\(name) has no fixed margin every \(timeText(pareto.interval_ns)): measure '\(Pareto.fixed)*' too"
                     )
                 }
-                try output.write(ParetoText(pareto: pareto).text + "\n")
             }
+            found += all
         }
+        switch format {
+        case .text: try output.write(found.map { ParetoText(pareto: $0).text + "\n" }.joined())
+        case .json: try output.write(JSONValue.array(found.map(\.json)).text() + "\n")
+        case .svg: try output.write(ParetoChart.standalone(found))
+        }
+    }
+}
+
+/// What `bench pareto` writes.
+enum ParetoFormat: String, CaseIterable, ExpressibleByArgument {
+    case text, json, svg
+}
+
+extension Pareto {
+    /// For programs: a subject's share and cost, and what fixed margins give for either.
+    var json: JSONValue {
+        [
+            "interval_ns": JSONValue(interval_ns),
+            "points": .array(
+                points.map { point in
+                    [
+                        "id": .string(point.id), "within_1us_share": JSONValue(point.exact),
+                        "cpu_ns_per_fire": JSONValue(point.cpuPerFire_ns),
+                        "fixed_share_at_cost": JSONValue(exact(at: point.cpuPerFire_ns)),
+                        "fixed_cost_at_share_ns": JSONValue(cost(at: point.exact)),
+                    ]
+                }
+            ),
+        ]
     }
 }

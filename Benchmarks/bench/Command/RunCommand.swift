@@ -12,13 +12,14 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         let outputs = try options.report.begin()
         // Before anything is measured: a baseline that cannot be read is known at once.
-        let baseline = try options.baseline.map { try ResultFile.read($0) }
+        let baseline = try options.baseline.map { try ResultFile.read(Baseline.find($0)) }
         try baseline?.mustBeComparable()
         let plans = options.plans
         let host = HostReport.examined()
+        // Before the process is tuned: what it starts would be tuned too.
+        let load = try Load(options.load)
         let process = try TunedProcess(options.tuning)
         for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
-        let load = try Load(options.load)
         let spikes = try options.onSpike.map(SpikeWatch.init)
         var sessions: [Session] = []
         for plan in plans where sessions.last?.hasEndedEarly != true {
@@ -32,9 +33,17 @@ struct RunCommand: ParsableCommand {
         load.stop()
         let shape = options.report.shape
         let measured = sessions
+        let json = JSONReport(
+            sessions: measured,
+            host: host,
+            command: CommandLine.arguments,
+            load: options.load,
+            grants: process.settingResults
+        ).text
+        if let name = options.keep { try Baseline.keep(json, as: name, commit: HostReport.commit()) }
         let rendering = Rendering(
             name: "the result",
-            json: JSONReport(sessions: measured, host: host, command: CommandLine.arguments, load: options.load).text,
+            json: json,
             text: { [bars = options.bars] in
                 TextReport.text(of: measured, host: host, view: shape.view(isScreen: $0, bars: bars))
             }
@@ -42,7 +51,8 @@ struct RunCommand: ParsableCommand {
         try outputs.write(rendering)
         let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
         if let comparison {
-            let text = ComparisonText(comparison: comparison, isColoured: shape.isColoured(.standard())).text
+            let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""
+            let text = against + ComparisonText(comparison: comparison, isColoured: shape.isColoured(.standard())).text
             // Standard output may be a program's.
             if outputs.routing.standard == .text {
                 try ReportOutput.standard().write("\n" + text)

@@ -77,21 +77,40 @@ struct RunOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Fires of each block that are left out at first, 0 to 1000, while what fires is learning; by default 0.",
+            "Fires of each block that are left out at first, 0 to 1000, while what fires is learning; by default 8.",
             valueName: "n"
         ),
         transform: parseSettling
     )
-    var settle: Int = 0
+    var settle: Int = 8
 
-    @Flag(help: "Timer slack 1 ns, SCHED_FIFO, locked memory, no deep idle states, as far as they are granted.")
+    @Flag(help: "Timer slack 1 ns, SCHED_FIFO for all threads, locked memory, as far as they are granted.")
     var tune = false
 
     @Option(
-        help: ArgumentHelp("Processors for measuring threads, as in 0,2-3.", valueName: "list"),
+        help: ArgumentHelp("Processors for the process and its pools, as in 0,2-3.", valueName: "list"),
         transform: parseCPUs
     )
     var cpu: UInt64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Bound of the processors' wake latency in us, 0 to 1000000, by /dev/cpu_dma_latency; with 0 many guests poll at the "
+                + "host's cost.",
+            valueName: "us"
+        ),
+        transform: parseWakeLatency
+    )
+    var cpuDmaLatency: Int32?
+
+    @Option(
+        help: ArgumentHelp(
+            "spinBudget of our precise engines and loops, 0 to 1; by default theirs.",
+            valueName: "share"
+        ),
+        transform: parseSpinBudget
+    )
+    var spinBudget: Double?
 
     @Option(
         help: ArgumentHelp(
@@ -116,9 +135,21 @@ struct RunOptions: ParsableArguments {
     var gate = false
 
     @Option(
-        help: ArgumentHelp("Compare with this result, JSON; exit with 2 if something is slower.", valueName: "file")
+        help: ArgumentHelp(
+            "Compare with this result, JSON, or with the latest one kept by that name; exit with 2 if something is slower.",
+            valueName: "file or name"
+        )
     )
     var baseline: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep the result by this name and the commit's hash in \(Baseline.directory), for --baseline.",
+            valueName: "name"
+        ),
+        transform: Baseline.parseName
+    )
+    var keep: String?
 
     @Option(help: "Bars of histograms: linear, or log, which shows one fire among thousands.")
     var bars: BarScale = .linear
@@ -144,7 +175,8 @@ struct RunOptions: ParsableArguments {
                 seed: seed,
                 leastFires: sweep ? 2 : 8,
                 settling: settle,
-                limit_ns: hasDefaultLength ? preset.limit_ns : nil
+                limit_ns: hasDefaultLength ? preset.limit_ns : nil,
+                spinBudget: spinBudget
             )
         }
     }
@@ -152,7 +184,7 @@ struct RunOptions: ParsableArguments {
     /// False for options that need more time.
     private var hasDefaultLength: Bool { !sweep && blocks == nil && (interval ?? .milliseconds(1)) <= .milliseconds(1) }
 
-    var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu) }
+    var tuning: Tuning { Tuning(isTuned: tune, cpus: cpu, wakeLatency_us: cpuDmaLatency) }
 
     func validate() throws {
         if sweep, interval != nil {
@@ -220,6 +252,24 @@ func parseSettling(_ text: String) throws -> Int {
         throw ValidationError("it takes a whole number from 0 to 1000")
     }
     return fires
+}
+
+/// What `--cpu-dma-latency` takes.
+@Sendable
+func parseWakeLatency(_ text: String) throws -> Int32 {
+    guard let latency_us = Int32(text), (0...1_000_000).contains(latency_us) else {
+        throw ValidationError("it takes a whole number of us from 0 to 1000000")
+    }
+    return latency_us
+}
+
+/// What `--spin-budget` takes.
+@Sendable
+func parseSpinBudget(_ text: String) throws -> Double {
+    guard let budget = Double(text), (0...1).contains(budget) else {
+        throw ValidationError("it takes a share of one core from 0 to 1, such as 0.05")
+    }
+    return budget
 }
 
 /// What `--cpu` takes: numbers and ranges, which become a mask.

@@ -10,45 +10,35 @@ enum Verdict: String, Sendable, CaseIterable {
     case unclear
 }
 
-/// One quantity of one subject in two results.
-struct Change: Sendable, Equatable {
-    let before: Double
-    let after: Double
-    /// Of the median difference between blocks of the same round; nil for fewer than five pairs.
-    let interval: ConfidenceInterval?
-    /// Below this a difference says nothing.
-    let floor: Double
-
-    var difference: Double { after - before }
-
-    /// Faster or slower only if the interval excludes zero and all of it lies beyond the floor.
-    var verdict: Verdict {
-        guard let interval else { return .unclear }
-        if interval.low > floor { return .slower }
-        if interval.high < -floor { return .faster }
-        if interval.low > -floor, interval.high < floor { return .same }
-        return .unclear
-    }
-}
-
 /// One row of a comparison: a subject at an interval that both results have.
 struct ComparedRow: Sendable {
     let id: String
     let interval_ns: Int64
-    let p50: Change
-    let p90: Change?
-    let cpu: Change?
-    /// Of all fires; nil where either has too few.
-    let p99: (before: Int64, after: Int64)?
+    /// Those that both have, p50 first.
+    let changes: [Change]
     /// Early fires that were not there before.
     let newlyEarly: Int
 
+    subscript(quantity: Quantity) -> Change? { changes.first { $0.quantity == quantity } }
+
     /// Slower if anything got worse; a gain in one thing does not offset a loss in another.
     var verdict: Verdict {
-        let verdicts = [p50.verdict, cpu?.verdict].compactMap(\.self)
-        if newlyEarly > 0 || verdicts.contains(.slower) { return .slower }
-        if verdicts.contains(.faster) { return .faster }
-        return p50.verdict
+        if newlyEarly > 0 || changes.contains(where: { $0.verdict == .slower }) { return .slower }
+        if changes.contains(where: { $0.verdict == .faster }) { return .faster }
+        return changes[0].verdict
+    }
+
+    /// What the verdict is for, in words.
+    var reasons: [String] {
+        let early = newlyEarly > 0 ? ["\(newlyEarly.grouped) more fired early"] : []
+        return early
+            + changes.compactMap { change in
+                switch change.verdict {
+                case .slower: change.quantity.worse
+                case .faster: change.quantity.better
+                case .same, .unclear: nil
+                }
+            }
     }
 }
 
@@ -57,10 +47,6 @@ struct Comparison: Sendable {
     let rows: [ComparedRow]
     let onlyBefore: [String]
     let onlyAfter: [String]
-
-    /// The least difference that is looked at, and the least share: two runs of one build differ by as much.
-    static let leastTime_ns = 1000.0
-    static let leastShare = 0.05
 
     init(before: ResultFile, after: ResultFile) throws {
         guard before.build == after.build else {
@@ -72,7 +58,7 @@ struct Comparison: Sendable {
         let measuredAfter = after.rows.filter { $0.fires > 0 }
         rows = measuredAfter.compactMap { row in
             measuredBefore.first { $0.id == row.id && $0.interval_ns == row.interval_ns }.flatMap { other in
-                Self.compare(other, row, Noise(before, after, at: row.interval_ns))
+                Self.compare(other, row, before, after)
             }
         }
         let names = Set(rows.map { "\($0.id)@\($0.interval_ns)" })
@@ -88,40 +74,67 @@ struct Comparison: Sendable {
 
     func count(_ verdict: Verdict) -> Int { rows.lazy.filter { $0.verdict == verdict }.count }
 
-    private static func compare(_ before: ResultRow, _ after: ResultRow, _ noise: Noise) -> ComparedRow? {
-        guard
-            let p50 = change(before, after, noise.p50_ns, least: leastTime_ns, { $0.p50_ns.map(Double.init) })
-        else { return nil }
+    private static func compare(
+        _ old: ResultRow,
+        _ new: ResultRow,
+        _ before: ResultFile,
+        _ after: ResultFile
+    ) -> ComparedRow? {
+        let changes = Quantity.allCases.compactMap { change($0, old, new, before, after) }
+        guard changes.first?.quantity == .p50 else { return nil }
         return ComparedRow(
-            id: after.id,
-            interval_ns: after.interval_ns,
-            p50: p50,
-            p90: change(before, after, noise.p50_ns, least: leastTime_ns) { $0.p90_ns.map(Double.init) },
-            cpu: change(before, after, noise.cpu_ns, least: leastTime_ns) { $0.cpuPerFire_ns },
-            p99: before.lateness.p99.flatMap { old in after.lateness.p99.map { (old, $0) } },
-            newlyEarly: max(0, after.early - before.early)
+            id: new.id,
+            interval_ns: new.interval_ns,
+            changes: changes,
+            newlyEarly: max(0, new.early - old.early)
         )
     }
 
     /// Pairs the blocks of the same round: with the same seed they stand at the same place of the run.
     private static func change(
-        _ before: ResultRow,
-        _ after: ResultRow,
-        _ noise: Double,
-        least: Double,
-        _ value: (ResultRow.Block) -> Double?
+        _ quantity: Quantity,
+        _ old: ResultRow,
+        _ new: ResultRow,
+        _ before: ResultFile,
+        _ after: ResultFile
     ) -> Change? {
-        let old = before.blocks.compactMap { block in value(block).map { (block.round, $0) } }
-        let new = after.blocks.compactMap { block in value(block).map { (block.round, $0) } }
-        guard let oldMiddle = median(old.map(\.1)), let newMiddle = median(new.map(\.1)) else { return nil }
-        let rounds = Dictionary(old, uniquingKeysWith: { first, _ in first })
-        let differences = new.compactMap { round, value in rounds[round].map { value - $0 } }
+        let oldValues = old.blocks.compactMap { block in quantity.value(block).map { (block.round, $0) } }
+        let newValues = new.blocks.compactMap { block in quantity.value(block).map { (block.round, $0) } }
+        guard let oldMiddle = median(oldValues.map(\.1)), let newMiddle = median(newValues.map(\.1)) else { return nil }
+        // Nobody's fires come within 1 µs by being woken: that share says nothing of such.
+        if quantity == .exactShare, max(oldMiddle, newMiddle) < 0.05 { return nil }
+        let rounds = Dictionary(oldValues, uniquingKeysWith: { first, _ in first })
+        let differences = newValues.compactMap { round, value in rounds[round].map { value - $0 } }
+        let least = quantity.least(new.kind)
+        let noise = noise(quantity, new.kind, before, after, at: new.interval_ns)
         return Change(
+            quantity: quantity,
             before: oldMiddle,
             after: newMiddle,
-            interval: Bootstrap.median(of: differences),
-            floor: max(least, leastShare * oldMiddle.magnitude, noise)
+            interval: SignedRank.interval(of: differences),
+            floor: max(least.amount, least.part * oldMiddle.magnitude, noise)
         )
+    }
+
+    /// What the two runs differ by although nothing changed: their own noise floors, and how far the kernel's own subject of
+    /// that kind has moved from one to the other.
+    private static func noise(
+        _ quantity: Quantity,
+        _ kind: Subject.Kind,
+        _ before: ResultFile,
+        _ after: ResultFile,
+        at interval_ns: Int64
+    ) -> Double {
+        let floors = [before, after].compactMap {
+            $0.floor(of: kind, at: interval_ns) ?? $0.floor(of: .sleeping, at: interval_ns)
+        }
+        let referenceID = kind == .spinning ? "kernel.hybrid" : Subject.referenceID
+        func reference(_ file: ResultFile) -> Double? {
+            let row = file.rows.first { $0.id == referenceID && $0.interval_ns == interval_ns && $0.fires > 0 }
+            return row.flatMap { median($0.blocks.compactMap(quantity.value)) }
+        }
+        let moved = reference(before).flatMap { old in reference(after).map { abs($0 - old) } }
+        return (floors.compactMap(quantity.noise) + [moved ?? 0]).max() ?? 0
     }
 }
 
@@ -132,28 +145,5 @@ extension ResultFile {
         throw BenchError(
             "--baseline takes a result of a \(buildName) build, as this one is, and not of a \(build) build"
         )
-    }
-}
-
-/// What the two runs differ by although nothing changed: their own noise floors, and how far the reference, which is the
-/// kernel alone, has moved from one to the other.
-struct Noise: Sendable {
-    let p50_ns: Double
-    let cpu_ns: Double
-
-    init(_ before: ResultFile, _ after: ResultFile, at interval_ns: Int64) {
-        let floors = [before, after].compactMap { $0.floor(at: interval_ns) }
-        func reference(_ file: ResultFile) -> ResultRow? {
-            file.rows.first { $0.id == Subject.referenceID && $0.interval_ns == interval_ns && $0.fires > 0 }
-        }
-        func moved(_ value: (ResultRow) -> Double?) -> Double {
-            guard
-                let old = reference(before).flatMap(value),
-                let new = reference(after).flatMap(value)
-            else { return 0 }
-            return (new - old).magnitude
-        }
-        p50_ns = ([moved { $0.lateness.p50.map(Double.init) }] + floors.map { Double($0.p50_ns) }).max() ?? 0
-        cpu_ns = ([moved { $0.cpuPerFire_ns }] + floors.compactMap(\.cpuPerFire_ns)).max() ?? 0
     }
 }

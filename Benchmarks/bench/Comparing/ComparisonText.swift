@@ -7,50 +7,46 @@ struct ComparisonText {
         let width = comparison.rows.map(\.id.count).max() ?? 0
         let several = Set(comparison.rows.map(\.interval_ns)).count > 1
         var lines = [head(width, several)]
-        lines += comparison.rows.map { line($0, width, several) }
+        for row in comparison.rows {
+            lines.append(line(row, width, several))
+            lines += row.changes.filter { $0.verdict == .slower || $0.verdict == .faster }.map(evidence)
+        }
         lines += missing("only before", comparison.onlyBefore) + missing("only after", comparison.onlyAfter)
         let counts = Verdict.allCases.map { "\(comparison.count($0)) \($0.rawValue)" }.joined(separator: ", ")
         lines += [
             "", counts,
-            "p50, p90 and CPU: medians of the blocks, before and after; in brackets the 99 % interval of the difference, over "
-                + "pairs of blocks",
-            "faster and slower: that interval lies beyond the floor, which is the largest of 1 µs, 5 %, what each run's "
-                + "reference",
-            "measured twice differed by, and what the reference differs by between the runs; unclear: more --blocks would tell",
+            "medians of the blocks, before and after; ≤ 1 µs: share of the fires that are exact; in brackets the 99.5 % interval "
+                + "of the difference, over pairs of blocks",
+            "faster and slower: that interval lies beyond the floor, which is the largest of a least difference, what each run's",
+            "control measured twice differed by, and what the kernel's own subject of the kind has moved by; unclear: more "
+                + "--blocks would tell",
         ]
         return lines.joined(separator: "\n") + "\n"
     }
 
     private func head(_ width: Int, _ several: Bool) -> String {
         "verdict  " + "subject".padded(to: width) + (several ? "interval".aligned(to: 11) : "")
-            + "p50".aligned(to: 21) + "difference".aligned(to: 34) + "p90".aligned(to: 22)
-            + "CPU a fire".aligned(to: 22)
-            + "floor".aligned(to: 10)
+            + Quantity.allCases.map { $0.name.aligned(to: 22) }.joined()
     }
 
     private func line(_ row: ComparedRow, _ width: Int, _ several: Bool) -> String {
         let interval = several ? timeText(row.interval_ns).aligned(to: 11) : ""
-        let early = row.newlyEarly > 0 ? "  \(row.newlyEarly.grouped) more fired early" : ""
-        return painted(row.verdict) + row.id.padded(to: width) + interval
-            + pair(row.p50).aligned(to: 21) + difference(row.p50).aligned(to: 34)
-            + (row.p90.map(pair) ?? "–").aligned(to: 22) + (row.cpu.map(cost) ?? "–").aligned(to: 22)
-            + timeText(row.p50.floor).aligned(to: 10) + early
+        let cells = Quantity.allCases.map { (row[$0].map(pair) ?? "–").aligned(to: 22) }
+        let reasons = row.reasons.isEmpty ? "" : "  " + row.reasons.joined(separator: ", ")
+        return painted(row.verdict) + row.id.padded(to: width) + interval + cells.joined() + reasons
     }
 
     private func pair(_ change: Change) -> String {
-        "\(timeText(change.before)) → \(timeText(change.after))"
+        "\(change.quantity.text(change.before)) → \(change.quantity.text(change.after))"
     }
 
-    /// With a sign where it alone makes the verdict.
-    private func cost(_ change: Change) -> String {
-        let sign = change.verdict == .slower ? "▲ " : change.verdict == .faster ? "▼ " : ""
-        return sign + pair(change)
-    }
-
-    private func difference(_ change: Change) -> String {
+    /// What a verdict stands on.
+    private func evidence(_ change: Change) -> String {
+        let text = change.quantity.text
         let sign = change.difference > 0 ? "+" : ""
-        let interval = change.interval.map { " [\(timeText($0.low)) … \(timeText($0.high))]" } ?? " [too few blocks]"
-        return sign + timeText(change.difference) + interval
+        let interval = change.interval.map { "[\(text($0.low)) … \(text($0.high))]" } ?? ""
+        return
+            "           \(change.quantity.name) \(sign)\(text(change.difference)) \(interval), floor \(text(change.floor))"
     }
 
     private func missing(_ title: String, _ names: [String]) -> [String] {
@@ -85,8 +81,11 @@ extension Comparison {
                 rows.map { row in
                     [
                         "id": .string(row.id), "interval_ns": JSONValue(row.interval_ns),
-                        "verdict": .string(row.verdict.rawValue), "p50_ns": change(row.p50), "p90_ns": change(row.p90),
-                        "cpu_ns_per_fire": change(row.cpu), "newly_early": JSONValue(row.newlyEarly),
+                        "verdict": .string(row.verdict.rawValue),
+                        "reasons": .array(row.reasons.map { .string($0) }),
+                        "p50_ns": change(row[.p50]), "p90_ns": change(row[.p90]), "p99_ns": change(row[.p99]),
+                        "within_1us_share": change(row[.exactShare]), "cpu_ns_per_fire": change(row[.cpuPerFire]),
+                        "newly_early": JSONValue(row.newlyEarly),
                     ]
                 }
             ),

@@ -18,7 +18,12 @@ struct Thresholds: Decodable, Sendable {
         var ratioTo: String?
         var p50RatioMax: Double?
         var p90RatioMax: Double?
+        var p99RatioMax: Double?
         var cpuRatioMax: Double?
+        /// Of all fires, those within 1 µs: at least that share, 0 to 1.
+        var exactShareMin: Double?
+        /// At least so many times the share of the other.
+        var exactShareRatioMin: Double?
         /// Whether a subject that could not run is let through.
         var maySkip: Bool?
 
@@ -31,7 +36,10 @@ struct Thresholds: Decodable, Sendable {
             case ratioTo = "ratio_to"
             case p50RatioMax = "p50_ratio_max"
             case p90RatioMax = "p90_ratio_max"
+            case p99RatioMax = "p99_ratio_max"
             case cpuRatioMax = "cpu_ratio_max"
+            case exactShareMin = "within_1us_share_min"
+            case exactShareRatioMin = "within_1us_share_ratio_min"
             case maySkip = "may_skip"
         }
     }
@@ -45,7 +53,10 @@ struct Thresholds: Decodable, Sendable {
         if thresholds.rules.isEmpty { throw BenchError("\(name): rules is empty, and so nothing would be checked") }
         try refuseUnknownMembers(data, name: name)
         for (number, rule) in thresholds.rules.enumerated() {
-            let hasRatio = rule.p50RatioMax != nil || rule.p90RatioMax != nil || rule.cpuRatioMax != nil
+            let ratios = [
+                rule.p50RatioMax, rule.p90RatioMax, rule.p99RatioMax, rule.cpuRatioMax, rule.exactShareRatioMin,
+            ]
+            let hasRatio = ratios.contains { $0 != nil }
             if hasRatio, rule.ratioTo == nil {
                 throw BenchError("\(name): rules[\(number)] has a ratio, and no ratio_to that says of what")
             }
@@ -74,36 +85,57 @@ struct Thresholds: Decodable, Sendable {
 }
 
 extension Thresholds.Rule {
-    typealias Limit = (name: String, most: Double, value: @Sendable (ResultRow) -> Double?)
+    /// A bound that a value must not pass.
+    struct Limit: Sendable {
+        let name: String
+        let bound: Double
+        var isLeast = false
+        let value: @Sendable (ResultRow) -> Double?
+
+        func isMet(by value: Double) -> Bool { isLeast ? value >= bound : value <= bound }
+    }
 
     /// The limits that are counts.
     var limits: [Limit] {
         var limits: [Limit] = []
-        if let earlyMax { limits.append(("early", Double(earlyMax), { Double($0.early) })) }
+        if let earlyMax { limits.append(Limit(name: "early", bound: Double(earlyMax)) { Double($0.early) }) }
         if let missedShareMax {
             limits.append(
-                ("missed_share", missedShareMax, { Double($0.missed) / Double(max(1, $0.missed + $0.fires)) })
+                Limit(name: "missed_share", bound: missedShareMax) {
+                    Double($0.missed) / Double(max(1, $0.missed + $0.fires))
+                }
             )
         }
-        if let wakeupsMax { limits.append(("wakeups_per_fire", wakeupsMax, { $0.wakeupsPerFire })) }
-        if let switchesMax { limits.append(("context_switches_per_fire", switchesMax, { $0.switchesPerFire })) }
+        if let wakeupsMax { limits.append(Limit(name: "wakeups_per_fire", bound: wakeupsMax, value: \.wakeupsPerFire)) }
+        if let switchesMax {
+            limits.append(Limit(name: "context_switches_per_fire", bound: switchesMax, value: \.switchesPerFire))
+        }
+        if let exactShareMin {
+            limits.append(Limit(name: "within_1us_share", bound: exactShareMin, isLeast: true, value: \.exactShare))
+        }
         return limits
     }
 
     /// The limits that are ratios to another row of the same run.
     func ratios(to base: ResultRow) -> [Limit] {
-        func ratio(_ most: Double?, _ name: String, _ value: @escaping @Sendable (ResultRow) -> Double?) -> [Limit] {
-            guard let most else { return [] }
+        func ratio(
+            _ bound: Double?,
+            _ name: String,
+            isLeast: Bool = false,
+            _ value: @escaping @Sendable (ResultRow) -> Double?
+        ) -> [Limit] {
+            guard let bound else { return [] }
             return [
-                (
-                    "\(name) / \(base.id)", most,
-                    { row in value(row).flatMap { own in value(base).flatMap { $0 > 0 ? own / $0 : nil } } }
-                )
+                Limit(name: "\(name) / \(base.id)", bound: bound, isLeast: isLeast) { row in
+                    value(row).flatMap { own in value(base).flatMap { $0 > 0 ? own / $0 : nil } }
+                }
             ]
         }
-        return ratio(p50RatioMax, "p50", { $0.lateness.p50.map(Double.init) })
-            + ratio(p90RatioMax, "p90", { $0.lateness.p90.map(Double.init) })
-            + ratio(cpuRatioMax, "CPU", { $0.cpuPerFire_ns })
+        return ratio(p50RatioMax, "p50") { $0.lateness.p50.map(Double.init) }
+            + ratio(p90RatioMax, "p90") { $0.lateness.p90.map(Double.init) }
+            + ratio(p99RatioMax, "p99") { $0.lateness.p99.map(Double.init) }
+            + ratio(cpuRatioMax, "CPU") { $0.cpuPerFire_ns }
+            + ratio(exactShareRatioMin, "within_1us_share", isLeast: true) { $0.exactShare }
     }
 }
 
@@ -148,10 +180,10 @@ extension Thresholds {
             guard let value = limit.value(row) else {
                 return CheckLine(name: row.name, isMet: false, text: "\(limit.name) is not known: too few fires")
             }
-            let decimals = limit.most.rounded() == limit.most && value.rounded() == value ? 0 : 3
-            let most = limit.most.formatted(decimals: decimals)
-            let text = "\(limit.name) \(value.formatted(decimals: decimals)), at most \(most)"
-            return CheckLine(name: row.name, isMet: value <= limit.most, text: text)
+            let decimals = limit.bound.rounded() == limit.bound && value.rounded() == value ? 0 : 3
+            let bound = "\(limit.isLeast ? "at least" : "at most") \(limit.bound.formatted(decimals: decimals))"
+            let text = "\(limit.name) \(value.formatted(decimals: decimals)), \(bound)"
+            return CheckLine(name: row.name, isMet: limit.isMet(by: value), text: text)
         }
     }
 }

@@ -78,6 +78,19 @@ extension Explanation {
                     Trap("The leeway is 0 only where it is asked for: schedule(deadline:) has one of its own."),
                 ]
             )
+        case "dispatch.source-strict-spin":
+            return Explanation(
+                "DispatchSource.makeTimerSource(flags: .strict), and a loop that reads the clock",
+                manual,
+                [
+                    .against(
+                        "dispatch.source-strict",
+                        id,
+                        "A margin that is chosen once is too short on one machine and dear on another.",
+                        by: .processorTime
+                    )
+                ]
+            )
         case "dispatch.async-after":
             return Explanation(
                 "DispatchQueue.asyncAfter(deadline:)",
@@ -167,6 +180,46 @@ extension Explanation {
                     )
                 ]
             )
+        case "swift.task-sleep-for":
+            return Explanation(
+                "Task.sleep(for:)",
+                sleepManual,
+                [
+                    .against(
+                        "swift.task-sleep",
+                        id,
+                        "It is relative: what passes between the look at the clock and the call is added to each sleep."
+                    ),
+                    Trap("Its clock is CLOCK_BOOTTIME: it goes on while the system is suspended."),
+                ]
+            )
+        case "swift.timerfd-executor":
+            return Explanation(
+                "a TaskExecutor with one timerfd",
+                "timerfd_create(2), SE-0417",
+                [
+                    .against(
+                        "kernel.timerfd-epoll",
+                        id,
+                        "A task goes on where it slept: no other thread is woken. Each sleep is one more continuation.",
+                        by: .processorTime
+                    )
+                ]
+            )
+        case "libuv.timer", "asio.steady-timer":
+            return Explanation(
+                id == "libuv.timer" ? "uv_timer_start(…)" : "boost::asio::steady_timer::async_wait(…)",
+                id == "libuv.timer" ? "https://docs.libuv.org/en/v1.x/timer.html" : "Boost.Asio, steady_timer",
+                [
+                    .against(
+                        "kernel.epoll-pwait2",
+                        id,
+                        id == "libuv.timer"
+                            ? "Its timeouts are whole milliseconds, and count from when the turn of its loop began."
+                            : "Its loop waits in epoll for a timerfd, which it arms by what remains."
+                    )
+                ]
+            )
         case "swift.async-timer-sequence":
             return Explanation(
                 "AsyncTimerSequence",
@@ -207,6 +260,20 @@ extension Explanation {
             case "executor-sleep": "MonotonicClock.sleep(until:) on a TimerExecutor"
             default: "Task.sleep(until:) under TimerExecutors.install()"
             }
+        if id == "hrtimer.source.precise.budget-0.5" {
+            return Explanation(
+                "TimerSource, its engine with a spinBudget of 0.5 and a spinCoverage of 0.999",
+                "its documentation comment",
+                [
+                    .against(
+                        "hrtimer.source.precise",
+                        id,
+                        "What the last percentile costs: it spins for what nearly all wake-ups take.",
+                        by: .processorTime
+                    )
+                ]
+            )
+        }
         let isPrecise = id.hasSuffix(".precise")
         let twin = isPrecise ? String(id.dropLast(8)) : id
         let normal = Subject.all.contains { $0.id == twin + ".normal" } ? twin + ".normal" : twin

@@ -68,7 +68,27 @@ struct HostReport: Sendable {
             Fact("load", "load average", readText("/proc/loadavg").map(trimmed)),
             Fact("swift", "Swift", swiftVersion),
             Fact("build", "build", buildName),
+            Fact("commit", "commit", commit()),
         ])
+    }
+
+    /// Of the checkout that the bench is run in, with a + where files differ from it; nil outside of one.
+    static func commit() -> String? {
+        func git(_ arguments: String...) -> String? {
+            let child = Process()
+            child.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            child.arguments = ["git"] + arguments
+            let output = Pipe()
+            child.standardOutput = output
+            child.standardError = FileHandle.nullDevice
+            child.standardInput = FileHandle.nullDevice
+            guard (try? child.run()) != nil else { return nil }
+            let data = output.fileHandleForReading.readDataToEndOfFile()
+            child.waitUntilExit()
+            return child.terminationStatus == 0 ? trimmed(String(decoding: data, as: UTF8.self)) : nil
+        }
+        guard let hash = git("rev-parse", "--short=12", "HEAD") else { return nil }
+        return hash + (git("status", "--porcelain", "--untracked-files=no")?.isEmpty == false ? "+" : "")
     }
 
     private static var kernel: String? {

@@ -22,6 +22,10 @@ final class BlockRecorder: @unchecked Sendable {
 
     /// Timers still live after the subject had cleaned up.
     var timersLeftBehind = 0
+    /// At the end of a tuned block.
+    var threadsWithoutRealtime = 0
+    /// For our own precise engines and loops; nil for their default.
+    let spinBudget: Double?
 
     /// Time to arm the first deadline in, so that it is not late by setting up.
     static let lead_ns: Int64 = 2_000_000
@@ -37,9 +41,11 @@ final class BlockRecorder: @unchecked Sendable {
         phase_ns: Int64,
         settling: Int = 0,
         patience_ns: Int64? = nil,
-        spike: SpikeBound? = nil
+        spike: SpikeBound? = nil,
+        spinBudget: Double? = nil
     ) {
         self.interval_ns = interval_ns
+        self.spinBudget = spinBudget
         self.phase_ns = phase_ns
         self.settling = settling
         self.patience_ns = patience_ns
@@ -129,7 +135,7 @@ final class BlockRecorder: @unchecked Sendable {
 
     private var planned_ns: Int64 { Int64(block.pointee.capacity + settling) * interval_ns }
 
-    /// Runs `body` with the processor's counters on, for the calling thread and those that it starts, where there are any.
+    /// Runs `body` with the processor's counters on, for all threads of the process, where there are any.
     func counting<Result>(_ body: () throws -> Result) rethrows -> Result {
         let counters = cbench_counters_open()
         block.pointee.counters = counters

@@ -4,15 +4,19 @@ import Seeded
 /// Tibshirani, 1993). Whole blocks are drawn, since the fires of one block are alike.
 struct Confidence: Sendable, Equatable {
     let p50_ns: ClosedRange<Int64>?
+    let p90_ns: ClosedRange<Int64>?
     let p99_ns: ClosedRange<Int64>?
     let mean_ns: ClosedRange<Double>
+    /// Of processor time a fire; nil where a block does not know it.
+    let cpuPerFire_ns: ClosedRange<Double>?
 
     static let level = 0.95
     static let resamples = 400
 
-    /// `blocks` has the latenesses of each. Nil for fewer than three blocks: those say nothing about each other. A percentile
-    /// is nil where too few fires lie beyond it.
-    init?(blocks: [[Int64]], seed: UInt64) {
+    /// `blocks` has the latenesses of each, `costs` what a fire of each cost. Nil for fewer than three blocks: those say nothing
+    /// about each other. A percentile is nil where too few fires lie beyond it.
+    init?(blocks: [[Int64]], costs: [Double?] = [], seed: UInt64) {
+        let costs = zip(blocks, costs).compactMap { $0.isEmpty ? nil : $1 }
         let blocks = blocks.filter { !$0.isEmpty }
         guard blocks.count > 2 else { return nil }
         // Sorted once for all draws; a draw counts each value as often as its block was drawn.
@@ -21,13 +25,18 @@ struct Confidence: Sendable, Equatable {
         let sums = blocks.map { $0.reduce(0.0) { $0 + Double($1) } }
         var random = SeededRandom(seed: seed)
         var means: [Double] = []
+        var drawnCosts: [Double] = []
         var percentiles: [Percentile: [Int64]] = [:]
         for _ in 0..<Self.resamples {
             var times = [Int](repeating: 0, count: blocks.count)
             for _ in blocks { times[Int.random(in: 0..<blocks.count, using: &random)] += 1 }
             let total = zip(times, blocks).reduce(0) { $0 + $1.0 * $1.1.count }
             means.append(zip(times, sums).reduce(0.0) { $0 + Double($1.0) * $1.1 } / Double(total))
-            for percentile in [Percentile.p50, .p99] where percentile.isSupported(by: pool.count) {
+            if costs.count == blocks.count {
+                let spent = zip(times, zip(costs, blocks)).reduce(0.0) { $0 + Double($1.0 * $1.1.1.count) * $1.1.0 }
+                drawnCosts.append(spent / Double(total))
+            }
+            for percentile in [Percentile.p50, .p90, .p99] where percentile.isSupported(by: pool.count) {
                 let rank = max(1, (total * percentile.rawValue + 99_999) / 100_000)
                 var passed = 0
                 let value = pool.first { entry in
@@ -38,8 +47,10 @@ struct Confidence: Sendable, Equatable {
             }
         }
         p50_ns = percentiles[.p50].map(Self.middle)
+        p90_ns = percentiles[.p90].map(Self.middle)
         p99_ns = percentiles[.p99].map(Self.middle)
         mean_ns = Self.middle(means)
+        cpuPerFire_ns = drawnCosts.isEmpty ? nil : Self.middle(drawnCosts)
     }
 
     /// Without the outermost fortieth at each end.

@@ -4,9 +4,11 @@ import Foundation
 /// What the machine did to everyone at some moment, counted since it was started: /proc/stat, proc_stat(5).
 struct MachineLoad: Sendable {
     private let busy_ns: Int64
+    private let interrupt_ns: Int64
     private let steal_ns: Int64
     private let throttled_ns: Int64
     private let own_ns: Int64
+    private let energy_uJ: Int64?
     private let now_ns: Int64
 
     /// The present state. What cannot be read counts as 0.
@@ -20,9 +22,11 @@ struct MachineLoad: Sendable {
         }
         return MachineLoad(
             busy_ns: time(0, 1, 2, 5, 6),
+            interrupt_ns: time(5, 6),
             steal_ns: time(7),
             throttled_ns: throttled_ns(),
             own_ns: cbench_usage_now().process_cpu_ns,
+            energy_uJ: energy_uJ(),
             now_ns: cbench_now_ns()
         )
     }
@@ -37,13 +41,27 @@ struct MachineLoad: Sendable {
         return 0
     }
 
+    /// Of all packages since some moment, where the machine tells and the process may read it (powercap, RAPL). Guests have none.
+    private static func energy_uJ() -> Int64? {
+        let values = (0..<8).compactMap { package in
+            readText("/sys/class/powercap/intel-rapl:\(package)/energy_uj").flatMap {
+                Int64($0.filter(\.isNumber))
+            }
+        }
+        return values.isEmpty ? nil : values.reduce(0, &+)
+    }
+
     /// What happened between `earlier` and this.
     func since(_ earlier: MachineLoad) -> Disturbance {
         Disturbance(
             wall_ns: now_ns - earlier.now_ns,
             steal_ns: steal_ns - earlier.steal_ns,
             throttled_ns: throttled_ns - earlier.throttled_ns,
-            foreignCPU_ns: max(0, busy_ns - earlier.busy_ns - (own_ns - earlier.own_ns))
+            foreignCPU_ns: max(0, busy_ns - earlier.busy_ns - (own_ns - earlier.own_ns)),
+            machineCPU_ns: busy_ns - earlier.busy_ns,
+            interrupt_ns: interrupt_ns - earlier.interrupt_ns,
+            // The counter begins anew from time to time: such a block has none.
+            energy_uJ: energy_uJ.flatMap { now in earlier.energy_uJ.flatMap { now >= $0 ? now - $0 : nil } }
         )
     }
 }
@@ -54,6 +72,10 @@ struct Disturbance: Sendable {
     var steal_ns: Int64 = 0
     var throttled_ns: Int64 = 0
     var foreignCPU_ns: Int64 = 0
+    /// Of all processors, idle time and steal left out; and the part of it in interrupts.
+    var machineCPU_ns: Int64 = 0
+    var interrupt_ns: Int64 = 0
+    var energy_uJ: Int64?
 
     /// Marked in the report for: any steal, any throttling, or others on a processor for more than a quarter of the time.
     /// Two ticks are let through as rounding.

@@ -18,8 +18,10 @@ struct Plan: Sendable {
         Int64(firesPerBlock(of: subject) + settling) * interval_ns(of: subject) + 50_000_000
     }
 
-    /// What is measured twice: the reference, or the first subject where that was not chosen.
-    let controlled: Subject
+    /// What is measured twice, one subject of each kind: the reference, or the first of the kind where that was not chosen.
+    let controlled: [Subject]
+    /// For our own precise engines and loops; nil for their default.
+    let spinBudget: Double?
 
     init(
         subjects: [Subject],
@@ -29,7 +31,8 @@ struct Plan: Sendable {
         seed: UInt64,
         leastFires: Int64 = 8,
         settling: Int = 0,
-        limit_ns: Int64? = nil
+        limit_ns: Int64? = nil,
+        spinBudget: Double? = nil
     ) {
         precondition(!subjects.isEmpty, "a plan needs a subject")
         self.subjects = subjects
@@ -41,9 +44,18 @@ struct Plan: Sendable {
         interval_ns = Int64(interval / .nanoseconds(1))
         // Never so few that a block says nothing, however long the interval.
         firesPerBlock = Int(max(leastFires, block_ns / interval_ns))
-        controlled = subjects.first { $0.id == Subject.referenceID } ?? subjects[0]
-        // The control is one more subject, and comes last.
-        schedule = Schedule(subjects: subjects.count + 1, rounds: blocks, interval_ns: interval_ns, seed: seed)
+        self.spinBudget = spinBudget
+        controlled = Self.controlled(of: subjects)
+        // Controls are more subjects, and come last.
+        let count = subjects.count + controlled.count
+        schedule = Schedule(subjects: count, rounds: blocks, interval_ns: interval_ns, seed: seed)
+    }
+
+    private static func controlled(of subjects: [Subject]) -> [Subject] {
+        let chosen = Subject.Kind.allCases.compactMap { kind in
+            subjects.first { $0.id == kind.controlledID } ?? subjects.first { $0.kind == kind && !$0.takesAProcessor }
+        }
+        return chosen.isEmpty ? [subjects[0]] : chosen
     }
 
     /// The time between deadlines of that subject.
@@ -54,7 +66,7 @@ struct Plan: Sendable {
 
     /// How long the run takes if everything is on time.
     var expected: Duration {
-        let blocks_ns = (subjects + [controlled]).map { subject in
+        let blocks_ns = (subjects + controlled).map { subject in
             let interval_ns = interval_ns(of: subject)
             return Int64(firesPerBlock(of: subject) + settling) * interval_ns + self.interval_ns / 2 + 3_000_000
         }

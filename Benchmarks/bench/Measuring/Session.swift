@@ -9,8 +9,8 @@ final class Session {
     let plan: Plan
     /// In the order of the plan's subjects.
     let results: [SubjectResult]
-    /// The reference once more, as if it were another subject.
-    let control: SubjectResult
+    /// Some subjects once more, as if they were others: what measuring the same thing twice differs by.
+    let controls: [SubjectResult]
     private(set) var wasInterrupted = false
     /// A fire was later than the bound of `--on-spike BOUND=stop`.
     private(set) var wasStoppedBySpike = false
@@ -40,7 +40,7 @@ final class Session {
             SubjectResult(subject, interval_ns: plan.interval_ns(of: subject), settling: plan.settling)
         }
         results = plan.subjects.map(result)
-        control = result(plan.controlled)
+        controls = plan.controlled.map(result)
     }
 
     /// Measures until all is done, or until SIGINT. After each round `live` shows what there is so far.
@@ -58,7 +58,7 @@ final class Session {
                 if rounds > 0 { live?.show(results, round: rounds, of: plan.schedule.rounds) }
                 rounds += 1
             }
-            let result = turn.subject < results.count ? results[turn.subject] : control
+            let result = turn.subject < results.count ? results[turn.subject] : controls[turn.subject - results.count]
             progress.show(done: done, of: plan.schedule.turns.count, result.subject.id)
             measure(result, turn)
             if wasStoppedBySpike { break }
@@ -76,14 +76,16 @@ final class Session {
             phase_ns: turn.phase_ns,
             settling: plan.settling,
             patience_ns: plan.patience_ns(of: result.subject),
-            spike: spikes?.bound
+            spike: spikes?.bound,
+            spinBudget: plan.spinBudget
         )
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {
             try onFreshThread { [subject = result.subject, tuning] in
-                tuning.applyToThread()
+                tuning.apply()
                 try recorder.counting { try subject.measure(recorder) }
+                if tuning.isTuned { recorder.threadsWithoutRealtime = Int(cbench_threads_without_realtime()) }
             }
         } catch {
             result.skippedBecause = "\(error)"
@@ -97,7 +99,8 @@ final class Session {
             interval_ns: result.interval_ns,
             next_ns: recorder.nextDeadline_ns,
             usage: recorder.usage,
-            disturbance: MachineLoad.now().since(loadBefore)
+            disturbance: MachineLoad.now().since(loadBefore),
+            threadsWithoutRealtime: recorder.threadsWithoutRealtime
         )
         result.add(block, fires: fires)
         result.spikes += recorder.spikes
@@ -148,35 +151,44 @@ final class Session {
         return failures
     }
 
-    /// How much two measurements of the same thing differed. Nil without a percentile to compare.
-    var noiseFloor: NoiseFloor? {
-        guard let twin = results.first(where: { $0.subject.id == plan.controlled.id }) else { return nil }
-        return NoiseFloor(twin, control)
-    }
-}
-
-/// Differences between a subject and the same subject once more: differences between others mean nothing below these.
-struct NoiseFloor: Sendable {
-    let id: String
-    let p50_ns: Int64
-    let p99_ns: Int64?
-    let cpuPerFire_ns: Double?
-
-    init?(_ one: SubjectResult, _ other: SubjectResult) {
-        guard let p50_ns = Self.difference(one, other, at: .p50) else { return nil }
-        self.id = one.subject.id
-        self.p50_ns = p50_ns
-        p99_ns = Self.difference(one, other, at: .p99)
-        cpuPerFire_ns = one.usage.cpuPerFire_ns.flatMap { left in
-            other.usage.cpuPerFire_ns.map { right in abs(left - right) }
+    /// How much two measurements of the same thing differed, for each kind of subject.
+    var noiseFloors: [NoiseFloor] {
+        controls.compactMap { control in
+            results.first { $0.subject.id == control.subject.id }.flatMap { NoiseFloor($0, control) }
         }
     }
 
-    private static func difference(_ one: SubjectResult, _ other: SubjectResult, at percentile: Percentile) -> Int64? {
-        guard
-            let left = one.lateness.value_ns(at: percentile),
-            let right = other.lateness.value_ns(at: percentile)
-        else { return nil }
-        return abs(left - right)
+    /// Of the reference.
+    var noiseFloor: NoiseFloor? { noiseFloors.first }
+}
+
+/// Differences between a subject and the same subject once more: differences between others of its kind mean nothing below these.
+struct NoiseFloor: Sendable {
+    let id: String
+    let kind: Subject.Kind
+    let p50_ns: Int64
+    let p90_ns: Int64?
+    let p99_ns: Int64?
+    /// Of the share of fires that are exact, 0 to 1.
+    let exactShare: Double
+    let cpuPerFire_ns: Double?
+
+    /// Nil without a percentile to compare.
+    init?(_ one: SubjectResult, _ other: SubjectResult) {
+        func difference(_ percentile: Percentile) -> Int64? {
+            one.lateness.value_ns(at: percentile).flatMap { left in
+                other.lateness.value_ns(at: percentile).map { abs(left - $0) }
+            }
+        }
+        guard let p50_ns = difference(.p50) else { return nil }
+        id = one.subject.id
+        kind = one.subject.kind
+        self.p50_ns = p50_ns
+        p90_ns = difference(.p90)
+        p99_ns = difference(.p99)
+        exactShare = abs(one.exactShare - other.exactShare)
+        cpuPerFire_ns = one.usage.cpuPerFire_ns.flatMap { left in
+            other.usage.cpuPerFire_ns.map { right in abs(left - right) }
+        }
     }
 }

@@ -36,10 +36,45 @@ struct Subject: Sendable {
     /// All subjects, in the order in which they are shown.
     static let all: [Subject] =
         kernel + kernelWaits + kernelTimers + libevent + foundation + dispatch + swiftConcurrency
-        + asyncAlgorithms + nio + hrtimer + executors
+        + asyncAlgorithms + nio + children + hrtimer + executors
 
     /// What all others are held against, and what is measured twice for the noise floor.
     static let referenceID = "kernel.clock-nanosleep-abs"
+
+    /// How a subject comes to its deadline, which decides how far two measurements of it may differ.
+    enum Kind: String, Sendable, CaseIterable, Decodable {
+        /// By being woken.
+        case sleeping
+        /// By reading the clock at the end.
+        case spinning
+        /// By being woken, and then handing the call to another thread.
+        case submitting
+
+        /// What is measured twice for it.
+        var controlledID: String {
+            switch self {
+            case .sleeping: Subject.referenceID
+            case .spinning: "hrtimer.source.precise"
+            case .submitting: "dispatch.source-strict"
+            }
+        }
+    }
+
+    var kind: Kind { Self.kind(of: id) }
+
+    static func kind(of id: String) -> Kind {
+        let spinning = ["kernel.spin", "kernel.hybrid", "kernel.sdl-delay-precise", "kernel.umwait"]
+        if spinning.contains(where: id.hasPrefix) || id.contains("-spin") || id.contains(".precise") {
+            return .spinning
+        }
+        let submitting = [
+            "dispatch.", "swift.", "hrtimer.source.dispatch-queue", "hrtimer.clock-sleep", "hrtimer.ticks",
+        ]
+        return submitting.contains(where: id.hasPrefix) ? .submitting : .sleeping
+    }
+
+    /// Whether it takes a processor for itself from deadline to deadline.
+    var takesAProcessor: Bool { id.hasPrefix("kernel.spin-") && id != "kernel.spin-sleep" }
 
     /// Whether firing early, or leaving something behind, closes the gate.
     var isGated: Bool { isOnOurClock && (id.hasPrefix("kernel.") || id.hasPrefix("hrtimer.")) }

@@ -46,8 +46,36 @@ final class SubjectResult {
 
     /// How sure the figures are, from how the blocks differ.
     func confidence(seed: UInt64) -> Confidence? {
-        Confidence(blocks: blocks.map(\.latenesses_ns), seed: seed)
+        Confidence(blocks: blocks.map(\.latenesses_ns), costs: blocks.map(\.usage.cpuPerFire_ns), seed: seed)
     }
+
+    /// Of all fires, those that are neither early nor later than 1 µs, 0 to 1.
+    var exactShare: Double {
+        let exact = blocks.reduce(0) { $0 + $1.exact }
+        return lateness.count > 0 ? Double(exact) / Double(lateness.count) : 0
+    }
+
+    /// What all processors spent, the kernel's interrupts too, beyond what others did: a fire's wake-ups are paid by neighbours.
+    var machineCPUPerFire_ns: Double? { perMeasuredFire { $0.machineCPU_ns } }
+
+    var interruptsPerFire_ns: Double? { perMeasuredFire { $0.interrupt_ns } }
+
+    var energyPerFire_uJ: Double? {
+        blocks.contains { $0.disturbance.energy_uJ == nil } ? nil : perMeasuredFire { $0.energy_uJ ?? 0 }
+    }
+
+    private func perMeasuredFire(_ amount: (Disturbance) -> Int64) -> Double? {
+        let fires = blocks.reduce(0) { $0 + $1.fires + settling }
+        return fires > 0 ? Double(blocks.reduce(0) { $0 + amount($1.disturbance) }) / Double(fires) : nil
+    }
+
+    /// How many fires came on each processor.
+    var processors: [Int64: Int] {
+        blocks.reduce(into: [:]) { sum, block in sum.merge(block.processors, uniquingKeysWith: +) }
+    }
+
+    /// Fires that came on another processor than the one before.
+    var migrations: Int { blocks.reduce(0) { $0 + $1.migrations } }
 
     var standardDeviation_ns: Double? { squares.standardDeviation }
 
@@ -75,9 +103,16 @@ struct BlockResult: Sendable {
     let missedLatenesses_ns: [Int64]
     var missed: Int { missedLatenesses_ns.count }
     let median_ns: Int64?
-    /// Nil where fewer than ten fires lie beyond it.
+    /// Nil where fewer than ten fires lie beyond them.
     let p90_ns: Int64?
+    let p99_ns: Int64?
     let max_ns: Int64?
+    /// Neither early nor later than 1 µs.
+    let exact: Int
+    let processors: [Int64: Int]
+    let migrations: Int
+    /// Of a tuned run, threads that were in no real-time class at the end.
+    let threadsWithoutRealtime: Int
     let drift_ppm: Double?
     let usage: Usage
     let disturbance: Disturbance
@@ -89,7 +124,8 @@ struct BlockResult: Sendable {
         interval_ns: Int64,
         next_ns: Int64? = nil,
         usage: Usage,
-        disturbance: Disturbance
+        disturbance: Disturbance,
+        threadsWithoutRealtime: Int = 0
     ) {
         let sorted = fires.map(\.lateness_ns).sorted()
         self.round = round
@@ -101,6 +137,11 @@ struct BlockResult: Sendable {
         missedLatenesses_ns = Self.missed(in: fires, next_ns: next_ns, interval_ns: interval_ns)
         median_ns = sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
         p90_ns = Percentile.p90.isSupported(by: sorted.count) ? sorted[(sorted.count * 9 - 1) / 10] : nil
+        p99_ns = Percentile.p99.isSupported(by: sorted.count) ? sorted[(sorted.count * 99 - 1) / 100] : nil
+        exact = sorted.lazy.filter { (0...Pareto.exact_ns).contains($0) }.count
+        processors = fires.reduce(into: [:]) { $0[$1.processor, default: 0] += 1 }
+        migrations = zip(fires, fires.dropFirst()).lazy.filter { $0.processor != $1.processor }.count
+        self.threadsWithoutRealtime = threadsWithoutRealtime
         max_ns = sorted.last
         drift_ppm = slope(of: fires.map { (x: Double($0.deadline_ns), y: Double($0.lateness_ns)) }).map { $0 * 1e6 }
     }

@@ -2,12 +2,15 @@ import CBench
 import CHRTimer
 import Glibc
 
-/// What a run asks of the machine beyond an ordinary process.
+/// What a run asks of the machine beyond an ordinary process. It changes no library's own settings.
 struct Tuning: Sendable {
-    /// Timer slack 1 ns and SCHED_FIFO for measuring threads, locked memory and no deep idle states for the process.
+    /// Timer slack 1 ns for measuring threads, SCHED_FIFO for all threads, and locked memory.
     var isTuned = false
-    /// Processors for measuring threads, a bit each; nil for any.
+    /// Processors for the process, a bit each; nil for any.
     var cpus: UInt64?
+    /// Bound of the processors' wake latency, pm_qos. An option of its own: with 0 many guests poll instead of idling, at the
+    /// host's cost and not at the process's.
+    var wakeLatency_us: Int32?
 
     /// A setting, and the errno that it was refused with; 0 if it was granted.
     struct Grant: Sendable, Equatable {
@@ -19,22 +22,17 @@ struct Tuning: Sendable {
         }
     }
 
-    /// Changes the calling thread, which is a fresh one that ends with its block. Threads that it starts inherit priority
-    /// and processors (pthread_create(3)); the pools of Dispatch and Swift are started by others and do not.
+    /// Changes the calling thread, which is a fresh one that ends with its block, and all others that the process has: a subject
+    /// whose handlers come on a pool has that pool's threads in the same class.
     @discardableResult
-    func applyToThread() -> [Grant] {
+    func apply() -> [Grant] {
         var settingResults: [Grant] = []
         if let cpus {
-            settingResults.append(Grant(name: "affinity", error: -cbench_set_affinity(cpus)))
+            settingResults.append(Grant(name: "affinity", error: -cbench_set_all_threads(cpus, 0)))
         }
         guard isTuned else { return settingResults }
         settingResults.append(Grant(name: "timer slack 1 ns", error: -hrt_thread_set_timer_slack_ns(1)))
-        // The least priority is above every ordinary thread; more would compete with the kernel's own threads.
-        var parameters = sched_param()
-        parameters.sched_priority = sched_get_priority_min(SCHED_FIFO)
-        settingResults.append(
-            Grant(name: "SCHED_FIFO", error: pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters))
-        )
+        settingResults.append(Grant(name: "SCHED_FIFO", error: -cbench_set_all_threads(0, 1)))
         return settingResults
     }
 }
@@ -49,11 +47,11 @@ final class TunedProcess {
 
     init(_ tuning: Tuning) throws {
         self.tuning = tuning
-        settingResults = try onFreshThread { tuning.applyToThread() }
+        settingResults = try onFreshThread { tuning.apply() }
+        if let bound_us = tuning.wakeLatency_us { holdLatency(bound_us) }
         guard tuning.isTuned else { return }
         hasLockedMemory = mlockall(CInt(MCL_CURRENT | MCL_FUTURE)) == 0
         settingResults.append(Tuning.Grant(name: "mlockall", error: hasLockedMemory ? 0 : errno))
-        holdLatency()
     }
 
     deinit {
@@ -62,10 +60,10 @@ final class TunedProcess {
     }
 
     /// The kernel keeps the bound for as long as the file is open (Documentation/power/pm_qos_interface.rst).
-    private func holdLatency() {
-        var latency_us: Int32 = 0
+    private func holdLatency(_ bound_us: Int32) {
+        var latency_us = bound_us
         latencyDescriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
         let isHeld = latencyDescriptor >= 0 && write(latencyDescriptor, &latency_us, 4) == 4
-        settingResults.append(Tuning.Grant(name: "cpu_dma_latency 0", error: isHeld ? 0 : errno))
+        settingResults.append(Tuning.Grant(name: "cpu_dma_latency \(bound_us)", error: isHeld ? 0 : errno))
     }
 }

@@ -11,7 +11,7 @@ struct Usage: Sendable {
     var voluntarySwitches = 0
     var involuntarySwitches = 0
     var pageFaults = 0
-    /// Of the measuring thread and the threads that it started; nil where the kernel does not give them.
+    /// Of all threads; nil where the kernel does not give them.
     var instructions: Int64?
     var cycles: Int64?
     var cacheMisses: Int64?

@@ -1,9 +1,9 @@
 /// What a reader who knows nothing wants to know of a run: who is how late, what it costs, and what to use.
 struct Digest {
-    /// A kind of timer, and the best of it.
+    /// A kind of timer, and the subject that stands for it: the same in every run, whichever was luckier.
     struct Family {
         let name: String
-        let best: ResultRow
+        let row: ResultRow
     }
 
     let families: [Family]
@@ -16,38 +16,33 @@ struct Digest {
         self.file = file
         self.interval_ns = interval_ns
         let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.lateness.p50 != nil && !$0.spins }
-        swift = rows.filter { $0.early == 0 && !$0.id.hasPrefix("kernel.") && !$0.id.hasPrefix("libevent.") }
-        families = Self.kinds.compactMap { name, belongs in
-            rows.filter { belongs($0.id) }.min { Self.isBetter($0, $1) }.map { Family(name: name, best: $0) }
+        swift = rows.filter { row in
+            let isNative = ["kernel.", "libevent.", "libuv.", "asio."].contains { row.id.hasPrefix($0) }
+            return row.early == 0 && !isNative
+        }
+        families = Self.kinds.compactMap { name, ids in
+            // The others where --only left the first out.
+            ids.lazy.compactMap { id in rows.first { $0.id == id } }.first.map { Family(name: name, row: $0) }
         }
     }
 
-    private static let kinds: [(name: String, belongs: @Sendable (String) -> Bool)] = [
-        ("Linux kernel", { $0.hasPrefix("kernel.") }),
-        ("libevent", { $0.hasPrefix("libevent.") }),
-        ("Foundation", { $0.hasPrefix("foundation.") }),
-        ("Dispatch", { $0.hasPrefix("dispatch.") }),
-        ("Task.sleep", { $0.hasPrefix("swift.") }),
-        ("SwiftNIO", { $0.hasPrefix("nio.") }),
-        ("hrtimer, normal", { $0.hasPrefix("hrtimer.") && !$0.hasSuffix(".precise") }),
-        ("hrtimer, precise", { $0.hasPrefix("hrtimer.") && $0.hasSuffix(".precise") }),
+    private static let kinds: [(name: String, ids: [String])] = [
+        ("Linux kernel", [Subject.referenceID, "kernel.timerfd-read"]),
+        ("libevent", ["libevent.precise", "libevent.default"]),
+        ("Foundation", ["foundation.timer"]),
+        ("Dispatch", ["dispatch.source-strict", "dispatch.source"]),
+        ("Task.sleep", ["swift.task-sleep"]),
+        ("SwiftNIO", ["nio.schedule-task", "nio.schedule-callback"]),
+        ("hrtimer, normal", ["hrtimer.source.normal", "hrtimer.loop-timer.normal"]),
+        ("hrtimer, precise", ["hrtimer.source.precise", "hrtimer.loop-timer.precise"]),
     ]
-
-    /// By lateness, and where that is nearly the same by cost. What was early is worse than all that is late.
-    private static func isBetter(_ one: ResultRow, _ other: ResultRow) -> Bool {
-        if (one.early > 0) != (other.early > 0) { return other.early > 0 }
-        let left = one.lateness.p50!, right = other.lateness.p50!
-        let isClose = abs(left - right) < max(300, max(left, right) / 20)
-        if isClose, let own = one.cpuPerFire_ns, let others = other.cpuPerFire_ns { return own < others }
-        return left < right
-    }
 
     /// At most ten lines.
     func lines(width: Int?, bold: (String) -> String) -> [String] {
         guard families.count > 1 else { return [] }
-        let fires = families.map(\.best.fires).min()!
+        let fires = families.map(\.row.fires).min()!
         var lines = wrapped(
-            "in short: how late a timer fires every \(timeText(interval_ns)), the best of each kind; half of "
+            "in short: how late a timer fires every \(timeText(interval_ns)), one of each kind; half of "
                 + "\(fires.grouped) fires are later than typical",
             to: width
         )
@@ -66,7 +61,7 @@ struct Digest {
                 .init(title: "of a core", rank: 3), .init(title: "subject", rank: 4),
             ],
             rows: families.map { family in
-                let row = family.best
+                let row = family.row
                 return TextTable.Row(
                     name: family.name,
                     cells: [
@@ -79,17 +74,34 @@ struct Digest {
         )
     }
 
-    /// The most exact and the cheapest of what Swift calls: the kernel's calls and libevent's are there to compare with.
+    /// The most exact and the cheapest of what Swift calls, and what the noise does not tell from them: the kernel's calls and
+    /// libevent's are there to compare with.
     private var advice: String? {
-        guard
-            swift.count > 1,
-            let exact = swift.min(by: { $0.lateness.p50! < $1.lateness.p50! }),
-            let thrifty = swift.filter({ $0.cpuPerFire_ns != nil }).min(by: { $0.cpuPerFire_ns! < $1.cpuPerFire_ns! })
-        else { return nil }
-        let first = "from Swift, most exact: \(exact.id)\(spelling(exact)), \(timeText(exact.lateness.p50!)) late"
-        let cost = timeText(thrifty.cpuPerFire_ns!)
-        if thrifty.id == exact.id { return "\(first), and cheapest: \(cost) of processor time a fire" }
-        return "\(first); cheapest: \(thrifty.id)\(spelling(thrifty)), \(cost) of processor time a fire"
+        let exact = best { row in
+            (Double(row.lateness.p50!), floor(row).map { Double($0.p50_ns) } ?? 0)
+        }
+        let thrifty = best { row in
+            row.cpuPerFire_ns.map { ($0, floor(row)?.cpuPerFire_ns ?? 0) }
+        }
+        guard swift.count > 1, let first = exact.first, let cheapest = thrifty.first else { return nil }
+        return "from Swift, most exact: \(names(exact)), \(timeText(first.lateness.p50!)) late; cheapest: "
+            + "\(names(thrifty)), \(timeText(cheapest.cpuPerFire_ns!)) of processor time a fire"
+    }
+
+    private func floor(_ row: ResultRow) -> ResultFile.Floor? {
+        file.floor(of: row.kind, at: interval_ns) ?? file.floor(of: .sleeping, at: interval_ns)
+    }
+
+    /// The least by that figure, and those that lie above it by no more than the noise of either, three at most.
+    private func best(_ figure: (ResultRow) -> (value: Double, noise: Double)?) -> [ResultRow] {
+        let known = swift.compactMap { row in figure(row).map { (row: row, value: $0.value, noise: $0.noise) } }
+            .sorted { $0.value < $1.value }
+        guard let least = known.first else { return [] }
+        return known.prefix { $0.value - least.value <= max($0.noise, least.noise) }.prefix(3).map(\.row)
+    }
+
+    private func names(_ rows: [ResultRow]) -> String {
+        rows.map { $0.id + spelling($0) }.joined(separator: " or ")
     }
 
     /// What a user of this library writes for it.

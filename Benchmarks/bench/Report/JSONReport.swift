@@ -8,13 +8,22 @@ struct JSONReport {
     let command: [String]
 
     let load: LoadKind
+    /// What --tune and its kin asked for.
+    let grants: [Tuning.Grant]
 
-    init(sessions: [Session], host: HostReport, command: [String], load: LoadKind = .none) {
+    init(
+        sessions: [Session],
+        host: HostReport,
+        command: [String],
+        load: LoadKind = .none,
+        grants: [Tuning.Grant] = []
+    ) {
         precondition(!sessions.isEmpty, "a report needs a session")
         self.sessions = sessions
         self.host = host
         self.command = command
         self.load = load
+        self.grants = grants
     }
 
     var text: String { value.text() + "\n" }
@@ -31,9 +40,13 @@ struct JSONReport {
             "stopped_by_spike": .bool(sessions.contains(where: \.wasStoppedBySpike)),
             "spike_bound_ns": JSONValue(sessions[0].spikes?.request.bound_ns),
             "spike_commands_run": JSONValue(sessions[0].spikes?.commandsRun),
+            "grants": .array(grants.map { ["name": .string($0.name), "is_granted": .bool($0.error == 0)] }),
+            "spin_budget": JSONValue(sessions[0].plan.spinBudget),
             "host": host.json,
-            "noise_floor": noiseFloor(sessions[0]),
-            "noise_floors": .array(sessions.map(noiseFloor)),
+            "noise_floor": sessions[0].noiseFloor.map { noiseFloor($0, of: sessions[0]) } ?? .null,
+            "noise_floors": .array(
+                sessions.flatMap { session in session.noiseFloors.map { noiseFloor($0, of: session) } }
+            ),
             "left_behind": [
                 "timers": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.timers }),
                 "descriptors": JSONValue(sessions.reduce(0) { $0 + $1.leftBehind.descriptors }),
@@ -43,13 +56,15 @@ struct JSONReport {
         ]
     }
 
-    private func noiseFloor(_ session: Session) -> JSONValue {
-        guard let floor = session.noiseFloor else { return .null }
-        return [
+    private func noiseFloor(_ floor: NoiseFloor, of session: Session) -> JSONValue {
+        [
             "id": .string(floor.id),
+            "kind": .string(floor.kind.rawValue),
             "interval_ns": JSONValue(session.plan.interval_ns),
             "p50_ns": JSONValue(floor.p50_ns),
+            "p90_ns": JSONValue(floor.p90_ns),
             "p99_ns": JSONValue(floor.p99_ns),
+            "within_1us_share": JSONValue(floor.exactShare),
             "cpu_ns_per_fire": JSONValue(floor.cpuPerFire_ns),
         ]
     }
@@ -76,6 +91,15 @@ struct JSONReport {
             "cycles_per_fire": JSONValue(result.usage.cycles.flatMap { result.usage.perFire($0) }),
             "cache_misses_per_fire": JSONValue(result.usage.cacheMisses.flatMap { result.usage.perFire($0) }),
             "cpu_ns_per_fire": JSONValue(result.usage.cpuPerFire_ns),
+            "machine_cpu_ns_per_fire": JSONValue(result.machineCPUPerFire_ns),
+            "interrupt_ns_per_fire": JSONValue(result.interruptsPerFire_ns),
+            "energy_uj_per_fire": JSONValue(result.energyPerFire_uJ),
+            "within_1us_share": JSONValue(result.exactShare),
+            "processors": .object(
+                result.processors.sorted { $0.key < $1.key }.map { .init(key: "\($0.key)", value: JSONValue($0.value)) }
+            ),
+            "migrations": JSONValue(result.migrations),
+            "threads_without_realtime": JSONValue(result.blocks.map(\.threadsWithoutRealtime).max()),
             "context_switches_per_fire": JSONValue(result.usage.switchesPerFire),
             "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
             "blocks": .array(result.blocks.map(block)),
@@ -94,12 +118,15 @@ struct JSONReport {
         func pair(_ range: ClosedRange<Int64>?) -> JSONValue {
             range.map { .array([JSONValue($0.lowerBound), JSONValue($0.upperBound)]) } ?? .null
         }
+        func pair(_ range: ClosedRange<Double>?) -> JSONValue {
+            range.map { .array([JSONValue($0.lowerBound), JSONValue($0.upperBound)]) } ?? .null
+        }
         return [
             "p50_ns": pair(confidence.p50_ns),
+            "p90_ns": pair(confidence.p90_ns),
             "p99_ns": pair(confidence.p99_ns),
-            "mean_ns": .array([
-                JSONValue(confidence.mean_ns.lowerBound), JSONValue(confidence.mean_ns.upperBound),
-            ]),
+            "mean_ns": pair(confidence.mean_ns),
+            "cpu_ns_per_fire": pair(confidence.cpuPerFire_ns),
             "resamples": JSONValue(Confidence.resamples),
         ]
     }
@@ -151,6 +178,9 @@ struct JSONReport {
             "missed": JSONValue(block.missed),
             "p50_ns": JSONValue(block.median_ns),
             "p90_ns": JSONValue(block.p90_ns),
+            "p99_ns": JSONValue(block.p99_ns),
+            "within_1us": JSONValue(block.exact),
+            "migrations": JSONValue(block.migrations),
             "max_ns": JSONValue(block.max_ns),
             "cpu_ns_per_fire": JSONValue(block.usage.cpuPerFire_ns),
             "thread_cpu_ns_per_fire": JSONValue(block.usage.threadCPUPerFire_ns),

@@ -18,7 +18,8 @@ struct ResultText {
         guard intervals_ns.count == 1, let interval_ns = intervals_ns.first else { return sweep(intervals_ns) }
         let digest = Digest(file, interval_ns: interval_ns).lines(width: view.width, bold: bold)
         var lines = digest + (digest.isEmpty ? [] : [""]) + host + heading(interval_ns) + histograms
-        lines += curves(interval_ns) + strips + table(interval_ns) + notes(interval_ns) + legend
+        lines += curves(interval_ns) + strips + table(interval_ns) + intervals(interval_ns)
+        lines += notes(interval_ns) + legend
         if view.endsInShort, !digest.isEmpty { lines += [""] + digest }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -76,7 +77,7 @@ struct ResultText {
     }
 
     private func curves(_ interval_ns: Int64) -> [String] {
-        let best = Digest(file, interval_ns: interval_ns).families.map(\.best)
+        let best = Digest(file, interval_ns: interval_ns).families.map(\.row)
         let plot = CurvePlot.lines(best.isEmpty ? rows(interval_ns) : best, width: view.width)
         return plot.isEmpty ? [] : ["", bold("so many fires are no later than that")] + plot
     }
@@ -121,22 +122,36 @@ struct ResultText {
     private static func time(_ time_ns: Int64?) -> String { time_ns.map { timeText($0) } ?? "–" }
 
     private static let columns: [Column] = [
-        Column(title: "fires", rank: 11, meaning: "how many there were") { $0.fires.grouped },
-        Column(title: "early", rank: 4, meaning: "fires before their deadline") { $0.early.grouped },
-        Column(title: "missed", rank: 6, meaning: "deadlines that passed before the timer got to them") {
+        Column(title: "fires", rank: 12, meaning: "how many there were") { $0.fires.grouped },
+        Column(title: "early", rank: 3, meaning: "fires before their deadline") { $0.early.grouped },
+        Column(title: "missed", rank: 7, meaning: "deadlines that passed before the timer got to them") {
             $0.missed.grouped
         },
-        Column(title: "min", rank: 10, meaning: "the least late") { time($0.lateness.min) },
+        Column(title: "min", rank: 11, meaning: "the least late") { time($0.lateness.min) },
         Column(title: "p50", rank: 0, meaning: "half of the fires are no later") { time($0.lateness.p50) },
-        Column(title: "p90", rank: 3, meaning: "nine of ten are no later") { time($0.lateness.p90) },
-        Column(title: "p95", rank: 9, meaning: "19 of 20") { time($0.lateness.p95) },
+        Column(title: "p90", rank: 4, meaning: "nine of ten are no later") { time($0.lateness.p90) },
+        Column(title: "p95", rank: 10, meaning: "19 of 20") { time($0.lateness.p95) },
         Column(title: "p99", rank: 1, meaning: "99 of 100") { time($0.lateness.p99) },
-        Column(title: "p99.9", rank: 8, meaning: "999 of 1000") { time($0.lateness.p999) },
+        Column(title: "p99.9", rank: 9, meaning: "999 of 1000") { time($0.lateness.p999) },
         Column(title: "max", rank: 7, meaning: "the latest") { time($0.lateness.max) },
+        Column(title: "≤1µs", rank: 5, meaning: "share of the fires that are neither early nor later than that") {
+            "\(($0.exactShare * 100).formatted(decimals: 1)) %"
+        },
+        Column(
+            title: "p99 all",
+            rank: 8,
+            meaning:
+                "99 of 100 of all deadlines, those that had no fire of their own by the fire that they were left to"
+        ) { time($0.intended?.p99) },
         Column(title: "CPU/fire", rank: 2, meaning: "processor time of the whole process, from first fire to last") {
             $0.cpuPerFire_ns.map { timeText($0) } ?? "–"
         },
-        Column(title: "switches", rank: 5, meaning: "context switches of the whole process, for each fire") {
+        Column(
+            title: "machine",
+            rank: 13,
+            meaning: "what all processors spent meanwhile, interrupts too, for each fire; counted in ticks of 10 ms"
+        ) { $0.machineCPUPerFire_ns.map { timeText($0) } ?? "–" },
+        Column(title: "switches", rank: 6, meaning: "context switches of the whole process, for each fire") {
             $0.switchesPerFire?.formatted(decimals: 2) ?? "–"
         },
         Column(title: "drift", rank: 12, meaning: "how fast lateness grows within a block") {
@@ -149,9 +164,34 @@ struct ResultText {
         return wrapped("\(meanings). – means too few fires to tell.", to: view.width ?? 120)
     }
 
+    /// How sure the figures are.
+    private func intervals(_ interval_ns: Int64) -> [String] {
+        let rows = rows(interval_ns).filter { $0.confidence != nil }
+        guard !rows.isEmpty else { return [] }
+        func times(_ ends: [Int64]?) -> String { ends.map { "\(timeText($0[0])) … \(timeText($0[1]))" } ?? "–" }
+        func costs(_ ends: [Double]?) -> String { ends.map { "\(timeText($0[0])) … \(timeText($0[1]))" } ?? "–" }
+        let table = TextTable(
+            nameTitle: "where they lie, 19 times of 20",
+            columns: ["p50", "p90", "p99", "CPU/fire"].enumerated().map { .init(title: $1, rank: [0, 2, 1, 3][$0]) },
+            rows: rows.map { row in
+                let confidence = row.confidence!
+                return .init(
+                    name: row.id,
+                    cells: [
+                        times(confidence.p50_ns), times(confidence.p90_ns), times(confidence.p99_ns),
+                        costs(confidence.cpuPerFire_ns),
+                    ]
+                )
+            },
+            paint: { text, _ in bold(text) }
+        )
+        return [""] + table.lines(width: view.width).lines
+    }
+
     private func notes(_ interval_ns: Int64) -> [String] {
-        var notes: [String] = []
-        if let floor = file.floor(at: interval_ns) {
+        var notes: [String] = file.grants.map { "\($0.name): \($0.isGranted ? "granted" : "refused")" }
+        for kind in Subject.Kind.allCases {
+            guard let floor = file.floor(of: kind, at: interval_ns) else { continue }
             let p99 = floor.p99_ns.map { ", \(timeText($0)) at p99" } ?? ""
             let cpu = floor.cpuPerFire_ns.map { ", \(timeText($0)) of CPU" } ?? ""
             notes.append(

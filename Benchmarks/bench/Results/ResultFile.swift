@@ -10,27 +10,45 @@ struct ResultFile: Decodable, Sendable {
     let command: [String]
     let seed: String
     let isInterrupted: Bool
+    let load: String
+    let grants: [Grant]
     let host: HostFacts
-    let floors: [Floor]
+    private(set) var floors: [Floor]
     private(set) var rows: [ResultRow]
     let operations: [OperationRow]
 
     /// What measuring the same thing twice differed by.
     struct Floor: Decodable, Sendable, Equatable {
         let id: String
+        /// Nil in results from before there was one for each kind: of the reference.
+        let kind: Subject.Kind?
         let interval_ns: Int64
         let p50_ns: Int64
+        let p90_ns: Int64?
         let p99_ns: Int64?
+        let exactShare: Double?
         let cpuPerFire_ns: Double?
 
         enum CodingKeys: String, CodingKey {
-            case id, interval_ns, p50_ns, p99_ns
+            case id, kind, interval_ns, p50_ns, p90_ns, p99_ns
+            case exactShare = "within_1us_share"
             case cpuPerFire_ns = "cpu_ns_per_fire"
         }
     }
 
+    /// A setting that was asked for.
+    struct Grant: Decodable, Sendable, Equatable {
+        let name: String
+        let isGranted: Bool
+
+        enum CodingKeys: String, CodingKey {
+            case name
+            case isGranted = "is_granted"
+        }
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case build, command, seed, interrupted, host, results, operations
+        case build, command, seed, interrupted, load, grants, host, results, operations
         case noiseFloors = "noise_floors"
     }
 
@@ -42,14 +60,16 @@ struct ResultFile: Decodable, Sendable {
         let number = try? members.decode(UInt64.self, forKey: .seed)
         seed = try number.map { "\($0)" } ?? members.decodeIfPresent(String.self, forKey: .seed) ?? "not known"
         isInterrupted = try members.decodeIfPresent(Bool.self, forKey: .interrupted) ?? false
+        load = try members.decodeIfPresent(String.self, forKey: .load) ?? "none"
+        grants = try members.decodeIfPresent([Grant].self, forKey: .grants) ?? []
         host = try members.decodeIfPresent(HostFacts.self, forKey: .host) ?? HostFacts(texts: [:], findings: [])
         floors = try members.decodeIfPresent([Floor?].self, forKey: .noiseFloors)?.compactMap(\.self) ?? []
         rows = try members.decode([ResultRow].self, forKey: .results)
         operations = try members.decodeIfPresent([OperationRow].self, forKey: .operations) ?? []
     }
 
-    func floor(at interval_ns: Int64) -> Floor? {
-        floors.first { $0.interval_ns == interval_ns }
+    func floor(of kind: Subject.Kind, at interval_ns: Int64) -> Floor? {
+        floors.first { $0.interval_ns == interval_ns && ($0.kind ?? .sleeping) == kind }
     }
 
     /// The same with some of its subjects.
@@ -59,9 +79,58 @@ struct ResultFile: Decodable, Sendable {
         return file
     }
 
+    /// A run has fewer: `--blocks` takes 1000 at most.
+    private static let mostRounds = 1_000_000
+
+    /// Several runs of the same subjects as one, for comparing: what counts there are the blocks.
+    static func joined(_ files: [ResultFile]) throws -> ResultFile {
+        guard var joined = files.first else { throw BenchError("there is no result to compare") }
+        for (number, file) in files.enumerated().dropFirst() {
+            guard file.build == joined.build else {
+                throw BenchError("the results to be joined are of different builds")
+            }
+            for index in joined.rows.indices {
+                let row = joined.rows[index]
+                let other = file.rows.first { $0.id == row.id && $0.interval_ns == row.interval_ns }
+                if let other { joined.rows[index].append(other, from: number * Self.mostRounds) }
+            }
+            joined.floors += file.floors
+        }
+        joined.floors = files.count > 1 ? joined.floors.joinedByKind : joined.floors
+        return joined
+    }
+
     /// The intervals of a sweep, or the one of a run, in order.
     var intervals_ns: [Int64] {
         rows.reduce(into: []) { if !$0.contains($1.interval_ns) { $0.append($1.interval_ns) } }
+    }
+}
+
+extension [ResultFile.Floor] {
+    /// What several runs' controls differ by together: differences of runs are as often up as down, so that they shrink by the
+    /// root of their number.
+    fileprivate var joinedByKind: [ResultFile.Floor] {
+        func joined(_ values: [Double]) -> Double? {
+            values.isEmpty ? nil : values.reduce(0) { $0 + $1 * $1 }.squareRoot() / Double(values.count)
+        }
+        var done: [ResultFile.Floor] = []
+        for floor in self where !done.contains(where: { $0.kind == floor.kind && $0.interval_ns == floor.interval_ns })
+        {
+            let alike = filter { $0.kind == floor.kind && $0.interval_ns == floor.interval_ns }
+            done.append(
+                ResultFile.Floor(
+                    id: floor.id,
+                    kind: floor.kind,
+                    interval_ns: floor.interval_ns,
+                    p50_ns: Int64(joined(alike.map { Double($0.p50_ns) }) ?? 0),
+                    p90_ns: joined(alike.compactMap { $0.p90_ns.map(Double.init) }).map { Int64($0) },
+                    p99_ns: joined(alike.compactMap { $0.p99_ns.map(Double.init) }).map { Int64($0) },
+                    exactShare: joined(alike.compactMap(\.exactShare)),
+                    cpuPerFire_ns: joined(alike.compactMap(\.cpuPerFire_ns))
+                )
+            )
+        }
+        return done
     }
 }
 

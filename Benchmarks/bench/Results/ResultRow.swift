@@ -2,17 +2,40 @@
 struct ResultRow: Decodable, Sendable {
     let id: String
     let interval_ns: Int64
-    let fires: Int
-    let early: Int
-    let missed: Int
+    private(set) var fires: Int
+    private(set) var early: Int
+    private(set) var missed: Int
     let skippedBecause: String?
     let lateness: Lateness
     let drift_ppm: Double?
     let cpuPerFire_ns: Double?
+    let machineCPUPerFire_ns: Double?
     let switchesPerFire: Double?
     let wakeupsPerFire: Double?
-    let blocks: [Block]
+    /// With the deadlines that had no fire of their own; nil in older results.
+    let intended: Lateness?
+    let confidence: Confidence?
+    let migrations: Int?
+    private(set) var blocks: [Block]
     let distribution: Distribution
+
+    /// Of all fires, those that are neither early nor later than 1 µs, 0 to 1.
+    var exactShare: Double { distribution.share(upTo: Pareto.exact_ns) - distribution.share(upTo: -1) }
+
+    var kind: Subject.Kind { Subject.kind(of: id) }
+
+    /// Ends of the intervals that hold a figure 19 times of 20.
+    struct Confidence: Decodable, Sendable {
+        let p50_ns: [Int64]?
+        let p90_ns: [Int64]?
+        let p99_ns: [Int64]?
+        let cpuPerFire_ns: [Double]?
+
+        enum CodingKeys: String, CodingKey {
+            case p50_ns, p90_ns, p99_ns
+            case cpuPerFire_ns = "cpu_ns_per_fire"
+        }
+    }
 
     struct Lateness: Decodable, Sendable {
         let min: Int64?
@@ -27,16 +50,22 @@ struct ResultRow: Decodable, Sendable {
     }
 
     struct Block: Decodable, Sendable {
-        let round: Int
+        fileprivate(set) var round: Int
         let fires: Int
         let p50_ns: Int64?
         let p90_ns: Int64?
+        let p99_ns: Int64?
+        let exact: Int?
         let max_ns: Int64?
         let cpuPerFire_ns: Double?
         let isMarked: Bool
 
+        /// Nil in older results.
+        var exactShare: Double? { exact.map { Double($0) / Double(max(1, fires)) } }
+
         enum CodingKeys: String, CodingKey {
-            case round, p50_ns, p90_ns, max_ns
+            case round, p50_ns, p90_ns, p99_ns, max_ns
+            case exact = "within_1us"
             case fires = "n"
             case cpuPerFire_ns = "cpu_ns_per_fire"
             case isMarked = "marked"
@@ -44,7 +73,10 @@ struct ResultRow: Decodable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case id, interval_ns, early, missed, drift_ppm, blocks
+        case id, interval_ns, early, missed, drift_ppm, migrations, blocks
+        case intended = "intended_ns"
+        case confidence = "confidence_95"
+        case machineCPUPerFire_ns = "machine_cpu_ns_per_fire"
         case fires = "n"
         case skippedBecause = "skipped_because"
         case lateness = "lateness_ns"
@@ -52,6 +84,18 @@ struct ResultRow: Decodable, Sendable {
         case switchesPerFire = "context_switches_per_fire"
         case wakeupsPerFire = "wakeups_per_fire"
         case distribution = "histogram"
+    }
+
+    /// With the blocks of another run, whose rounds begin at `round`. Its other figures stay those of the first run.
+    mutating func append(_ other: ResultRow, from round: Int) {
+        fires += other.fires
+        early += other.early
+        missed += other.missed
+        blocks += other.blocks.map { block in
+            var block = block
+            block.round += round
+            return block
+        }
     }
 
     /// What distinguishes a sweep's rows.

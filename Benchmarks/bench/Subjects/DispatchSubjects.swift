@@ -10,6 +10,13 @@ extension Subject {
         Subject("dispatch.source-strict", "the same with the flag .strict") {
             try measureSource($0, flags: .strict)
         },
+        Subject(
+            "dispatch.source-strict-spin",
+            "a strict source that is due 80 us before each deadline; its handler reads the clock for the rest",
+            isDefault: false
+        ) {
+            try measureSource($0, flags: .strict, margin_ns: 80_000)
+        },
         Subject("dispatch.source-global", "the same as dispatch.source on a global, concurrent queue", isDefault: false)
         {
             try measureSource($0, flags: [], DispatchQueue.global(qos: .userInteractive))
@@ -38,14 +45,18 @@ extension Subject {
     private static func measureSource(
         _ recorder: BlockRecorder,
         flags: DispatchSource.TimerFlags,
-        _ queue: DispatchQueue = DispatchQueue(label: "bench.source", qos: .userInteractive)
+        _ queue: DispatchQueue = DispatchQueue(label: "bench.source", qos: .userInteractive),
+        margin_ns: Int64 = 0
     ) throws {
         let source = DispatchSource.makeTimerSource(flags: flags, queue: queue)
         let interval: DispatchTimeInterval = .nanoseconds(Int(recorder.interval_ns))
         // Before the handler is set: from there on Thread Sanitizer lets it see what was written.
-        let first = DispatchTime(instant_ns: recorder.begin())
+        let first = DispatchTime(instant_ns: recorder.begin() - margin_ns)
         source.setEventHandler {
-            let woke_ns = cbench_now_ns()
+            var woke_ns = cbench_now_ns()
+            if margin_ns > 0 {
+                while woke_ns < recorder.nextDeadline_ns { woke_ns = cbench_now_ns() }
+            }
             // The data of a timer source is how many deadlines have passed since the last call.
             recorder.fire(woke_ns, for: Int64(source.data))
         }

@@ -23,18 +23,10 @@ extension Subject {
 
     private static func measureInChild(_ recorder: BlockRecorder, _ precision: TimerPrecision) throws {
         #if compiler(>=6.3)
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: try benchPath())
-        child.arguments = ["task-sleep-block", "--precision", "\(precision)"] + recorder.plan
-        let output = Pipe()
-        child.standardOutput = output
-        child.standardInput = FileHandle.nullDevice
-        try child.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        child.waitUntilExit()
-        guard child.terminationStatus == 0, recorder.fill(from: data) else {
-            throw BenchError("the child ended with \(child.terminationStatus), and \(data.count) bytes")
-        }
+        try recorder.fill(
+            byProgram: benchPath(),
+            ["task-sleep-block", "--precision", "\(precision)"] + recorder.plan
+        )
         #else
         throw MissingHardware(description: "needs Swift 6.3, whose executors can be replaced")
         #endif

@@ -12,6 +12,13 @@ extension Subject {
         Subject("hrtimer.source.precise", "the same; sleeps until a margin before the deadline and spins the rest") {
             try measureSource($0, .precise)
         },
+        Subject(
+            "hrtimer.source.precise.budget-0.5",
+            "the same with a spinBudget of 0.5 and a spinCoverage of 0.999: who wants the last percentile, and pays for it",
+            isDefault: false
+        ) {
+            try measureSource($0, .precise, budget: 0.5)
+        },
         Subject("hrtimer.source.dispatch-queue.normal", "TimerSource, repeating, on a serial DispatchQueue") {
             try measureSource($0, .normal, DispatchQueue(label: "bench"))
         },
@@ -59,9 +66,10 @@ extension Subject {
     private static func measureSource(
         _ recorder: BlockRecorder,
         _ precision: TimerPrecision,
-        _ queue: DispatchQueue? = nil
+        _ queue: DispatchQueue? = nil,
+        budget: Double? = nil
     ) throws {
-        try withEngine(recorder, precision) { engine in
+        try withEngine(recorder, precision, budget: budget) { engine in
             let source = TimerSource(flags: [], engine: engine, queue: queue)
             // As Dispatch's subject does: the handler is let go with the cancellation below.
             source.setEventHandler {
@@ -122,6 +130,7 @@ extension Subject {
 
     private static func measureLoopTimer(_ recorder: BlockRecorder, _ precision: TimerPrecision) {
         let loop = TimerLoop(precision: precision)
+        if let budget = recorder.spinBudget { loop.spinBudget = budget }
         let first = MonotonicInstant(nanoseconds: recorder.begin())
         let interval = Duration.nanoseconds(recorder.interval_ns)
         let timer = LoopTimer(fireAt: first, interval: interval, repeats: true) { timer in
@@ -159,14 +168,12 @@ extension Subject {
     private static func withEngine(
         _ recorder: BlockRecorder,
         _ precision: TimerPrecision,
+        budget: Double? = nil,
         _ body: (TimerEngine) throws -> Void
     ) throws {
         var configuration = TimerEngine.Configuration(name: "bench", precision: precision)
-        if sched_getscheduler(0) == SCHED_FIFO {
-            // --tune: who asks for a real-time class wants the last percentile, and pays for it.
-            configuration.spinCoverage = 0.999
-            configuration.spinBudget = 0.5
-        }
+        if let budget = budget ?? recorder.spinBudget { configuration.spinBudget = budget }
+        if budget != nil { configuration.spinCoverage = 0.999 }
         let engine = try TimerEngine(configuration)
         defer {
             recorder.timersLeftBehind += timersLeft(on: engine)

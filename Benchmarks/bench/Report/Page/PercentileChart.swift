@@ -1,6 +1,6 @@
 import Glibc
 
-/// Percentile curves of all subjects in one picture: the best of each kind in colour, the others thin behind them.
+/// Percentile curves of all subjects in one picture: one of each kind in colour, the others thin behind them.
 struct PercentileChart {
     let width: Double
     let height: Double
@@ -22,10 +22,10 @@ struct PercentileChart {
         furthest = max(1, curves.compactMap { $0.last.map { Self.distance(of: $0.share) } }.max() ?? 1)
     }
 
-    /// The rows that get a colour: the best of each kind where there are several, or the first ten.
+    /// The rows that get a colour: one of each kind where there are several, or the first ten.
     static func coloured(_ file: ResultFile, _ interval_ns: Int64) -> [ResultRow] {
         let rows = file.rows.filter { $0.interval_ns == interval_ns && $0.fires > 0 }
-        return rows.count <= 10 ? rows : Digest(file, interval_ns: interval_ns).families.map(\.best)
+        return rows.count <= 10 ? rows : Digest(file, interval_ns: interval_ns).families.map(\.row)
     }
 
     /// A picture of its own, light or dark as its reader has it. Shows the first interval of a sweep.

@@ -1,0 +1,42 @@
+import Foundation
+
+extension Subject {
+    /// Loops of other languages, each in a program of its own that `make rivals` builds beside this one from Benchmarks/Rivals.
+    static let children: [Subject] = [
+        Subject("libuv.timer", "uv_timer_start for each deadline, in a child process", isDefault: false) {
+            try measureByRival("rival-libuv", $0)
+        },
+        Subject("asio.steady-timer", "asio's steady_timer for each deadline, in a child process", isDefault: false) {
+            try measureByRival("rival-asio", $0)
+        },
+    ]
+
+    private static func measureByRival(_ name: String, _ recorder: BlockRecorder) throws {
+        let program = URL(fileURLWithPath: try benchPath()).deletingLastPathComponent().appendingPathComponent(name)
+            .path
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw MissingHardware(
+                description: "there is no \(program): make rivals builds it (libuv1-dev, libasio-dev)"
+            )
+        }
+        try recorder.fill(byProgram: program, recorder.plan)
+    }
+}
+
+extension BlockRecorder {
+    /// Has another program fill the block: it is told the plan by options, and writes the block to its standard output.
+    func fill(byProgram path: String, _ arguments: [String]) throws {
+        let child = Process()
+        child.executableURL = URL(fileURLWithPath: path)
+        child.arguments = arguments
+        let output = Pipe()
+        child.standardOutput = output
+        child.standardInput = FileHandle.nullDevice
+        try child.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        child.waitUntilExit()
+        guard child.terminationStatus == 0, fill(from: data) else {
+            throw BenchError("the child ended with \(child.terminationStatus), and \(data.count) bytes")
+        }
+    }
+}
