@@ -11,7 +11,7 @@ let package = Package(
         .executableTarget(
             name: "Robot",
             dependencies: ["Measured", .product(name: "HRTimer", package: "swift-hrtimer")]
-        ),
+        )
     ],
     swiftLanguageModes: [.v6],
 )

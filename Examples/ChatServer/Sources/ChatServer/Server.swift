@@ -42,7 +42,9 @@ struct Server {
         // Addresses of its own for each run: the ports of the one before are in TIME_WAIT for a minute.
         let address = Way.allCases.firstIndex(of: way)! * 64 + shard * 8
         // Without a timeout the client leaves by itself; its talking is what is measured.
-        let people = try Child(["--client", "\(server.localAddress!.port!)", "\(count)", "\(rate)", "\(seconds)", "\(address)"])
+        let people = try Child([
+            "--client", "\(server.localAddress!.port!)", "\(count)", "\(rate)", "\(seconds)", "\(address)",
+        ])
         people.awaitLine("connected")
         // The last ones may still be in the backlog.
         while try group.next().submit({ closings.entered }).wait() < count { usleep(10_000) }
@@ -58,12 +60,17 @@ struct Server {
         guard way == .none || status == 0 else { fatalError("the client failed: \(String(cString: strerror(status)))") }
         guard closings.early == 0 else { fatalError("\(closings.early) connections were closed too early") }
         engine.shutdown()
-        return Figures.Row(way.name, isOurs: way == .hrtimer, samples_ns: closings.lateness_ns, facts: [
-            "connections": Double(closings.peak),
-            "CPU of the server, s": Double(used.cpu_ns) / 1e9,
-            "context switches": Double(used.contextSwitches),
-            "memory a connection, KiB": Double(resident_KiB - before_KiB) / Double(count),
-        ])
+        return Figures.Row(
+            way.name,
+            isOurs: way == .hrtimer,
+            samples_ns: closings.lateness_ns,
+            facts: [
+                "connections": Double(closings.peak),
+                "CPU of the server, s": Double(used.cpu_ns) / 1e9,
+                "context switches": Double(used.contextSwitches),
+                "memory a connection, KiB": Double(resident_KiB - before_KiB) / Double(count),
+            ]
+        )
     }
 }
 

@@ -31,7 +31,14 @@ if let name = option("serve") {
     alarm(UInt32(seconds + 3 * timeout + 120))
     guard let way = Way(rawValue: name) else { fatalError("--serve takes \(Way.allCases.map(\.rawValue))") }
     let shard = Int(number("shard", 0))
-    let server = Server(way: way, shard: shard, count: count, rate: Int(rate), seconds: seconds, timeout: .seconds(timeout))
+    let server = Server(
+        way: way,
+        shard: shard,
+        count: count,
+        rate: Int(rate),
+        seconds: seconds,
+        timeout: .seconds(timeout)
+    )
     FileHandle.standardOutput.write(try JSONEncoder().encode(try server.run()))
 } else {
     // All connections at once, in one process if it may have so many, else in several.
@@ -40,8 +47,12 @@ if let name = option("serve") {
     for way in Way.allCases {
         let children = try (0..<shards).map { shard in
             let share = count * (shard + 1) / shards - count * shard / shards
-            let settings = ["--connections": Double(share), "--rate": rate / Double(shards), "--seconds": seconds, "--timeout": timeout]
-            let arguments = ["--serve", way.rawValue, "--shard", "\(shard)"] + settings.flatMap { [$0.key, "\($0.value)"] }
+            let settings = [
+                "--connections": Double(share), "--rate": rate / Double(shards), "--seconds": seconds,
+                "--timeout": timeout,
+            ]
+            let arguments =
+                ["--serve", way.rawValue, "--shard", "\(shard)"] + settings.flatMap { [$0.key, "\($0.value)"] }
             return try Child(arguments)
         }
         let parts = try children.map { child in

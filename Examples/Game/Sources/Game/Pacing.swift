@@ -26,10 +26,15 @@ import Measured
     func row(_ name: String, isOurs: Bool, period_ns: Int64, _ used: Usage) -> Figures.Row {
         let steps = zip(frames_ns.dropFirst(61), frames_ns.dropFirst(60)).map { $0 - $1 }
         guard !steps.isEmpty else { fatalError("\(name): too few frames, \(frames_ns.count)") }
-        return Figures.Row(name, isOurs: isOurs, samples_ns: steps.map { abs($0 - period_ns) }, facts: [
-            "frames a second": 1e9 * Double(steps.count) / Double(steps.reduce(0, +)),
-            "frames off by half a period": Double(steps.count { abs($0 - period_ns) > period_ns / 2 }),
-            "CPU a frame, ms": Double(used.cpu_ns) / 1e6 / Double(frames_ns.count),
-        ])
+        return Figures.Row(
+            name,
+            isOurs: isOurs,
+            samples_ns: steps.map { abs($0 - period_ns) },
+            facts: [
+                "frames a second": 1e9 * Double(steps.count) / Double(steps.reduce(0, +)),
+                "frames off by half a period": Double(steps.count { abs($0 - period_ns) > period_ns / 2 }),
+                "CPU a frame, ms": Double(used.cpu_ns) / 1e6 / Double(frames_ns.count),
+            ]
+        )
     }
 }

@@ -67,5 +67,9 @@ var rows = [
     synced.row("SDL's vsync", isOurs: false, period_ns: period_ns, syncUsage),
     linked.row("DisplayLink", isOurs: true, period_ns: period_ns, linkUsage),
 ]
-try Figures("Game", quantity: "deviation of the time between two frames from the display's, SDL on \(driver)", rows: rows)
-    .publish(to: folder)
+try Figures(
+    "Game",
+    quantity: "deviation of the time between two frames from the display's, SDL on \(driver)",
+    rows: rows
+)
+.publish(to: folder)

@@ -29,7 +29,11 @@ final class Prices: Sendable {
 
     /// The job: with a retry that waits longer each time, and a limit.
     func update() async throws {
-        let retry = Retry(.exponential(initial: .milliseconds(1), jitter: .full), attempts: 4, within: .milliseconds(50))
+        let retry = Retry(
+            .exponential(initial: .milliseconds(1), jitter: .full),
+            attempts: 4,
+            within: .milliseconds(50)
+        )
         let price = try await retry.run { try await fetch() }
         state.withLock { state in
             state.price = price
@@ -56,7 +60,9 @@ final class Prices: Sendable {
             onServerRunning: { bound($0.localAddress!.port!) },
             logger: logger
         )
-        let job = PeriodicService(every: .milliseconds(20)) { [self] _ in noteFailure() } work: { [self] in
+        let job = PeriodicService(every: .milliseconds(20)) { [self] _ in
+            noteFailure()
+        } work: { [self] in
             try await update()
         }
         return ServiceGroup(

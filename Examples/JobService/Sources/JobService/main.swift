@@ -29,14 +29,19 @@ let requests = Int(number("requests", 1000))
         try await running
         let counts = prices.counts
         guard counts.jobs > 0, counts.failures > 0 else { fatalError("the job did not run, or never failed") }
-        return Figures.Row(name, isOurs: isOurs, samples_ns: samples, facts: [
-            "CPU a request, µs": Double(used.cpu_ns) / 1000 / Double(requests + 200),
-            "context switches a request": Double(used.contextSwitches) / Double(requests + 200),
-            "shutdown, ms": Double(monotonic_ns - begin_ns) / 1e6,
-            "jobs done": Double(counts.jobs),
-            "jobs given up": Double(counts.givenUp),
-            "fetches failed": Double(counts.failures),
-        ])
+        return Figures.Row(
+            name,
+            isOurs: isOurs,
+            samples_ns: samples,
+            facts: [
+                "CPU a request, µs": Double(used.cpu_ns) / 1000 / Double(requests + 200),
+                "context switches a request": Double(used.contextSwitches) / Double(requests + 200),
+                "shutdown, ms": Double(monotonic_ns - begin_ns) / 1e6,
+                "jobs done": Double(counts.jobs),
+                "jobs given up": Double(counts.givenUp),
+                "fetches failed": Double(counts.failures),
+            ]
+        )
     }
     fatalError("the server did not start")
 }
@@ -55,7 +60,9 @@ case "standard":
 case "hrtimer", "precise":
     let isPrecise = option("serve") == "precise"
     let name = isPrecise ? "TimerExecutors, precise" : "TimerExecutors"
-    try TimerExecutors.run(precision: isPrecise ? .precise : .normal) { try report(try await serve(name: name, isOurs: true)) }
+    try TimerExecutors.run(precision: isPrecise ? .precise : .normal) {
+        try report(try await serve(name: name, isOurs: true))
+    }
 case "forever":
     // The service alone, until SIGTERM.
     try TimerExecutors.run {
@@ -73,6 +80,10 @@ default:
         guard process.terminationStatus == 0 else { fatalError("\(way) failed") }
         return try JSONDecoder().decode(Figures.Row.self, from: data)
     }
-    try Figures("JobService", quantity: "how much later than asked for a handler's Task.sleep(5 ms) answers", rows: rows)
-        .publish(to: option("output") ?? ".")
+    try Figures(
+        "JobService",
+        quantity: "how much later than asked for a handler's Task.sleep(5 ms) answers",
+        rows: rows
+    )
+    .publish(to: option("output") ?? ".")
 }

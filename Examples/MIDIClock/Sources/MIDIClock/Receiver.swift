@@ -19,10 +19,15 @@ final class Receiver: Sendable {
     func begin() {
         let me = Unmanaged.passRetained(self)
         var created = pthread_t()
-        pthread_create(&created, nil, { argument in
-            Unmanaged<Receiver>.fromOpaque(argument!).takeRetainedValue().receive()
-            return nil
-        }, me.toOpaque())
+        pthread_create(
+            &created,
+            nil,
+            { argument in
+                Unmanaged<Receiver>.fromOpaque(argument!).takeRetainedValue().receive()
+                return nil
+            },
+            me.toOpaque()
+        )
         thread.withLock { $0 = created }
     }
 

@@ -83,5 +83,9 @@ rows.append(
         try await player.value
     }
 )
-let measurement = Figures("MIDIClock", quantity: "deviation of the interval between two clocks, at the receiver", rows: rows)
+let measurement = Figures(
+    "MIDIClock",
+    quantity: "deviation of the interval between two clocks, at the receiver",
+    rows: rows
+)
 try measurement.publish(to: folder)

@@ -18,12 +18,21 @@ extension Figures {
         text(20, 26, "\(program): \(quantity)", "font-weight=\"600\" font-size=\"15\"")
         text(20, 44, host, "fill=\"#666c74\" font-size=\"11\"")
         for share in shares {
-            parts.append("<line x1=\"\(x(share))\" y1=\"\(top)\" x2=\"\(x(share))\" y2=\"\(top + height)\" stroke=\"#e3e5e8\"/>")
-            text(x(share) - 14, top + height + 18, "\((share * 1000).rounded() / 10) %", "fill=\"#666c74\" font-size=\"11\"")
+            parts.append(
+                "<line x1=\"\(x(share))\" y1=\"\(top)\" x2=\"\(x(share))\" y2=\"\(top + height)\" stroke=\"#e3e5e8\"/>"
+            )
+            text(
+                x(share) - 14,
+                top + height + 18,
+                "\((share * 1000).rounded() / 10) %",
+                "fill=\"#666c74\" font-size=\"11\""
+            )
         }
         for decade in Int(least.rounded(.up))...Swift.max(Int(least.rounded(.up)), Int(most)) {
             let ns = pow(10, Double(decade))
-            parts.append("<line x1=\"\(left)\" y1=\"\(y(ns))\" x2=\"\(left + width)\" y2=\"\(y(ns))\" stroke=\"#e3e5e8\"/>")
+            parts.append(
+                "<line x1=\"\(left)\" y1=\"\(y(ns))\" x2=\"\(left + width)\" y2=\"\(y(ns))\" stroke=\"#e3e5e8\"/>"
+            )
             text(8, y(ns) + 4, Self.spelled(Int64(ns)), "fill=\"#666c74\" font-size=\"11\"")
         }
         let ours = ["#0a66c2", "#00806a", "#7a3fa0"], others = ["#c2571a", "#c8102e", "#8a6d00"]
@@ -41,7 +50,9 @@ extension Figures {
             let line = "fill=\"none\" stroke=\"\(color)\" stroke-width=\"2.5\""
             parts.append("<polyline points=\"\(points.joined(separator: " "))\" \(line)/>")
             let place = top + 14 + Double(index) * 20
-            parts.append("<rect x=\"\(left + width + 16)\" y=\"\(place - 9)\" width=\"12\" height=\"4\" fill=\"\(color)\"/>")
+            parts.append(
+                "<rect x=\"\(left + width + 16)\" y=\"\(place - 9)\" width=\"12\" height=\"4\" fill=\"\(color)\"/>"
+            )
             text(left + width + 34, place, row.name)
         }
         return """

@@ -29,14 +29,20 @@ final class Explanation: Sendable {
         if let coverage = statistics.spinCoverage {
             let limit = statistics.spinLimit.map { ", more is kept back by: \($0)" } ?? ""
             let share = Double(Int(coverage * 1000)) / 10
-            Swift.print("  spin window    covered \(share) % of \(statistics.earlyWakes) early wake-ups\(limit); spun \(statistics.spinTime)")
+            Swift.print(
+                "  spin window    covered \(share) % of \(statistics.earlyWakes) early wake-ups\(limit); spun \(statistics.spinTime)"
+            )
         }
         for result in engine.settingResults { Swift.print("  \(result)") }
         let byHandler = late.count { $0.afterHandler > Self.bound }
         let byWake = late.count - byHandler
-        Swift.print("  \(late.count) of \(steps) steps later than \(Self.bound), or after others that were left out: \(byHandler) behind a handler, \(byWake) by their wake-up")
+        Swift.print(
+            "  \(late.count) of \(steps) steps later than \(Self.bound), or after others that were left out: \(byHandler) behind a handler, \(byWake) by their wake-up"
+        )
         for entry in late.sorted(by: { $0.fire.lateness > $1.fire.lateness }).prefix(5) {
-            let cause = entry.afterHandler > Self.bound ? "the handler before took \(entry.afterHandler)" : "the thread woke late"
+            let cause =
+                entry.afterHandler > Self.bound
+                ? "the handler before took \(entry.afterHandler)" : "the thread woke late"
             Swift.print("    late by \(entry.fire.lateness), \(entry.fire.missedTicks) missed: \(cause)")
         }
     }

@@ -33,10 +33,15 @@ final class Run: @unchecked Sendable {
     }
 
     func row(_ name: String, isOurs: Bool, _ used: Usage) -> Figures.Row {
-        Figures.Row(name, isOurs: isOurs, samples_ns: lateness_ns, facts: [
-            "angle, rms, mrad": (squares / Double(lateness_ns.count)).squareRoot() * 1000,
-            "missed": Double(missed),
-            "CPU a step, µs": Double(used.cpu_ns) / 1000 / Double(lateness_ns.count),
-        ])
+        Figures.Row(
+            name,
+            isOurs: isOurs,
+            samples_ns: lateness_ns,
+            facts: [
+                "angle, rms, mrad": (squares / Double(lateness_ns.count)).squareRoot() * 1000,
+                "missed": Double(missed),
+                "CPU a step, µs": Double(used.cpu_ns) / 1000 / Double(lateness_ns.count),
+            ]
+        )
     }
 }

@@ -19,7 +19,9 @@ func byNanosleep(_ run: Run) {
         isOn = run.step(deadline_ns: deadline_ns, missed: missed)
         (tick, missed) = (tick + 1, 0)
         // Deadlines that passed are left out, as .skip does.
-        while first_ns + tick * Run.interval_ns < monotonic_ns - Run.interval_ns { (tick, missed) = (tick + 1, missed + 1) }
+        while first_ns + tick * Run.interval_ns < monotonic_ns - Run.interval_ns {
+            (tick, missed) = (tick + 1, missed + 1)
+        }
     }
 }
 
@@ -37,7 +39,9 @@ func byTaskSleep(_ run: Run) async throws {
 }
 
 /// An engine of the loop's own. Returns it for its statistics.
-func byEngine(_ run: Run, _ precision: TimerPrecision, isRealTime: Bool, _ explanation: Explanation) async throws -> TimerEngine {
+func byEngine(_ run: Run, _ precision: TimerPrecision, isRealTime: Bool, _ explanation: Explanation) async throws
+    -> TimerEngine
+{
     var configuration = TimerEngine.Configuration(name: "robot", precision: precision)
     if isRealTime {
         configuration.realTime.schedulingClass = .fifo(priority: 20)
