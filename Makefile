@@ -40,7 +40,7 @@ steady:
 
 # Each small program in Snippets/, to its end.
 snippets: build
-	for snippet in Snippets/*.swift $$(ls -d Examples/*/main.swift Examples/*/*.swift | grep -v /Package.swift | \
+	for snippet in Snippets/*.swift $$(ls -d Examples/*/*.swift | grep -v /Package.swift | \
 	    xargs -n1 dirname | sort -u); do \
 	    echo "$$snippet:"; timeout 60 $$($(SWIFT) build --show-bin-path)/$$(basename $$snippet .swift) || exit 1; done
 
