@@ -7,6 +7,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+// As Xcode's new apps are compiled. Compilers before 6.2 do not know it: there the target's tests say so.
+#if compiler(>=6.2)
+let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
+#else
+let mainActorByDefault: [SwiftSetting] = []
+#endif
+
 let package = Package(
     name: "swift-hrtimer",
     products: [
@@ -21,11 +28,13 @@ let package = Package(
         .executable(name: "bench", targets: ["bench"]),
     ],
     traits: [
+        .trait(name: "Libevent", description: "Loops wait in libevent; without it on an epoll set of their own"),
         .trait(name: "NIO", description: "SwiftNIO's timers among the rivals of the bench"),
         .trait(name: "ServiceLifecycle", description: "Engines, and periodic work, as services of a lifecycle"),
         .trait(name: "Metrics", description: "An engine's lateness and counts by way of swift-metrics"),
         .trait(name: "AsyncAlgorithms", description: "AsyncTimerSequence among the rivals of the bench"),
         .trait(name: "OpenCombine", description: "Engines, loops and virtual time as schedulers of OpenCombine"),
+        .default(enabledTraits: ["Libevent"]),
     ],
     dependencies: [
         // Only the bench needs them; a package that depends on HRTimer alone never builds them.
@@ -46,10 +55,11 @@ let package = Package(
         ),
         .target(
             name: "CHRTimer",
-            dependencies: ["CLibevent"],
+            dependencies: [.target(name: "CLibevent", condition: .when(traits: ["Libevent"]))],
             path: "CSources/CHRTimer",
             cSettings: [
                 .define("_GNU_SOURCE"),
+                .define("HRT_LIBEVENT", .when(traits: ["Libevent"])),
                 // What tests count.
                 .define("HRT_CHECKING", .when(configuration: .debug)),
                 .define("NDEBUG", .when(configuration: .release)),
@@ -57,13 +67,21 @@ let package = Package(
         ),
         // Loads what it needs of X11 and Wayland when it runs.
         .target(name: "CVsync", path: "CSources/CVsync", cSettings: [.define("_GNU_SOURCE")]),
+        // Asks RealtimeKit over D-Bus, whose library it loads when it runs.
+        .target(name: "CRealtimeKit", path: "CSources/CRealtimeKit", cSettings: [.define("_GNU_SOURCE")]),
         // Cancels a part of a task, with the means of Swift's runtime.
         .target(name: "CTaskScope", path: "CSources/CTaskScope"),
-        .target(name: "HRTimerCore", dependencies: ["CHRTimer"], swiftSettings: strict),
+        // Glibc, or Musl.
+        .target(name: "HRTimerLibc", swiftSettings: strict),
+        .target(
+            name: "HRTimerCore",
+            dependencies: ["CHRTimer", "CRealtimeKit", "HRTimerLibc"],
+            swiftSettings: strict
+        ),
         .target(
             name: "HRTimer",
             dependencies: [
-                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope",
+                "HRTimerCore", "CHRTimer", "CVsync", "CTaskScope", "HRTimerLibc",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -79,16 +97,20 @@ let package = Package(
         .target(
             name: "HRTimerTesting",
             dependencies: [
-                "HRTimer", "CEnqueueHook",
+                "HRTimer", "CEnqueueHook", "HRTimerLibc",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"])),
             ],
             swiftSettings: strict
         ),
         .target(name: "HRTimerCalendar", dependencies: ["HRTimer", "HRTimerCore"], swiftSettings: strict),
         .target(name: "HRTimerCompat", dependencies: ["HRTimer"], swiftSettings: strict),
-        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer"], swiftSettings: strict),
+        .target(name: "HRTimerExecutors", dependencies: ["HRTimer", "CHRTimer", "HRTimerLibc"], swiftSettings: strict),
         // For tests and for programs with an async main, which have no place for the call.
-        .target(name: "HRTimerExecutorsAtLaunch", dependencies: ["HRTimerExecutors"], swiftSettings: strict),
+        .target(
+            name: "HRTimerExecutorsAtLaunch",
+            dependencies: ["HRTimerExecutors", "HRTimerLibc"],
+            swiftSettings: strict
+        ),
 
         // A client of Wayland compositors, for the bench and for tests.
         .target(
@@ -210,6 +232,13 @@ let package = Package(
             path: "Tests/Programs/BlockedPoolProgram",
             swiftSettings: strict
         ),
+        // All faces, where little is to be had.
+        .executableTarget(
+            name: "PlatformProgram",
+            dependencies: ["HRTimer", "CHRTimer", "CTestSupport"],
+            path: "Tests/Programs/PlatformProgram",
+            swiftSettings: strict
+        ),
         // Cancelled sleeps by the million, optimized: `make sleep-races`.
         .executableTarget(
             name: "SleepRaces",
@@ -257,7 +286,8 @@ let package = Package(
         .testTarget(
             name: "HRTimerTests",
             dependencies: [
-                "HRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits", "DeadlineModel",
+                "HRTimer", "CHRTimer", "CVsync", "HRTimerTesting", "CTestSupport", "TestSupport", "TestTraits",
+                "DeadlineModel",
             ],
             swiftSettings: strict
         ),
@@ -306,9 +336,15 @@ let package = Package(
             // CBench for its count of allocations, which an executable can have but once.
             dependencies: [
                 "HRTimer", "HRTimerCalendar", "CHRTimer", "CBench", "CTestSupport", "TestSupport", "MainThreadProgram",
-                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "TestTraits",
+                "AsyncMainProgram", "AppsOnApple", "AppsOnHRTimer", "BlockedPoolProgram", "PlatformProgram",
+                "TestTraits",
             ],
             swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DefaultIsolationTests",
+            dependencies: ["HRTimer", "TestSupport", "TestTraits"],
+            swiftSettings: strict + mainActorByDefault
         ),
         .testTarget(
             name: "PrecisionTests",

@@ -8,6 +8,7 @@
 
 #include "cbench_kernel.h"
 #include "cbench_thread.h"
+#include "cbench_why.h"
 #include "kernel_wait.h"
 
 static atomic_bool stop_requested;
@@ -98,6 +99,7 @@ static bool take(cbench_block *block, int64_t woke_ns, int64_t deadlines) {
     block->fires[block->count] = (cbench_fire){
         .deadline_ns = deadline_ns, .woke_ns = woke_ns, .processor = sched_getcpu()};
     block->count += 1;
+    cbench_why_note(deadline_ns, woke_ns);
     bool is_end = cbench_stop_requested() || (block->end_ns != 0 && woke_ns >= block->end_ns);
     if (block->spike_bound_ns != 0 && woke_ns - deadline_ns > block->spike_bound_ns) {
         is_end |= tell_spike(block);

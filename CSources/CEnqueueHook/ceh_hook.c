@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "include/CEnqueueHook.h"
 
 #include <stdatomic.h>
@@ -55,3 +56,4 @@ void ceh_remove(void) {
 void ceh_enqueue(void *job) { swift_task_enqueueGlobal(job); }
 
 uint64_t ceh_task_of(void *job) { return swift_task_getJobTaskId(job); }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "include/CTaskScope.h"
 
 #include <stdint.h>
@@ -130,3 +131,4 @@ bool cts_leave(cts_scope *scope) {
 }
 
 const void *cts_local_value(const void *key) { return swift_task_localValueGet(key); }
+#endif

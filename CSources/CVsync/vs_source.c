@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "vs_source.h"
 
 #include <poll.h>
@@ -43,3 +44,4 @@ void vs_told_rate(const vs_source *source, int64_t *out_numerator, int64_t *out_
 void vs_close(vs_source *source) {
     source->ops->close(source);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "wayland_window.h"
 
 #include <poll.h>
@@ -320,3 +321,4 @@ void wayland_window_close(wayland_window *window) {
     if (window->display) wl->disconnect(window->display);
     free(window);
 }
+#endif

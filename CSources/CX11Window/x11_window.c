@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "x11_window.h"
 
 #include <dlfcn.h>
@@ -208,3 +209,4 @@ void x11_keys_close(x11_keys *keys) {
     keys->x->close(keys->display);
     free(keys);
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 // Descriptions for debugging, in one line each. For people: the words may change.
@@ -105,3 +106,4 @@ private func whenNext(_ deadline_ns: Int64, _ time: TimeBase) -> String {
     let rest_ns = deadline_ns.subtractingSaturating(time.now_ns)
     return rest_ns > 0 ? "due in \(words(rest_ns))" : "due since \(words(rest_ns))"
 }
+#endif

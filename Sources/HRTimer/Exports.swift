@@ -1,1 +1,3 @@
+#if os(Linux)
 @_exported public import HRTimerCore
+#endif

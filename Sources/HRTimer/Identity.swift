@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop: ComparedByIdentity {}
@@ -9,3 +10,4 @@ extension LoopThread: ComparedByIdentity {}
 extension LoopHost: ComparedByIdentity {}
 extension TimerSource: ComparedByIdentity {}
 extension DisplayLink: ComparedByIdentity {}
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Foundation
 
 /// Dates of a calendar at which something is to be done: every day at 20:00 in Berlin, each last Friday of a month.
@@ -142,3 +143,4 @@ extension Calendar.RecurrenceRule {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 public import HRTimerCore
 
@@ -65,3 +66,4 @@ extension EngineClock<WallInstant> {
         CalendarTicks(DateTicks(on: host, ScheduledDates(schedule), policy, tolerance: tolerance))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import Foundation
 import HRTimerCore
 
@@ -103,3 +104,4 @@ private final class RuleDates: @unchecked Sendable {
         return .max
     }
 }
+#endif

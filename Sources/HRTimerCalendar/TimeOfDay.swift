@@ -1,3 +1,4 @@
+#if os(Linux)
 import Foundation
 import HRTimerCore
 
@@ -116,3 +117,4 @@ extension BinaryInteger {
         return rest < 0 ? quotient - 1 : quotient
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Foundation
 public import HRTimer
 
@@ -32,3 +33,4 @@ extension Date {
         return whole_ns.addingSaturating(Int64(((seconds - whole) * 1e9).rounded(rule)))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension ClockTimerEngine<WallInstant> {
@@ -27,3 +28,4 @@ extension ClockTimerEngine<WallInstant> {
         return core.schedule(at: position, request) { handler(Fire($0)) }
     }
 }
+#endif

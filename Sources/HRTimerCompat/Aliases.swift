@@ -1,3 +1,4 @@
+#if os(Linux)
 public import FoundationEssentials
 @_exported public import HRTimer
 
@@ -62,3 +63,4 @@ extension TimerLoop {
         run(mode: mode, before: limit)
     }
 }
+#endif

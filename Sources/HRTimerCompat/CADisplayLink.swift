@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 import HRTimerCore
 
@@ -145,3 +146,4 @@ public struct CAFrameRateRange: Hashable, Sendable {
 public func CAFrameRateRangeMake(_ minimum: Float, _ maximum: Float, _ preferred: Float) -> CAFrameRateRange {
     CAFrameRateRange(minimum: minimum, maximum: maximum, preferred: preferred == 0 ? nil : preferred)
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import FoundationEssentials
 public import HRTimer
 import HRTimerCore
@@ -196,3 +197,4 @@ public enum CFAllocator: Sendable {}
 
 /// Nil.
 public let kCFAllocatorDefault: CFAllocator? = nil
+#endif

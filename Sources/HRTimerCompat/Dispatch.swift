@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 public import HRTimer
 
@@ -150,3 +151,4 @@ extension DispatchQueue {
         TimerEngine.shared.schedule(at: deadline, on: self, qos: qos, flags: flags, execute: work)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import FoundationEssentials
 public import HRTimer
 
@@ -65,3 +66,4 @@ extension TimerLoop {
         return run(mode: mode, before: point)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 import HRTimer
 
@@ -61,3 +62,4 @@ extension DispatchSourceTimer {
     /// 1 for a strict source that is not cancelled, else 0; Dispatch has further bits.
     public var mask: UInt { source.isStrict && !isCancelled ? 1 : 0 }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 import HRTimerCore
 
@@ -64,3 +65,4 @@ extension TimerLoop {
         if let trigger = port.known(in: self) { remove(trigger, forMode: mode) }
     }
 }
+#endif

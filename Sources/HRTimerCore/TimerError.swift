@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// The kernel refused a call that a timer needs: which operation, and why.
 public struct TimerError: Error, Hashable, Sendable {
@@ -25,3 +26,4 @@ extension TimerError: CustomStringConvertible {
 package func check(_ status: Int32, _ operation: @autoclosure () -> String) throws(TimerError) {
     if status < 0 { throw TimerError(operation: operation(), errorNumber: -status) }
 }
+#endif

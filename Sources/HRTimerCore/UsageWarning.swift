@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 
 /// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
 /// builds alone.
@@ -31,6 +32,11 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         case slowHandlerOnSharedEngine
         /// `.precise` on a clock with coarse ticks, where it counts as `.normal`: reported once.
         case coarseClock
+        /// The last reference to a `TimerSource` went that was active and would have fired: it has stopped.
+        case activeSourceDropped
+        /// A loop that is not the main thread's calls a handler of the main actor's, by a task: in modules of
+        /// `-default-isolation MainActor` closures and methods belong to the main actor without saying so. Reported once.
+        case mainActorHandlerElsewhere
     }
 
     /// Which mistake.
@@ -108,3 +114,4 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import HRTimer
@@ -88,4 +89,5 @@ final class CacheWarmUp: Sendable {
         unsafeBitCast(task, to: UInt.self)
     }
 }
+#endif
 #endif

@@ -1,7 +1,8 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import HRTimer
 
 /// The process's executors, in place of the standard library's.
@@ -42,4 +43,5 @@ enum Executors: ExecutorFactory {
 
     static var isMainThread: Bool { hrt_thread_id() == getpid() }
 }
+#endif
 #endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
-import Glibc
+import HRTimerLibc
 
 /// Ends a sleep, and then runs the job that this makes ready, the sleeping task's, on the same thread. Otherwise the
 /// job would go through the pool.
@@ -41,4 +42,5 @@ extension UnownedJob {
         runSynchronously(on: unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self))
     }
 }
+#endif
 #endif

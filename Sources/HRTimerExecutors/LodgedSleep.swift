@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import HRTimer
 
@@ -59,4 +60,5 @@ final class LodgedSleep: Sendable {
         jobs.resuming { job.runAsInPool() }
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import HRTimer
@@ -35,4 +36,5 @@ final class LoopMainExecutor: MainExecutor {
         )
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import CHRTimer
 import HRTimer
@@ -21,4 +22,5 @@ final class SharedAlarm: @unchecked Sendable {
     func set(_ clock: TimerClock, _ instant_ns: Int64) { hrt_shared_alarm_set(sharedAlarm, clock.c, instant_ns) }
     func wait() { hrt_shared_alarm_wait(sharedAlarm) }
 }
+#endif
 #endif

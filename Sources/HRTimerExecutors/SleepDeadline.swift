@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import HRTimer
 
@@ -41,4 +42,5 @@ enum SleepDeadline: Sendable {
         }
     }
 }
+#endif
 #endif

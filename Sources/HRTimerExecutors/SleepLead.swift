@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import CHRTimer
 import HRTimer
@@ -35,4 +36,5 @@ struct SleepLead: Sendable {
         window.budget.spend(-unspun_ns)
     }
 }
+#endif
 #endif

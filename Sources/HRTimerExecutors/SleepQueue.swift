@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import CHRTimer
 @_spi(ExperimentalCustomExecutors) import _Concurrency
@@ -186,4 +187,5 @@ struct SleepQueue: ~Copyable, Sendable {
         return isUntidy
     }
 }
+#endif
 #endif

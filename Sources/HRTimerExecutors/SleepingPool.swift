@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.3)
 @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 import HRTimer
@@ -52,4 +53,5 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
     }
 }
 
+#endif
 #endif

@@ -1,8 +1,9 @@
+#if os(Linux)
 #if compiler(>=6.3)
 import CHRTimer
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import Dispatch
-import Glibc
+import HRTimerLibc
 import HRTimer
 import Synchronization
 
@@ -188,4 +189,5 @@ extension Sleeps {
         state.withLock { $0.lead?.takeBack(unspun_ns) }
     }
 }
+#endif
 #endif

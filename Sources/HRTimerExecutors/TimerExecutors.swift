@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 
 /// Makes every `Task.sleep` of the process this library's, and puts the main actor on `TimerLoop.main`.
@@ -94,3 +95,4 @@ public enum TimerExecutors {
     public static func install(precision: TimerPrecision = .normal, spinBudget: Double? = nil) {}
     #endif
 }
+#endif

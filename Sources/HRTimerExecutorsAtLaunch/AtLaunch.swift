@@ -1,5 +1,6 @@
+#if os(Linux)
 #if compiler(>=6.3)
-import Glibc
+import HRTimerLibc
 import HRTimer
 import HRTimerExecutors
 
@@ -27,4 +28,5 @@ public enum AtLaunch {
         }
     }
 }
+#endif
 #endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimer
+import HRTimerLibc
 
 /// Work of a virtual time on another thread than the time's own: a loop's thread, a block on a queue, `enter`.
 ///
@@ -93,3 +94,4 @@ public final class TimeHold: Sendable {
 }
 
 extension TimeHold: VirtualHold {}
+#endif

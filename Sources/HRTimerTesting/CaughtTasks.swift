@@ -1,3 +1,4 @@
+#if os(Linux)
 import CEnqueueHook
 import Dispatch
 import HRTimer
@@ -128,3 +129,4 @@ private struct TaskNumbers {
         words[word] |= 1 << (offset % 64)
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimer
+import HRTimerLibc
 
 /// From the first job to the last.
 extension DeterministicScheduler {
@@ -136,3 +137,4 @@ extension AnyTimerEngine {
     /// On virtual time there is no thread that this could wait for.
     fileprivate func endInTest() { core.shutdown() }
 }
+#endif

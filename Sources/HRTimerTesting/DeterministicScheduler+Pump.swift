@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 
 /// What the scheduler's thread is waiting for, while it runs all else.
@@ -393,3 +394,4 @@ private struct Watch {
         return real_ns - instantBegan_ns > patience_ns
     }
 }
+#endif

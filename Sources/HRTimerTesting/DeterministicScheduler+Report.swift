@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 
 /// What is pending, for messages.
@@ -80,3 +81,4 @@ extension Baton {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimer
+import HRTimerLibc
 
 /// Decides what runs next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
 ///
@@ -346,3 +347,4 @@ private struct SeededOrder {
         return Int((z ^ (z >> 31)) % UInt64(count))
     }
 }
+#endif

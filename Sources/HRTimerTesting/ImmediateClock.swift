@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 
 /// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For code under test that sleeps between
@@ -46,3 +47,4 @@ public final class ImmediateClock: Clock, Sendable {
         try Task.checkCancellation()
     }
 }
+#endif

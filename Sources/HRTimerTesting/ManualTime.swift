@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 
 /// A clock for tests: it stands still until the test moves it, and fires everything due on the way, in order, without
@@ -272,3 +273,4 @@ extension ManualTime {
         return try baton.running(body)
     }
 }
+#endif

@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 
 /// A value behind a lock, and threads that wait for it to change.
 final class Monitor<State>: @unchecked Sendable {
@@ -52,3 +53,4 @@ final class Monitor<State>: @unchecked Sendable {
         return true
     }
 }
+#endif

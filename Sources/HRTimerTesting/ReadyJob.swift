@@ -1,3 +1,4 @@
+#if os(Linux)
 import CEnqueueHook
 import Dispatch
 import HRTimer
@@ -29,3 +30,4 @@ struct ReadyJob {
 func afterMainQueue(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue.main.async(execute: body)
 }
+#endif

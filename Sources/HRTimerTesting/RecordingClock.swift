@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 
 /// A clock that records what was slept for, and otherwise is the clock that it is made of.
@@ -57,3 +58,4 @@ public struct RecordingClock<Base: Clock>: Clock {
         try await base.sleep(until: deadline, tolerance: tolerance)
     }
 }
+#endif

@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 
 /// A lock that its owner may take again: a handler that runs because the clock moves may move the clock.
 final class RecursiveLock: @unchecked Sendable {
@@ -24,3 +25,4 @@ final class RecursiveLock: @unchecked Sendable {
         return try body()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimer
 
 /// Virtual time that moves by itself: what the body of `withManualTime` is given.
@@ -193,3 +194,4 @@ extension TestTime.Event.What {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Why a test on virtual time failed, as `withManualTime` throws it: the description is all there is to read.
 public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
@@ -36,3 +37,4 @@ public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
         return (["\(sentence), at \(instant)"] + lines).joined(separator: "\n  ")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimer
 
 /// Looks at a scheduler's thread from another one: blocked by a job, it cannot see for itself that its patience is over. Then
@@ -73,3 +74,4 @@ final class Watchdog: Sendable {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 public import HRTimer
+import HRTimerLibc
 
 /// How virtual time begins, and what it allows.
 public struct TestTimeOptions: Sendable {
@@ -165,3 +166,4 @@ private final class TestRun<Success: Sendable>: Sendable {
         return try outcome!.get()
     }
 }
+#endif

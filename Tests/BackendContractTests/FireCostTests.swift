@@ -145,6 +145,22 @@ import Testing
     }
 
     @Test(
+        "A fire in time of a watched and recorded engine allocates nothing either",
+        .enabled(if: !isSanitized, whyNot)
+    )
+    func watchedAllocations() async {
+        await #expect(processExitsWith: .success) {
+            let engine = try TimerEngine()
+            engine.flightRecorder = FlightRecorder(lateBeyond: .seconds(3600))
+            engine.onLate(beyond: .seconds(3600)) { _ in }
+            let count = Allocations.between10And110 { body in
+                engine.schedule(after: .microseconds(200), every: .microseconds(200)) { _ in body() }
+            }
+            #expect(count == 0, "\(count)")
+        }
+    }
+
+    @Test(
         "A source's fire allocates nothing",
         .enabled(if: !isSanitized, whyNot)
     )

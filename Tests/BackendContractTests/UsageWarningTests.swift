@@ -96,6 +96,67 @@ import Testing
         #expect(elsewhere.count >= 1)
     }
 
+    @Test(
+        "An active source whose last reference goes is told; a cancelled, suspended, fired or never activated one is not"
+    )
+    func droppedSources() async throws {
+        let engine = try TimerEngine(name: "dropping")
+        func make(_ change: (TimerSource) -> Void) {
+            let source = TimerSource(engine: engine)
+            source.setEventHandler {}
+            source.schedule(deadline: .now.advanced(by: .seconds(1000)), repeating: .seconds(1))
+            change(source)
+        }
+        let quiet = await mistakes(.activeSourceDropped) {
+            make { _ in }
+            make {
+                $0.activate()
+                $0.cancel()
+            }
+            make {
+                $0.activate()
+                $0.suspend()
+            }
+            make {
+                $0.schedule(deadline: .distantFuture)
+                $0.activate()
+            }
+            let fired = Recorder<Int>()
+            let once = TimerSource(engine: engine)
+            once.setEventHandler { fired.append(1) }
+            once.schedule(deadline: .now)
+            once.activate()
+            while fired.count == 0 { pause(.milliseconds(1)) }
+            pause(.milliseconds(20))
+        }
+        #expect(quiet.count == 0)
+        let told = await mistakes(.activeSourceDropped) { make { $0.activate() } }
+        #expect(told.count == 1)
+        await engine.shutdown()
+    }
+
+    @Test(
+        "A handler of the main actor's that another thread's loop calls is told; one in the main loop, or of none, is not"
+    )
+    func mainActorElsewhere() async throws {
+        let thread = try TimerLoop.thread(name: "elsewhere")
+        let calls = Recorder<Int>()
+        let told = await mistakes(.mainActorHandlerElsewhere) {
+            thread.loop.add(LoopTimer(timeInterval: 0.001, repeats: false) { _ in calls.append(1) }, forMode: .default)
+            while calls.count < 1 { try? await Task.sleep(for: .milliseconds(1)) }
+        }
+        #expect(told.count == 0)
+        let hopped = await mistakes(.mainActorHandlerElsewhere) {
+            thread.loop.add(
+                LoopTimer(timeInterval: 0.001, repeats: false) { @MainActor _ in calls.append(2) },
+                forMode: .default
+            )
+            while calls.count < 2 { try? await Task.sleep(for: .milliseconds(1)) }
+        }
+        #expect(hopped.count == 1)
+        await thread.end()
+    }
+
     @Test("A timer in two loops, and an invalid one, are told")
     func adding() async {
         let timer = LoopTimer(fireAt: .distantFuture) { _ in }

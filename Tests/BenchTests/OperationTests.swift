@@ -22,6 +22,7 @@ struct OperationTests {
         PublicOperations.comparisons(timers: 10) + ContendedOperations.comparisons(timers: 10)
         + [FireOperations.comparison(timers: 10)] + CoalesceOperations.comparisons(ownTimers: 10)
         + TaskOperations.comparisons(ownTimers: 10) + PacingOperations.comparisons + [StatisticsOperations.comparison]
+        + WatchedOperations.comparisons
 
     @Test("of every package run", arguments: Self.packages.map { "\($0.operation) \($0.baseID)" })
     func packagesRun(name: String) async throws {

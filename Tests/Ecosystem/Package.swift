@@ -5,7 +5,11 @@ import PackageDescription
 let package = Package(
     name: "Ecosystem",
     dependencies: [
-        .package(name: "swift-hrtimer", path: "../..", traits: ["ServiceLifecycle", "Metrics", "OpenCombine"]),
+        .package(
+            name: "swift-hrtimer",
+            path: "../..",
+            traits: [.defaults, "ServiceLifecycle", "Metrics", "OpenCombine"]
+        ),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),

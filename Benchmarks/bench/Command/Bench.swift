@@ -15,6 +15,7 @@ struct Bench: ParsableCommand {
             bench compare old.json new.json     what became slower
             bench pareto run.json               exactness against its cost
             bench doctor                        what of this machine makes timers late
+            bench run --why                     what made them late
 
             Kernel primitives, Foundation, Dispatch, Task.sleep and this library's timers, side by side in one run: \
             absolute deadlines, signed lateness, blocks of all subjects interleaved in a seeded random order. \
@@ -29,7 +30,8 @@ struct Bench: ParsableCommand {
             + "libevent \(String(cString: cbench_libevent_version()))",
         subcommands: [
             RunCommand.self, OpsCommand.self, CrowdCommand.self, SoakCommand.self, VsyncCommand.self, ListCommand.self,
-            ExplainCommand.self, DoctorCommand.self, CompareCommand.self, ParetoCommand.self, CheckCommand.self,
+            ExplainCommand.self, DoctorCommand.self, WhyCommand.self, WhyScenarioCommand.self, CompareCommand.self,
+            ParetoCommand.self, CheckCommand.self,
             ReportCommand.self, TaskSleepBlockCommand.self, LoadTimersCommand.self, OpsBlockCommand.self,
             MemoryBlockCommand.self,
         ],

@@ -131,7 +131,7 @@ struct OpsOptions: ParsableArguments {
         all += CoalesceOperations.comparisons(ownTimers: ownTimers)
         all += TaskOperations.comparisons(ownTimers: ownTimers)
         all += PacingOperations.comparisons
-        return all + [StatisticsOperations.comparison, MainQueueOperations.comparison]
+        return all + WatchedOperations.comparisons + [StatisticsOperations.comparison, MainQueueOperations.comparison]
     }
 
     /// The last processor by default: the first is the one that most interrupts go to.

@@ -30,6 +30,9 @@ struct ReportCommand: ParsableCommand {
     )
     var output: [String] = []
 
+    @Flag(help: "The file is a trace, of run --trace or a flight recorder: draws it, with -o FILE.svg.")
+    var trace = false
+
     @Option(help: "Bars of histograms in text: linear or log.")
     var bars: BarScale = .linear
 
@@ -50,6 +53,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         let data = try readFile(result)
+        if trace { return try TraceDrawing.draw(data, named: result, to: output) }
         let shape = ReportShape(formats: format, color: color)
         let file = try ResultFile.parse(data, name: result).filtered(isShown)
         if file.rows.isEmpty, file.operations.isEmpty {

@@ -21,9 +21,10 @@ struct RunCommand: ParsableCommand {
         let process = try TunedProcess(options.tuning)
         for grant in process.settingResults { StandardError.print("bench: \(grant.text)") }
         let spikes = try options.onSpike.map(SpikeWatch.init)
+        let why = try options.why.run()
         var sessions: [Session] = []
         for plan in plans where sessions.last?.hasEndedEarly != true {
-            let session = Session(plan, process.tuning, spikes: spikes)
+            let session = Session(plan, process.tuning, spikes: spikes, why: why)
             session.run(options.report.progress, LiveTable(isHidden: options.report.hidesProgress))
             sessions.append(session)
             tellWhatWasLeftOut(session)
@@ -49,6 +50,7 @@ struct RunCommand: ParsableCommand {
             }
         )
         try outputs.write(rendering)
+        try why?.finish(options.why, outputs.routing.standard == .text)
         let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
         if let comparison {
             let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""

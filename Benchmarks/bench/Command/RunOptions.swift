@@ -154,6 +154,8 @@ struct RunOptions: ParsableArguments {
     @Option(help: "Bars of histograms: linear, or log, which shows one fire among thousands.")
     var bars: BarScale = .linear
 
+    @OptionGroup var why: WhyOptions
+
     @OptionGroup var report: ReportOptions
 
     /// Intervals of 120 Hz and 60 Hz among them.

@@ -70,7 +70,7 @@ final class CrowdCount: Sendable {
 /// Timers of one engine, each a closure.
 final class EngineCrowd: Crowd {
     let count: CrowdCount
-    private let engine: TimerEngine
+    let engine: TimerEngine
 
     init(_ precision: TimerPrecision = .normal, count: CrowdCount) throws {
         self.count = count

@@ -31,9 +31,12 @@ final class Session {
 
     private let tuning: Tuning
     let spikes: SpikeWatch?
+    /// What made fires late; nil if nobody asked.
+    let why: WhyRun?
 
-    init(_ plan: Plan, _ tuning: Tuning = Tuning(), spikes: SpikeWatch? = nil) {
+    init(_ plan: Plan, _ tuning: Tuning = Tuning(), spikes: SpikeWatch? = nil, why: WhyRun? = nil) {
         self.plan = plan
+        self.why = why
         self.spikes = spikes
         self.tuning = tuning
         func result(_ subject: Subject) -> SubjectResult {
@@ -79,12 +82,15 @@ final class Session {
             spike: spikes?.bound,
             spinBudget: plan.spinBudget
         )
+        why?.begin(fires: plan.firesPerBlock(of: result.subject))
+        defer { why?.end(result.subject.id) }
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {
-            try onFreshThread { [subject = result.subject, tuning] in
+            try onFreshThread { [subject = result.subject, tuning, why] in
                 tuning.apply()
                 try recorder.counting { try subject.measure(recorder) }
+                why?.note(recorder.fires)
                 if tuning.isTuned { recorder.threadsWithoutRealtime = Int(cbench_threads_without_realtime()) }
             }
         } catch {

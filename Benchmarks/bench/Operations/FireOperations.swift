@@ -65,7 +65,7 @@ enum FireOperations {
         "so many one-shot timers are due, each with a handler that counts; until all have been called"
 
     /// With more time to arm them in, if they were due before all were armed: the machine has other things to do.
-    private static func fireAll(
+    static func fireAll(
         _ timers: Int,
         _ make: (CrowdCount) throws -> some Crowd
     ) throws -> OperationSample {

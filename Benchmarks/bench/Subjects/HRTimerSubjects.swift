@@ -130,6 +130,7 @@ extension Subject {
 
     private static func measureLoopTimer(_ recorder: BlockRecorder, _ precision: TimerPrecision) {
         let loop = TimerLoop(precision: precision)
+        loop.flightRecorder = WhyRun.flightRecorder
         if let budget = recorder.spinBudget { loop.spinBudget = budget }
         let first = MonotonicInstant(nanoseconds: recorder.begin())
         let interval = Duration.nanoseconds(recorder.interval_ns)
@@ -175,6 +176,7 @@ extension Subject {
         if let budget = budget ?? recorder.spinBudget { configuration.spinBudget = budget }
         if budget != nil { configuration.spinCoverage = 0.999 }
         let engine = try TimerEngine(configuration)
+        engine.flightRecorder = WhyRun.flightRecorder
         defer {
             recorder.timersLeftBehind += timersLeft(on: engine)
             engine.shutdown()

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "hrt_futex.h"
 
 #include <limits.h>
@@ -50,3 +51,4 @@ static void wake(_Atomic uint32_t *word, int most) {
 void hrt_futex_wake(_Atomic uint32_t *word) { wake(word, 1); }
 
 void hrt_futex_wake_all(_Atomic uint32_t *word) { wake(word, INT_MAX); }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_latch.h"
 
 #include "hrt_futex.h"
@@ -27,3 +28,4 @@ void hrt_latch_wait(hrt_latch *latch) {
         hrt_futex_wait(word_of(latch), AWAITED);
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Drepper's mutex ("Futexes Are Tricky", 2011) with a generation in its word.
 #include "../include/hrt_lock.h"
 #include "../include/hrt_hot.h"
@@ -82,3 +83,4 @@ bool hrt_lock_is_abandoned(const hrt_lock *lock) {
     uint32_t word = atomic_load_explicit(word_of((hrt_lock *)lock), memory_order_relaxed);
     return is_of_another_process(word, held_now());
 }
+#endif

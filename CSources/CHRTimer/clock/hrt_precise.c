@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "hrt_precise.h"
 
 #include "hrt_spin.h"
@@ -52,3 +53,4 @@ int64_t hrt_spin_in_window(const _Atomic uint32_t *woken, hrt_clock clock, int64
     *spun_ns += just_spun_ns;
     return now_ns;
 }
+#endif

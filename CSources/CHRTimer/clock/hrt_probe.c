@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "hrt_probe.h"
 
 #include <poll.h>
@@ -30,3 +31,4 @@ int hrt_probe_timer(int timer_fd) {
     close(epoll_fd);
     return status;
 }
+#endif

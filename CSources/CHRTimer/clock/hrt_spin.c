@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Reading the clock until an instant comes.
 #include "hrt_spin.h"
 
@@ -40,3 +41,4 @@ int64_t hrt_spin_until(hrt_clock clock, int64_t deadline_ns, int64_t now_ns, int
     static const _Atomic uint32_t nobody_wakes;
     return hrt_spin(&nobody_wakes, clock, deadline_ns, now_ns, longest_ns, spun_ns);
 }
+#endif

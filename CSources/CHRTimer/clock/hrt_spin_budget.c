@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_spin_budget.h"
 #include "../include/hrt_hot.h"
 
@@ -63,3 +64,4 @@ void hrt_spin_budget_spend(hrt_spin_budget *budget, int64_t spun_ns) HRT_NONBLOC
     double earned_ns = clamp((double)spun_ns / budget->share, -most_ns, most_ns);
     __atomic_fetch_add(&budget->earned_by_ns, (int64_t)earned_ns, __ATOMIC_RELAXED);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_spin_window.h"
 #include "../include/hrt_hot.h"
 
@@ -247,3 +248,4 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
     window->total /= weight;
     window->next_weight /= weight;
 }
+#endif

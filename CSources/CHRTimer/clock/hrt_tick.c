@@ -1,3 +1,4 @@
+#ifdef __linux__
 // How often a clock's reading changes.
 #include "hrt_tick.h"
 
@@ -68,3 +69,4 @@ int64_t hrt_tick_reading(hrt_clock clock, int64_t deadline_ns) {
     if (__builtin_add_overflow(deadline_ns, tick_ns - rest_ns, &tick_at_ns)) return HRT_NEVER;
     return tick_at_ns;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_histogram.h"
 #include "../include/hrt_hot.h"
 
@@ -216,3 +217,4 @@ int64_t hrt_histogram_percentile_ns(const hrt_histogram *histogram, double perce
     if (value_ns > max_ns) return max_ns;
     return value_ns < min_ns ? min_ns : value_ns;
 }
+#endif

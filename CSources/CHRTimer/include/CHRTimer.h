@@ -27,11 +27,14 @@
 #include "hrt_spin_window.h"
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
+#include "hrt_probes.h"
 #include "hrt_queue.h"
+#include "hrt_recorder.h"
 #include "hrt_run_loop.h"
 #include "hrt_signal.h"
 #include "hrt_spin_until.h"
 #include "hrt_thread.h"
+#include "hrt_thread_counts.h"
 #include "hrt_wait.h"
 
 #endif

@@ -8,9 +8,10 @@
 #include "hrt_spin_window.h"
 
 // One thread's wait for three things at once: an absolute instant of CLOCK_MONOTONIC, a wake from
-// another thread, and descriptors that become readable or writable. A libevent event_base with a
-// timerfd, which is also made readable for wakes (TFD_IOC_SET_TICKS, timerfd_create(2)). libevent's
-// own timeouts are not used, as they are relative and in microseconds.
+// another thread, and descriptors that become readable or writable. A libevent event_base, or where
+// HRT_LIBEVENT is not defined an epoll set, with a timerfd, which is also made readable for wakes
+// (TFD_IOC_SET_TICKS, timerfd_create(2)). libevent's own timeouts are not used, as they are
+// relative and in microseconds.
 //
 // All functions belong to one thread at a time, except hrt_loop_wake and hrt_loop_is_woken.
 typedef struct hrt_loop hrt_loop;
@@ -33,7 +34,7 @@ typedef struct {
 // 0, -ENOMEM, -EMFILE, -ENFILE, or the errno of a filter of system calls, such as -EPERM
 // (seccomp(2)). Takes four descriptors, all close-on-exec and non-blocking: the timerfd, libevent's
 // epoll set, and the signal pipe that libevent 2.1 makes in each base (evsig_init_ in signal.c),
-// which this library never uses.
+// which this library never uses. Without libevent two: the timerfd and the epoll set.
 int hrt_loop_create(hrt_loop *_Nullable *_Nonnull out_loop);
 
 // The same with deadlines on any clock, and always waiting in libevent.
@@ -44,7 +45,7 @@ struct event_base;
 // A loop that runs as events on an event_base of the caller's, which does the waiting. Takes one
 // descriptor, the timerfd; works on every libevent backend, with or without locks. The base must
 // outlive the loop, or the loop must leave it first. hrt_loop_wait and the precise waits must not
-// be called. 0, -ENOMEM, -EMFILE, -ENFILE.
+// be called. 0, -ENOMEM, -EMFILE, -ENFILE; -ENOTSUP without libevent.
 int hrt_loop_create_on(struct event_base *_Nonnull base, hrt_loop *_Nullable *_Nonnull out_loop);
 
 // Sets the function that the base calls, on its thread, when there is something to do. It must call
@@ -54,7 +55,7 @@ void hrt_loop_set_host(hrt_loop *_Nonnull loop, void (*_Nonnull on_host)(void *_
 
 // Has the base call `on_ready` on its thread while the descriptor, such as a loop's, is readable.
 // The host must be removed on that thread before the base is freed. 0, -ENOMEM, or the errno with
-// which the base's backend refuses the descriptor.
+// which the base's backend refuses the descriptor; -ENOTSUP without libevent.
 typedef struct hrt_host hrt_host;
 int hrt_host_add(struct event_base *_Nonnull base, int fd,
                  void (*_Nonnull on_ready)(void *_Nullable context), void *_Nullable context,
@@ -91,7 +92,7 @@ int hrt_loop_spin(hrt_loop *_Nonnull loop, int64_t deadline_ns, hrt_spin_window 
 // As a wait for a past deadline. No system call if nothing is watched.
 int hrt_loop_poll(hrt_loop *_Nonnull loop);
 
-// The descriptors that the last wait or poll found ready, in libevent's order, returned once.
+// The descriptors that the last wait or poll found ready, in the poller's order, returned once.
 // Writes the address of the first, valid until the next wait, and returns how many.
 size_t hrt_loop_take_ready(hrt_loop *_Nonnull loop, const hrt_ready *_Nullable *_Nonnull out_ready);
 

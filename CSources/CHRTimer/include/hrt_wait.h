@@ -38,6 +38,12 @@ int hrt_wait_create(hrt_wait_kind kind, hrt_clock clock, hrt_wait **out_wait);
 // No thread may be inside a wait or a wake.
 void hrt_wait_destroy(hrt_wait *wait);
 
+// Has the waits to come wake a suspended system at their deadlines, too (CLOCK_BOOTTIME_ALARM). By
+// the waiting thread, before it waits. If the process loses the right later, they do no more. 0;
+// -EPERM without CAP_WAKE_ALARM; -EINVAL for another clock than HRT_CLOCK_BOOT, or another kind
+// than HRT_WAIT_TIMERFD; the errno of timerfd_create(2).
+int hrt_wait_wake_system(hrt_wait *wait);
+
 // Blocks until the clock reads deadline_ns or later (HRT_WAIT_TIMED_OUT, never early), or until a
 // wake that was not yet consumed (HRT_WAIT_WOKEN, consumes it). A past deadline returns at once.
 // HRT_NEVER waits for a wake alone. One thread at a time.

@@ -1,6 +1,11 @@
+#ifdef __linux__
+#include <errno.h>
 #include <stdlib.h>
 
 #include "../include/hrt_loop.h"
+
+#ifdef HRT_LIBEVENT
+
 #include "hrt_event.h"
 
 struct hrt_host {
@@ -34,3 +39,16 @@ void hrt_host_remove(hrt_host *host) {
     event_free(host->event);
     free(host);
 }
+
+#else
+
+int hrt_host_add(struct event_base *base, int fd, void (*on_ready)(void *context), void *context,
+                 hrt_host **out_host) {
+    (void)base, (void)fd, (void)on_ready, (void)context, (void)out_host;
+    return -ENOTSUP;
+}
+
+void hrt_host_remove(hrt_host *host) { (void)host; }
+
+#endif
+#endif

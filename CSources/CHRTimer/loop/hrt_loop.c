@@ -1,14 +1,13 @@
+#ifdef __linux__
 #include "../include/hrt_loop.h"
 #include "../include/hrt_hot.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,8 +16,9 @@
 #include "../clock/hrt_probe.h"
 #include "../clock/hrt_tick.h"
 #include "../clock/hrt_timerfd.h"
+#include "../hrt_status.h"
 #include "../include/hrt_thread.h"
-#include "hrt_event.h"
+#include "hrt_poller.h"
 
 // From <linux/timerfd.h>, which conflicts with glibc's <sys/timerfd.h>.
 #ifndef TFD_IOC_SET_TICKS
@@ -26,12 +26,9 @@
 #endif
 
 struct hrt_loop {
-    struct event_base *base;
-    bool owns_base;
-    struct event *timer_event;
-    // On a host's base: runs on_host once after any number of other events. NULL on a base that the
-    // loop owns.
-    struct event *host_event;
+    hrt_poller *poller;
+    hrt_interest *timer_interest;
+    bool is_hosted;  // by another event_base, which runs on_host
     void (*on_host)(void *context);
     void *host_context;
     hrt_ready *ready;
@@ -42,113 +39,67 @@ struct hrt_loop {
     hrt_clock clock;
     int timer_fd;
     bool is_expired;           // timer_fd became readable since it was armed, also for a wake
-    bool may_use_futex;        // it need not wait in libevent while nothing is watched
+    bool may_use_futex;        // it need not wait for descriptors while nothing is watched
     _Atomic bool is_in_futex;  // the waiter sleeps on `woken`, or is about to
     _Atomic uint32_t woken;    // 1 while a wake is pending
 };
 
 struct hrt_watch {
     hrt_loop *loop;
-    struct event *event;
+    hrt_interest *interest;
     uint64_t tag;
     size_t ready_index;  // its place in loop->ready, if it is there
 };
 
-static void on_host_event(evutil_socket_t fd, short events, void *context) {
-    (void)fd, (void)events;
+static void on_host(void *context) {
     hrt_loop *loop = context;
     loop->on_host(loop->host_context);
 }
 
-// Of equal priority: it runs after the events that are already active.
 static void activate_host(hrt_loop *loop) {
-    if (loop->host_event != NULL && loop->on_host != NULL) event_active(loop->host_event, 0, 0);
+    if (loop->is_hosted && loop->on_host != NULL) hrt_poller_call_host(loop->poller);
 }
 
-// The callbacks only record what happened. It is handled after event_base_loop returned, or in the
-// host's event.
-static void on_timer(evutil_socket_t fd, short events, void *context) {
-    (void)fd, (void)events;
+// The callbacks only record what happened. It is handled after hrt_poller_run returned, or in
+// on_host.
+static void on_timer(void *context, uint32_t events) {
+    (void)events;
     hrt_loop *loop = context;
     loop->is_expired = true;
     activate_host(loop);
 }
 
-static void on_ready(evutil_socket_t fd, short events, void *context) {
-    (void)fd;
+static void on_ready(void *context, uint32_t events) {
     struct hrt_watch *watch = context;
     hrt_loop *loop = watch->loop;
-    uint32_t found = ((events & EV_READ) != 0 ? HRT_READABLE : 0) |
-                     ((events & EV_WRITE) != 0 ? HRT_WRITABLE : 0);
     // One entry for each watch, so that there is always room, also if a host did not take the
     // entries yet: an edge comes once and must not be lost.
     size_t index = watch->ready_index;
     if (index < loop->ready_count && loop->ready[index].tag == watch->tag) {
-        loop->ready[index].events |= found;
+        loop->ready[index].events |= events;
     } else if (loop->ready_count < loop->ready_capacity) {
         watch->ready_index = loop->ready_count;
-        loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = found};
+        loop->ready[loop->ready_count++] = (hrt_ready){.tag = watch->tag, .events = events};
     }
     activate_host(loop);
-}
-
-// One of the three ways that libevent tries (evutil_make_internal_pipe_ in evutil.c).
-static int make_pipe(int ends[2]) {
-    if (HRT_STATUS(pipe2(ends, O_NONBLOCK | O_CLOEXEC)) == 0 || HRT_STATUS(pipe(ends)) == 0)
-        return 0;
-    return HRT_STATUS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
-}
-
-// libevent 2.1 ends the process by exit(3) if it cannot make its signal pipe. So this tries it
-// first, with one more descriptor in place of the epoll set. Another thread may still take the last
-// descriptors in between.
-static int probe_base(int fd) {
-    int set = (int)HRT_CALL(fcntl(fd, F_DUPFD_CLOEXEC, 0)), ends[2];
-    if (set < 0) return set;
-    int status = make_pipe(ends);
-    if (status == 0) {
-        close(ends[0]);
-        close(ends[1]);
-    }
-    close(set);
-    return status;
-}
-
-static struct event_base *make_base(void) {
-    struct event_config *config = event_config_new();
-    if (config == NULL) return NULL;
-    // No lock: one thread alone uses the base. No environment: EVENT_NOEPOLL and the like are meant
-    // for the program's own bases.
-    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
-    // If epoll_create1 fails for want of descriptors, libevent would fall back to poll(2).
-    event_config_avoid_method(config, "poll");
-    event_config_avoid_method(config, "select");
-    struct event_base *base = event_base_new_with_config(config);
-    event_config_free(config);
-    return base;
-}
-
-static int open_base(hrt_loop *loop, struct event_base *host_base) {
-    loop->owns_base = host_base == NULL;
-    if (loop->owns_base) {
-        int status = probe_base(loop->timer_fd);
-        return status == 0 ? HRT_DONE((loop->base = make_base()) != NULL) : status;
-    }
-    loop->base = host_base;
-    return HRT_DONE((loop->host_event = event_new(host_base, -1, 0, on_host_event, loop)) != NULL);
 }
 
 static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     loop->timer_fd = (int)HRT_CALL(timerfd_create((int)loop->clock, TFD_CLOEXEC | TFD_NONBLOCK));
     if (loop->timer_fd < 0) return loop->timer_fd;
     int status = hrt_probe_timer(loop->timer_fd);
-    if (status == 0) status = open_base(loop, host_base);
+    if (status == 0) {
+        status = host_base == NULL
+                     ? hrt_poller_create(loop->timer_fd, &loop->poller)
+                     : hrt_poller_create_on(host_base, on_host, loop, &loop->poller);
+    }
     if (status != 0) return status;
+    loop->is_hosted = host_base != NULL;
     // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd is never read. A
     // host's base may have no edge triggering; there each pass of the loop arms the timerfd again,
     // which makes it unreadable as well.
-    return hrt_event_add(loop->base, loop->timer_fd, EV_READ | EV_ET, on_timer, loop,
-                         &loop->timer_event);
+    return hrt_poller_add(loop->poller, loop->timer_fd, HRT_READABLE | HRT_EDGE, on_timer, loop,
+                          &loop->timer_interest);
 }
 
 static int create(struct event_base *host_base, hrt_clock clock, hrt_loop **out_loop) {
@@ -185,18 +136,21 @@ void hrt_loop_set_host(hrt_loop *loop, void (*on_host)(void *context), void *con
     loop->host_context = context;
 }
 
+static void close_poller(hrt_loop *loop) {
+    if (loop->timer_interest != NULL) hrt_poller_remove(loop->poller, loop->timer_interest);
+    if (loop->poller != NULL) hrt_poller_destroy(loop->poller);
+    loop->timer_interest = NULL;
+    loop->poller = NULL;
+}
+
 void hrt_loop_leave_host(hrt_loop *loop) {
-    if (loop->host_event == NULL) return;
-    event_free(loop->timer_event);
-    event_free(loop->host_event);
-    loop->timer_event = loop->host_event = NULL;
-    loop->base = NULL;
+    if (!loop->is_hosted) return;
+    close_poller(loop);
+    loop->is_hosted = false;
 }
 
 void hrt_loop_destroy(hrt_loop *loop) {
-    if (loop->timer_event != NULL) event_free(loop->timer_event);
-    if (loop->host_event != NULL) event_free(loop->host_event);
-    if (loop->base != NULL && loop->owns_base) event_base_free(loop->base);
+    close_poller(loop);
     if (loop->timer_fd >= 0) close(loop->timer_fd);
     free(loop->ready);
     free(loop);
@@ -222,22 +176,21 @@ static int take_wake(hrt_loop *loop) {
     return HRT_LOOP_WOKEN;
 }
 
-// Runs libevent's loop once, and returns what it found beside the timer. EVLOOP_NONBLOCK alone
-// would repeat while it finds anything, so it is combined with EVLOOP_ONCE.
-static int look(hrt_loop *loop, int flags) {
+// Looks at the descriptors once, and returns what it found beside the timer.
+HRT_HOT
+static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
-    // libevent itself continues after a signal; the timerfd's deadline is absolute.
-    hrt_must("event_base_loop", HRT_DONE(event_base_loop(loop->base, flags) >= 0));
-    if ((flags & EVLOOP_NONBLOCK) == 0) hrt_prefetch_fire();
+    // A signal does not end it; the timerfd's deadline is absolute.
+    hrt_poller_run(loop->poller, waits);
+    if (waits) hrt_prefetch_fire();
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
 HRT_HOT
 int hrt_loop_poll(hrt_loop *loop) {
     // The host runs its base's loop, which must not be entered again.
-    if (loop->host_event != NULL)
-        return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
-    if (loop->watch_count > 0) return look(loop, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+    if (loop->is_hosted) return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
+    if (loop->watch_count > 0) return look(loop, false);
     loop->ready_count = 0;
     return take_wake(loop);
 }
@@ -263,7 +216,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     return found;
 }
 
-// With nothing watched libevent would wait for the timerfd alone.
+// With nothing watched it would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
@@ -291,7 +244,7 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
             // one.
             if (hrt_loop_is_woken(loop)) continue;
         }
-        int found = is_alone ? wait_for_timer(loop) : look(loop, EVLOOP_ONCE);
+        int found = is_alone ? wait_for_timer(loop) : look(loop, true);
         if (found != 0) return found;
         // The deadline, or spuriously: the expiration of a wake that was consumed before the
         // expiration came.
@@ -327,16 +280,7 @@ void hrt_loop_arm(hrt_loop *loop, int64_t deadline_ns) {
 }
 
 int hrt_loop_descriptor(const hrt_loop *loop) {
-    if (loop->host_event != NULL) return -ENOTSUP;
-    // libevent does not expose its epoll set. Modifying the timerfd's entry to its present state
-    // succeeds in the one set that has it and fails elsewhere: with ENOENT for other sets, with
-    // EINVAL for other descriptors.
-    struct epoll_event same = {.events = EPOLLIN | EPOLLET, .data.fd = loop->timer_fd};
-    long limit = sysconf(_SC_OPEN_MAX);
-    for (int fd = 0; fd < limit; fd++) {
-        if (HRT_STATUS(epoll_ctl(fd, EPOLL_CTL_MOD, loop->timer_fd, &same)) == 0) return fd;
-    }
-    return -ENOTSUP;
+    return loop->poller == NULL ? -ENOTSUP : hrt_poller_descriptor(loop->poller, loop->timer_fd);
 }
 
 size_t hrt_loop_take_ready(hrt_loop *loop, const hrt_ready **out_ready) {
@@ -399,10 +343,7 @@ int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_wa
     hrt_watch *watch = malloc(sizeof *watch);
     if (watch == NULL) return -ENOMEM;
     *watch = (hrt_watch){.loop = loop, .tag = tag};
-    short wanted = ((events & HRT_READABLE) != 0 ? EV_READ : 0) |
-                   ((events & HRT_WRITABLE) != 0 ? EV_WRITE : 0) |
-                   ((events & HRT_EDGE) != 0 ? EV_ET : 0);
-    status = hrt_event_add(loop->base, fd, wanted, on_ready, watch, &watch->event);
+    status = hrt_poller_add(loop->poller, fd, events, on_ready, watch, &watch->interest);
     if (status != 0) {
         free(watch);
         return status;
@@ -413,7 +354,8 @@ int hrt_loop_watch(hrt_loop *loop, int fd, uint32_t events, uint64_t tag, hrt_wa
 }
 
 void hrt_loop_unwatch(hrt_loop *loop, hrt_watch *watch) {
-    event_free(watch->event);
+    hrt_poller_remove(loop->poller, watch->interest);
     free(watch);
     loop->watch_count--;
 }
+#endif

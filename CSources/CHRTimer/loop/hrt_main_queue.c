@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_main_queue.h"
 
 #include <dlfcn.h>
@@ -64,3 +65,4 @@ void hrt_main_queue_drain(int fd) {
     if (status != -EAGAIN) hrt_must("read of the main queue's eventfd", status);
     dispatch.drain(NULL);
 }
+#endif

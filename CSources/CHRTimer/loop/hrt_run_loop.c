@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_run_loop.h"
 
 #include <dlfcn.h>
@@ -123,3 +124,4 @@ void hrt_run_loop_source_remove(hrt_run_loop_source *source) {
     // Frees `source` with the last reference, which a running run loop may have.
     foundation.release(made);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Signals as counts in an eventfd. The handler may run on any thread of the process.
 #include <pthread.h>
 #include <sched.h>
@@ -137,3 +138,4 @@ void hrt_signal_close(int signal) {
     close(fd);
     atomic_store(&signal_fds[signal], CLOSED);
 }
+#endif

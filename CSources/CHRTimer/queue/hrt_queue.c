@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The queue: tokens and the rules of arming, over the slab and the per-class wheels.
 #include <errno.h>
 
@@ -206,3 +207,4 @@ size_t hrt_queue_memory_bytes(const hrt_queue *queue) {
     }
     return bytes;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // A per-class wheel: how nodes go from the wheel through the near tier until they are due, and the
 // bound of the earliest deadline.
 #include <errno.h>
@@ -185,3 +186,4 @@ bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t no
         return true;
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The near tier, in exact order: armed nodes due in the present tick or before it, and nodes of
 // later buckets that were walked to find the next deadline. The run is a list in that order, linked
 // through the nodes; the heap has four children a node, so that a step down reads one cache line of
@@ -140,3 +141,4 @@ uint64_t hrt_near_key(const struct hrt_queue *queue,
     uint32_t first = hrt_near_first(queue, class);
     return first == 0 ? HRT_KEY_NEVER : hrt_node_at(queue, first)->key;
 }
+#endif

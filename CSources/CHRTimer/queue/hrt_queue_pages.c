@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Zeroed memory straight from the system: pages never written cost nothing, arrays grow without
 // being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
 // mremap(2), mincore(2)
@@ -116,3 +117,4 @@ size_t hrt_pages_resident(const void *start, size_t bytes) {
     }
     return resident * page_size;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The rare cases of hrt_queue.c: arming and removing a node that is in the near tier or has
 // tolerance, full lists and empty stocks. In a file of its own, so that the compiler cannot inline
 // it and a common path ends in a tail call: that path then needs no stack frame and saves no
@@ -180,3 +181,4 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
     }
     return taken;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Arrays with an element for every node. They grow with the slab, and give memory back where its
 // blocks do.
 #include "hrt_queue_room.h"
@@ -34,3 +35,4 @@ void hrt_room_give_back(struct hrt_room *room, size_t bytes_per_node, uint32_t f
     if (start != NULL)
         hrt_pages_give_back_within(start + first * bytes_per_node, start + end * bytes_per_node);
 }
+#endif

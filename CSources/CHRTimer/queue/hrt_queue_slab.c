@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The slab: one array of nodes, so that a node is found without a table. Its pages are touched as
 // it fills. When it is full it moves to twice the addresses by remapping: nothing is copied. The
 // array is made of blocks, each with its own free list. Slots come from the lowest block with room,
@@ -211,3 +212,4 @@ size_t hrt_slab_bytes(const struct hrt_queue *queue) {
     }
     return bytes;
 }
+#endif

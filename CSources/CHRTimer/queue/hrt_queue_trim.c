@@ -1,3 +1,4 @@
+#ifdef __linux__
 // Gives memory back. Free nodes stay filed, so those of an empty block are unfiled first, some in
 // each call; then the block's memory is given back. At the end the same is done for the arrays
 // beside the nodes, and for the levels of the wheels that are empty.
@@ -89,3 +90,4 @@ bool hrt_queue_trim(hrt_queue *queue) {
     queue->peak = queue->taken;
     return false;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per
 // bucket.
 #include "hrt_queue_pages.h"
@@ -420,3 +421,4 @@ void hrt_wheel_trim(struct hrt_class *class) {
         hrt_pages_give_back_within(class->buckets + first, class->buckets + first + HRT_BUCKETS);
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The windows of timers with tolerance. Their per-class wheel files by deadline like the others; it
 // also has the end of each node's window, and a heap of the ends of near nodes. Timers in the wheel
 // need no entry there: windows end after they begin, and a timer whose window begins before the
@@ -137,3 +138,4 @@ uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
     }
     return windows->count == 0 ? HRT_KEY_NEVER : windows->heap.ends[0].end;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_fork.h"
 
 #include <pthread.h>
@@ -14,3 +15,4 @@ __attribute__((constructor)) static void watch_forks(void) {
     int error = pthread_atfork(NULL, NULL, count_child);
     if (error != 0) hrt_impossible("pthread_atfork", error);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_hot.h"
 
 _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
@@ -17,3 +18,4 @@ void hrt_prefetch_fire(void) {
                  STACK_BELOW + STACK_ABOVE);
     hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_thread.h"
 
 #include <limits.h>
@@ -69,3 +70,4 @@ int hrt_thread_set_schedule(const hrt_schedule *schedule) {
 }
 
 int32_t hrt_thread_id(void) { return (int32_t)gettid(); }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_shared_alarm.h"
 
 #include <stdlib.h>
@@ -62,3 +63,4 @@ void hrt_shared_alarm_wait(hrt_shared_alarm *alarm) {
     struct epoll_event events[2];
     hrt_must("epoll_wait", HRT_CALL(epoll_wait(alarm->epoll_fd, events, 2, -1)));
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../include/hrt_wait.h"
 #include "../include/hrt_hot.h"
 
@@ -67,6 +68,10 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     }
 }
 
+int hrt_wait_wake_system(hrt_wait *wait) {
+    return wait->kind == HRT_WAIT_TIMERFD ? hrt_wait_timerfd_wake_system(wait) : -EINVAL;
+}
+
 bool hrt_wait_wake_at(hrt_wait *wait, int64_t deadline_ns) {
     return wait->kind == HRT_WAIT_TIMERFD &&
            hrt_wait_timerfd_wake_at(wait, hrt_tick_reading(wait->clock, deadline_ns));
@@ -80,3 +85,4 @@ void hrt_wait_wake(hrt_wait *wait) {
         case HRT_WAIT_LIBEVENT: hrt_loop_wake(wait->loop); break;
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "../clock/hrt_futex.h"
 #include "hrt_wait_parts.h"
 #include "../include/hrt_hot.h"
@@ -12,3 +13,4 @@ int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
 }
 
 void hrt_wait_futex_wake(hrt_wait *wait) { hrt_futex_wake(&wait->woken); }
+#endif

@@ -18,6 +18,7 @@ struct hrt_wait {
             int epoll_fd;
             int timer_fd;
             int wake_fd;
+            int alarm_fd;  // in place of timer_fd: wakes a suspended system; -1 for none
             int later_fd;  // a timer that other threads arm, for a wake at a later instant
             _Atomic int64_t later_ns;  // its deadline; HRT_NEVER since it last ended a wait
             int64_t armed_ns;  // the deadline of timer_fd; only the waiting thread touches it
@@ -39,6 +40,7 @@ int hrt_wait_timerfd_open(hrt_wait *wait);
 void hrt_wait_timerfd_close(hrt_wait *wait);
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns);
 void hrt_wait_timerfd_wake(hrt_wait *wait);
+int hrt_wait_timerfd_wake_system(hrt_wait *wait);
 bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns);
 
 #endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 // The two parts of a precise wait: a sleep until the spin window, and a spin on the clock.
 #include "../clock/hrt_precise.h"
 #include "hrt_wait_parts.h"
@@ -30,3 +31,4 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
             return HRT_WAIT_WOKEN;
     }
 }
+#endif

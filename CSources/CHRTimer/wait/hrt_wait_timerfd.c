@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -41,7 +42,7 @@ static int open_descriptors(hrt_wait *wait) {
 
 int hrt_wait_timerfd_open(hrt_wait *wait) {
     wait->timerfd.epoll_fd = wait->timerfd.timer_fd = wait->timerfd.wake_fd = -1;
-    wait->timerfd.later_fd = -1;
+    wait->timerfd.later_fd = wait->timerfd.alarm_fd = -1;
     atomic_init(&wait->timerfd.later_ns, HRT_NEVER);
     wait->timerfd.armed_ns = HRT_NEVER;
     int status = open_descriptors(wait);
@@ -54,13 +55,36 @@ void hrt_wait_timerfd_close(hrt_wait *wait) {
     if (wait->timerfd.timer_fd >= 0) close(wait->timerfd.timer_fd);
     if (wait->timerfd.wake_fd >= 0) close(wait->timerfd.wake_fd);
     if (wait->timerfd.later_fd >= 0) close(wait->timerfd.later_fd);
+    if (wait->timerfd.alarm_fd >= 0) close(wait->timerfd.alarm_fd);
+}
+
+int hrt_wait_timerfd_wake_system(hrt_wait *wait) {
+    if (wait->clock != HRT_CLOCK_BOOT) return -EINVAL;
+    long fd = HRT_CALL(timerfd_create(CLOCK_BOOTTIME_ALARM, TFD_CLOEXEC | TFD_NONBLOCK));
+    int status = keep(wait, fd, &wait->timerfd.alarm_fd);
+    if (status == 0) status = hrt_timerfd_try(wait->timerfd.alarm_fd, HRT_NEVER);
+    if (status == 0) return 0;
+    if (fd >= 0) close((int)fd);
+    wait->timerfd.alarm_fd = -1;
+    return status;
+}
+
+// False, for good, once the process has no right to it any more: each arming takes CAP_WAKE_ALARM,
+// timerfd_create(2).
+static bool arm_alarm(hrt_wait *wait, int64_t deadline_ns) {
+    if (wait->timerfd.alarm_fd < 0) return false;
+    int status = hrt_timerfd_try(wait->timerfd.alarm_fd, deadline_ns);
+    if (status != -EPERM) return hrt_must("timerfd_settime", status) == 0;
+    close(wait->timerfd.alarm_fd);
+    wait->timerfd.alarm_fd = -1;
+    return false;
 }
 
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
     // Arms it also for the deadline that it has: a timerfd that has expired makes no new edge by
     // itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
-    hrt_timerfd_arm(wait->timerfd.timer_fd, deadline_ns);
+    if (!arm_alarm(wait, deadline_ns)) hrt_timerfd_arm(wait->timerfd.timer_fd, deadline_ns);
     wait->timerfd.armed_ns = deadline_ns;
 }
 
@@ -82,7 +106,7 @@ bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
 
 int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
     bool is_armed = false;
-    struct epoll_event events[3];
+    struct epoll_event events[4];
     for (;;) {
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
         // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
@@ -94,11 +118,12 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
         is_armed = true;
         // No timeout: that may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
         long count =
-            hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 3, -1)));
+            hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 4, -1)));
         hrt_prefetch_fire();
         bool is_later = false;
         for (long index = 0; index < count; index++) {
-            is_armed &= events[index].data.fd != wait->timerfd.timer_fd;
+            is_armed &= events[index].data.fd != wait->timerfd.timer_fd &&
+                        events[index].data.fd != wait->timerfd.alarm_fd;
             is_later |= events[index].data.fd == wait->timerfd.later_fd;
         }
         if (is_later) {
@@ -116,3 +141,4 @@ void hrt_wait_timerfd_wake(hrt_wait *wait) {
     int status = HRT_STATUS(write(wait->timerfd.wake_fd, &one, sizeof one));
     if (status != -EAGAIN) hrt_must("write to eventfd", status);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "vs_drm.h"
 
 #include <fcntl.h>
@@ -253,3 +254,4 @@ int vs_drm_open(const char *card, const vs_drm_calls *calls, vs_source **out_sou
     }
     return status;
 }
+#endif

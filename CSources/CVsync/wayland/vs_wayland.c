@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "vs_wayland.h"
 
 #include <fcntl.h>
@@ -246,3 +247,4 @@ int vs_wayland_open(void *display, void *surface, int flags, int answer_within_m
     *out_failure = NULL;
     return 0;
 }
+#endif

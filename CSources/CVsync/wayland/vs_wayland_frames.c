@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <stddef.h>
 
 #include "vs_wayland.h"
@@ -180,3 +181,4 @@ void vs_wayland_forget(vs_wayland *wayland) {
         if (wayland->feedbacks[place].proxy) release(&wayland->feedbacks[place]);
     }
 }
+#endif

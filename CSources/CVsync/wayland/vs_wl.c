@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "vs_wl.h"
 
 #include <dlfcn.h>
@@ -71,3 +72,4 @@ vs_wl_proxy *vs_wl_bind(const vs_wl *wl, vs_wl_proxy *registry, uint32_t name,
         {.u = name}, {.s = interface->name}, {.u = version}, {.n = 0}};
     return wl->marshal_bind(registry, VS_WL_REGISTRY_BIND, arguments, interface, version);
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include <errno.h>
 #include <stdlib.h>
 
@@ -205,3 +206,4 @@ int vs_x11_open(const char *display, int16_t x, int16_t y, int answer_within_ms,
     *out_failure = NULL;
     return 0;
 }
+#endif

@@ -1,3 +1,4 @@
+#ifdef __linux__
 #include "vs_xcb.h"
 
 #include <dlfcn.h>
@@ -77,3 +78,4 @@ const vs_xcb *vs_xcb_load(void) {
     pthread_once(&once, load_all);
     return is_loaded ? &functions : NULL;
 }
+#endif

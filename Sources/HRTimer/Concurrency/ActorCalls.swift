@@ -1,3 +1,5 @@
+#if os(Linux)
+import HRTimerCore
 import Synchronization
 
 /// Calls a handler that belongs to an actor on that actor, from any thread.
@@ -23,9 +25,11 @@ final class ActorCalls: Sendable {
     /// actor's.
     static func isHere(_ actor: any Actor) -> Bool { actor === MainActor.shared && MainQueue.isHeld }
 
-    /// Calls the function at once if the calling thread is the actor's; otherwise in a task, unless `isOff` by then.
+    /// Calls the function at once if the calling thread is the actor's; otherwise in a task, unless `isOff` by then. In debug
+    /// builds it warns of that, unless the actor was named for it.
     func call(
         on actor: any Actor,
+        isNamed: Bool = false,
         ticks: Int = 0,
         unless isOff: @escaping @Sendable () -> Bool = { false },
         _ function: @escaping @Sendable () -> Void
@@ -34,7 +38,19 @@ final class ActorCalls: Sendable {
             reported.store(ticks, ordering: .releasing)
             return function()
         }
+        if UsageWarning.isLookedFor, !isNamed, actor === MainActor.shared { Self.reportMainActorElsewhere() }
         submit(to: actor, ticks: ticks, unless: isOff, function)
+    }
+
+    private static func reportMainActorElsewhere() {
+        UsageWarning.report(
+            UsageWarning(
+                .mainActorHandlerElsewhere,
+                "a handler of the main actor's is called from another thread, by a task: later than the timer fires, and ticks "
+                    + "that come meanwhile count as one. To be called at once make it nonisolated, or put the timer into "
+                    + "TimerLoop.main"
+            )
+        )
     }
 
     /// The same, always in a task.
@@ -162,3 +178,4 @@ func onItsActor<First: Sendable, Second: Sendable>(
     let calls = ActorCalls(merges: false)
     return { first, second in calls.call(on: actor, unless: { isOff(first) }) { plain(first, second) } }
 }
+#endif

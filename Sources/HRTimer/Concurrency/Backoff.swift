@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// How long to wait before each attempt after the first: the strategies of retries, as values.
@@ -134,3 +135,4 @@ public struct Backoff: Sendable, Hashable {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 
 /// Runs the cancellation handlers of operations whose deadlines have passed: users' code, which may block. One thread,
 /// started on demand, takes them in the order of their deadlines. If a handler blocks for a millisecond while others
@@ -131,3 +132,4 @@ protocol Expiring: AnyObject, Sendable {
 }
 
 private let sharedThreads = SharedEngine { _ in CancellationThreads() }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`: clocks with equal ids have the same reading,
@@ -48,4 +49,5 @@ extension SuspendingClock: @retroactive Identifiable {
     /// Equal for all. The standard library has it from Swift 6.5 on.
     public var id: SystemClockID { .suspending }
 }
+#endif
 #endif

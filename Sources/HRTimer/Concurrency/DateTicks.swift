@@ -1,3 +1,4 @@
+#if os(Linux)
 package import HRTimerCore
 
 /// What the consumers of one sequence of ticks at dates share: who sleeps, and whether it goes on.
@@ -102,3 +103,4 @@ package struct DateTickConsumer<Instant: TimerInstant> {
         return outcome
     }
 }
+#endif

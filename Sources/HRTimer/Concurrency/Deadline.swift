@@ -1,3 +1,4 @@
+#if os(Linux)
 // Swift 6.5 has all of this in its standard library.
 #if compiler(>=6.2) && !compiler(>=6.5)
 
@@ -80,4 +81,5 @@ extension Task where Success == Never, Failure == Never {
         DeadlineScope.nearest(clock)
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.2)
 import CTaskScope
 import HRTimerCore
@@ -337,4 +338,5 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
         try await clock.sleep(until: deadline, tolerance: tolerance)
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A Swift `Clock` on one of the other two clocks: `BootTimeClock` or `WallClock`.
 ///
 ///     try await Task.sleep(until: .now.advanced(by: .seconds(3600)), clock: .bootTime)
@@ -57,3 +58,4 @@ extension Clock where Self == WallClock {
     /// The wall clock of the shared engine.
     public static var wall: WallClock { WallClock() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The object that a host's timer calls once: at its deadline, or because the host has ended and the deadline never
@@ -62,7 +63,10 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         return true
     }
 
+    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
+
     final func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {}
 
     final func coreHasEnded() { hostHasEnded() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 import Synchronization
 
@@ -212,3 +213,4 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         letGo()
     }
 }
+#endif

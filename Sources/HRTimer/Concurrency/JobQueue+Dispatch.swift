@@ -1,3 +1,4 @@
+#if os(Linux)
 import Dispatch
 
 extension JobQueue {
@@ -6,3 +7,4 @@ extension JobQueue {
         DispatchQueue.global().async(execute: block)
     }
 }
+#endif

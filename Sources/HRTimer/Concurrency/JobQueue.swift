@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 
 /// Jobs of Swift's runtime, of tasks and actors alike, that run on a host's thread in the order in which they came;
 /// when the host has ended, on libdispatch's threads. To actors it is their executor.
@@ -182,3 +183,4 @@ private enum CurrentQueue {
         set { pthread_setspecific(key, newValue.map { Unmanaged.passUnretained($0).toOpaque() }) }
     }
 }
+#endif

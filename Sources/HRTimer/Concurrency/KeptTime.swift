@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.2)
 import HRTimerCore
 
@@ -67,4 +68,5 @@ extension Sleeper.Plan {
         self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)
     }
 }
+#endif
 #endif

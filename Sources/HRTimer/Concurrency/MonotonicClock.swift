@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A Swift `Clock` on `CLOCK_MONOTONIC` whose sleeps are fired by a `TimerEngine`.
@@ -97,3 +98,4 @@ extension Clock where Self == MonotonicClock {
     /// The monotonic clock of the shared engine.
     public static var monotonic: MonotonicClock { MonotonicClock() }
 }
+#endif

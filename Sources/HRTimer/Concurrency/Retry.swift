@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.2)
 public import HRTimerCore
 
@@ -109,4 +110,5 @@ public struct Retry: Sendable {
         }
     }
 }
+#endif
 #endif

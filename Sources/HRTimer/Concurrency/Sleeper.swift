@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -33,6 +34,18 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     private var alarm: TimerHost.Alarm?
     private let host: TimerHost
     private let jobs: JobQueue?
+    /// Where its task was resumed, on a watched host. Written before the resumption, read after it.
+    private(set) var submitted: SubmittedCall?
+    /// A loop calls what it has by a timer, which does not know that this is a sleep.
+    private func noteSubmission(on loop: TimerLoop) {
+        guard loop.core.isWatched.load(ordering: .relaxed), let observer = loop.core.observer.value else { return }
+        _ = notesSubmission {
+            var submitted = SubmittedCall(submitted_ns: loop.time.now_ns)
+            submitted.explanation = observer.explainLateCall()
+            return submitted
+        }
+    }
+
     /// When an early call was made.
     private let firedAt_ns = Atomic<Int64>(0)
 
@@ -88,12 +101,20 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     override func deadlineHasCome() {
+        if case .loop(let loop) = host { noteSubmission(on: loop) }
         if firedAt_ns.load(ordering: .relaxed) < 0 { firedAt_ns.store(host.time.now_ns, ordering: .relaxed) }
         if let jobs {
             jobs.resuming { end(.deadline) }
         } else {
             end(.deadline)
         }
+    }
+
+    override func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
+        // A task that was resumed already goes on beside this.
+        guard phase.load(ordering: .acquiring) < Phase.firstOutcome else { return false }
+        self.submitted = submitted()
+        return true
     }
 
     override func hostHasEnded() { end(.cancellation) }
@@ -155,7 +176,10 @@ extension Sleeper {
         guard case .engine(let core) = host, core.isEarly else {
             if plan.deadline_ns <= begun_ns { return .deadline }
             let sleeper = Sleeper(host, resumingOn: jobs)
-            return enter(sleeper) ? await sleeper.wait(request) : .interruption
+            guard enter(sleeper) else { return .interruption }
+            let outcome = await sleeper.wait(request)
+            if outcome == .deadline { sleeper.report(plan.deadline_ns) }
+            return outcome
         }
         request.isEarly = true
         while plan.deadline_ns > begun_ns {
@@ -170,9 +194,30 @@ extension Sleeper {
             if jobs == nil {
                 core.recordLead(host.time.now_ns - sleeper.firedAt_ns.load(ordering: .relaxed), ofSleep: length_ns)
             }
-            if core.spinOut(until: plan.deadline_ns) { return .deadline }
+            if core.spinOut(until: plan.deadline_ns) {
+                sleeper.report(plan.deadline_ns)
+                return .deadline
+            }
             begun_ns = host.time.now_ns
         }
         return .deadline
     }
 }
+
+// On a watched host.
+extension Sleeper {
+    var observer: LatenessObserver? {
+        switch host {
+        case .engine(let core): core.hasWatchers ? core.observer.value : nil
+        case .loop(let loop): loop.core.isWatched.load(ordering: .relaxed) ? loop.core.observer.value : nil
+        }
+    }
+
+    /// The task goes on, on its own thread, and tells those who watch the host if it is late.
+    private func report(_ deadline_ns: Int64) {
+        guard let observer, let submitted else { return }
+        let delivery = observer.delivery(submitted, deadline_ns: deadline_ns, name: "sleep", timer: .stale)
+        if let delivery { observer.report(delivery.call, delivery.explanation) }
+    }
+}
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The grid that the consumers of one tick sequence share, and that may change while they use it.
@@ -45,6 +46,9 @@ final class TickGrid: Sendable {
         }
     }
 
+    /// Made when somebody watches first.
+    private let watchers = Locked<LateHandlers?>(nil)
+
     private struct State: Sendable {
         var stretch: Stretch
         /// A consumer has begun with the first tick: later ones begin with the next.
@@ -71,6 +75,18 @@ final class TickGrid: Sendable {
         var stretch = Stretch(first_ns: first_ns, every: interval)
         stretch.shift(phase, random: time.randomNumber())
         state = Locked(State(stretch: stretch))
+    }
+
+    /// Who watches late ticks; nil if nobody does.
+    var lateHandlers: LateHandlers? { watchers.withLock { $0 } }
+
+    func watch(beyond bound_ns: Int64) -> LateHandlers {
+        host().watch().lowerBound(to: bound_ns)
+        let made = LateHandlers()
+        return watchers.withLock { watchers in
+            if watchers == nil { watchers = made }
+            return watchers ?? made
+        }
     }
 
     /// For a consumer of ticks at that interval.
@@ -186,12 +202,16 @@ struct TickConsumer {
     private var jitter: TickJitter?
     /// A tick was returned, and its consumer has not come back yet.
     private var isConsuming = false
+    /// What is known of the wait that has ended, on a watched host.
+    private var submitted: SubmittedCall?
     private var hasEnded = false
 
     struct Tick {
         let deadline_ns: Int64
         let firedAt_ns: Int64
         let missed: Int
+        /// Nil if the consumer did not wait for it.
+        var submitted: SubmittedCall?
     }
 
     init(_ grid: TickGrid, _ policy: MissedTickPolicy, _ tolerance: Duration) {
@@ -208,11 +228,15 @@ struct TickConsumer {
         }
         while !Task.isCancelled, let now_ns = plan() {
             if position.deadline_ns > now_ns {
-                if await sleep() == .cancellation { break }
+                submitted = nil
+                if await sleep(&submitted) == .cancellation { break }
                 // The consumer checks whether its plan is still valid.
                 continue
             }
-            if let tick = take(now_ns) { return tick }
+            if let tick = take(now_ns) {
+                report(tick)
+                return tick
+            }
         }
         hasEnded = true
         return nil
@@ -223,10 +247,28 @@ struct TickConsumer {
         let deadline_ns = position.deadline_ns
         guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
         isConsuming = true
-        return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed)
+        defer { submitted = nil }
+        return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
     }
 
-    private func sleep(isolation: isolated (any Actor)? = #isolation) async -> Sleeper.Outcome {
+    /// To those who watch this sequence; those who watch the host are told by the sleep.
+    private func report(_ tick: Tick) {
+        guard let handlers = grid.lateHandlers else { return }
+        let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
+        guard handlers.isLate(lateness_ns) else { return }
+        let ahead_ns = tick.firedAt_ns.subtractingSaturating(grid.time.on(.monotonic).now_ns)
+        let called_ns =
+            grid.time.clock == .monotonic ? tick.firedAt_ns : tick.firedAt_ns.subtractingSaturating(ahead_ns)
+        var submitted = tick.submitted ?? SubmittedCall(submitted_ns: called_ns)
+        // It had not come back for it.
+        if tick.submitted == nil { submitted.cause = .handlerBefore }
+        let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
+        handlers.call(lateness_ns) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
+    }
+
+    private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async
+        -> Sleeper.Outcome
+    {
         let plan = Sleeper.Plan(
             until: position.deadline_ns,
             tolerance: .nanoseconds(recurrence.tolerance_ns(asked: tolerance_ns))
@@ -239,6 +281,7 @@ struct TickConsumer {
             return true
         }
         for sleeper in entered { grid.leave(sleeper) }
+        if outcome == .deadline { submitted = entered.last?.submitted }
         return outcome
     }
 
@@ -280,3 +323,4 @@ struct TickConsumer {
         jitter?.place(&position)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A sequence of ticks of a clock, at intervals or by a calendar: what `TimerTicks` and the calendar's ticks have in common.
@@ -13,3 +14,4 @@ public protocol TickSequence<Instant>: AsyncSequence, Sendable where Element == 
 }
 
 extension TimerTicks: TickSequence {}
+#endif

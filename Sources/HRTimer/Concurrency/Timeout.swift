@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.2)
 public import HRTimerCore
 
@@ -43,4 +44,5 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
         throw scope.hasExpired ? TimedOut(timeout: timeout, underlying: error) : error
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Runs tasks and actors on the thread of an engine or of a loop.
@@ -66,3 +67,4 @@ public final class TimerExecutor: TaskExecutor {
     /// succeeds.
     public var isCurrent: Bool { jobs.isCurrent }
 }
+#endif

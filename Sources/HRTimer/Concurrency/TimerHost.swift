@@ -1,3 +1,4 @@
+#if os(Linux)
 package import HRTimerCore
 
 /// A thread that fires timers and runs blocks: an engine's or a loop's.
@@ -23,6 +24,14 @@ package enum TimerHost: Sendable {
         switch self {
         case .engine(let core): core.time.noteSleep(until: deadline_ns, on: core)
         case .loop(let loop): loop.time.noteSleep(until: deadline_ns, on: loop)
+        }
+    }
+
+    /// From now on its thread notes what it does.
+    func watch() -> LatenessObserver {
+        switch self {
+        case .engine(let core): core.watch()
+        case .loop(let loop): loop.core.watch()
         }
     }
 
@@ -81,3 +90,4 @@ package enum TimerHost: Sendable {
         }
     }
 }
+#endif

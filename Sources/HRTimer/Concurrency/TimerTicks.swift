@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Ticks of a clock on a grid, as an `AsyncSequence` that never fails.
@@ -54,6 +55,20 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { grid.isCancelled }
+
+    /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with what made it late, in the
+    /// consumer's task. To be dropped, or kept for `cancel()`.
+    ///
+    /// Ticks whose deadlines came while their consumer was still at the former one are late by `handlerBefore`; time until its
+    /// task goes on after the wait is `delivery`. The clock's engine or loop is watched from then on: see
+    /// `AnyTimerEngine.onLate(beyond:_:)`. For all consumers, in any task.
+    @discardableResult
+    public func onLate(
+        beyond bound: some TimeSpan,
+        _ handler: @escaping @Sendable (LatenessReport) -> Void
+    ) -> LatenessSubscription {
+        grid.watch(beyond: bound.nanosecondsOrZero).add(beyond: bound.nanosecondsOrZero, handler)
+    }
 
     /// Begins at the grid's first tick, or at its next one if other consumers have begun before.
     public func makeAsyncIterator() -> Iterator {
@@ -150,3 +165,4 @@ extension EngineClock {
         return TimerTicks(grid, policy, tolerance.asDuration ?? .zero)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if compiler(>=6.2)
 public import HRTimerCore
 
@@ -139,4 +140,5 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
 
     func expire() { state.withLock { $0.task }?.cancel() }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// What a `TimerSource` did since its statistics were asked for.
@@ -54,3 +55,4 @@ extension SourceCore {
 
     package var statistics: SourceStatistics? { withLock { $0.account }?.statistics }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 // A call on a queue ends on another thread than the engine's, which sleeps by then. If the deadline that follows were armed
@@ -31,3 +32,4 @@ extension SourceCore {
         return isExpected
     }
 }
+#endif

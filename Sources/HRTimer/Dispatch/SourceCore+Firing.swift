@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 extension SourceCore: TimerOwner {
@@ -62,9 +63,14 @@ extension SourceCore: TimerOwner {
     /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
     /// for that alone.
     @inline(__always)
-    func rearmOrSubmit(_ state: inout State, _ engine: inout FiringCore) -> (mustWake: Bool, submit: Callback?) {
+    func rearmOrSubmit(
+        _ state: inout State,
+        _ engine: inout FiringCore,
+        isAfterCall: Bool = false
+    ) -> (mustWake: Bool, submit: Callback?) {
         if let submit = state.submit, isDue(state), state.timer != nil, !engine.isShutDown {
             state.isInFlight = true
+            noteSubmittedHere(&state, now_ns: core.time.now_ns, isAfterCall: isAfterCall)
             engine.countFire()
             return (rearm(&state, &engine), submit)
         }
@@ -129,13 +135,14 @@ extension SourceCore: TimerOwner {
             engine.before.delay_ns = state.extras?.pointee.jitter?.delay_ns ?? 0
         }
         state.isSetAnew = false
+        let deadline_ns = state.ticks.deadline_ns
         guard let event = Self.takeCall(now_ns, &state) else {
             // Rescheduled for a later deadline.
             _ = rearm(&state, &engine)
             return false
         }
         state.engineSubmits = false
-        fire.callback = event
+        fire.callback = state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
         fire.missedTicks = Int(clamping: state.data - 1)
         return true
     }
@@ -216,6 +223,7 @@ extension SourceCore: TimerOwner {
         guard Self.mayDeliver(state), let event = Self.takeCall(now_ns, &state) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns - deadline_ns) }
+        if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
         return event
     }
 
@@ -240,7 +248,10 @@ extension SourceCore: TimerOwner {
         let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
             if isEvent, callback != nil { endTicks(core.time.now_ns) }
             let latch = endRunning(&state)
-            return (latch, state.isCancelled, isEvent && state.actor != nil, rearmOrSubmit(&state, &engine))
+            return (
+                latch, state.isCancelled, isEvent && state.actor != nil,
+                rearmOrSubmit(&state, &engine, isAfterCall: isEvent)
+            )
         }
         if next.mustWake { core.wake() }
         next.submit?.run()
@@ -343,3 +354,4 @@ extension SourceCore: TimerOwner {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 // What users do. Any thread.
@@ -135,3 +136,4 @@ extension SourceCore {
         if mustFinish { onTarget { [self] in finishCancelling() } }
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 
 // Who waits for handlers to return.
 extension SourceCore {
@@ -28,3 +29,4 @@ extension SourceCore {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 package import Dispatch
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
@@ -180,7 +181,9 @@ package final class SourceCore: @unchecked Sendable {
         let calls = ActorCalls(merges: false)
         // By a task, also where the submitting thread is the actor's: that is in a verb of the user's, or in the call before.
         guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver() } } }
-        return Callback(submission({ [self] in calls.call(on: actor) { [self] in deliver() } }, to: target))
+        return Callback(
+            submission({ [self] in calls.call(on: actor, isNamed: true) { [self] in deliver() } }, to: target)
+        )
     }
 
     /// What has `block` run on the target. A virtual time waits for a queue.
@@ -207,7 +210,9 @@ package final class SourceCore: @unchecked Sendable {
     /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
     @inline(__always)
     package func abandon() {
-        if !isCancelled { end() }
+        if isCancelled { return }
+        if UsageWarning.isLookedFor { reportIfActive() }
+        end()
     }
 
     @inline(never)
@@ -336,3 +341,4 @@ package final class SourceCore: @unchecked Sendable {
         isStrict ? 0 : repetition.tolerance_ns(asked: leeway_ns)
     }
 }
+#endif

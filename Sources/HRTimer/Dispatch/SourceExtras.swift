@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What a source on the engine's thread with an event handler alone has nothing of. Apart, so that such a source takes 176 bytes
@@ -22,6 +23,10 @@ struct SourceExtras {
     var lead: SourceLead?
     /// Nil unless somebody asked for it.
     var account: SourceAccount?
+    /// Who watches its late calls; nil if nobody does.
+    var lateHandlers: LateHandlers?
+    /// What is known of the call in flight, if its engine is watched.
+    var submitted: SubmittedCall?
     /// What the source was given, with a seed, and what it has while it repeats.
     var givenJitter: Jitter?
     var jitter: TickJitter?
@@ -77,7 +82,9 @@ extension SourceCore.State {
     var submit: Callback? { extras?.pointee.owned.submit }
     var alarm: ClockAlarm? { extras?.pointee.owned.alarm }
     var account: SourceAccount? { extras?.pointee.account }
+    var lateHandlers: LateHandlers? { extras?.pointee.lateHandlers }
     var hasLead: Bool { extras?.pointee.lead != nil }
     var hasRegistration: Bool { extras?.pointee.owned.registration != nil }
     var hasCancelHandler: Bool { extras?.pointee.owned.cancel != nil }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -68,3 +69,4 @@ extension SourceCore {
         core.countSpun(spun_ns)
     }
 }
+#endif

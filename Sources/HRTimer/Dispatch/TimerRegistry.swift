@@ -1,6 +1,7 @@
+#if os(Linux)
 public import Dispatch
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// Timed tasks by key: what programs write again and again around timers that they have to find again.
 ///
@@ -192,3 +193,4 @@ public final class TimerRegistry: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 
 extension TimerSource {
@@ -230,3 +231,4 @@ extension Duration {
         }
     }
 }
+#endif

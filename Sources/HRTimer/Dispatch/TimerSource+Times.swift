@@ -1,3 +1,4 @@
+#if os(Linux)
 public import FoundationEssentials
 public import HRTimerCore
 
@@ -36,3 +37,4 @@ extension TimerSource {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A timer with the verbs of GCD's `DispatchSourceTimer`, on a `TimerEngine`, without its crashes.
@@ -235,3 +236,4 @@ public final class TimerSource: Sendable {
         core.keepAccount()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension DisplayLink {
@@ -10,15 +11,26 @@ extension DisplayLink {
             return submit(by: delivery)
         }
         let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
+        let (handlers, lateness_ns) = (link.pointee.lateHandlers, link.pointee.reported.lateness_ns)
         state.unlock()
-        handler?(self)
+        if let handler, let handlers {
+            callWatched(handler, handlers, now_ns, lateness_ns, nil)
+        } else {
+            handler?(self)
+        }
         endCall(isCalled: handler != nil)
     }
 
     /// The source is served here, on the loop's thread; the rest is done where the handler runs. Until then the timer
     /// is not armed: a busy actor costs no wake-ups.
     private func submit(by delivery: LinkState.Delivery) {
-        let source = state.withLock { $0.source }
+        let source = state.withLock { state in
+            if state.lateHandlers != nil, state.submitted == nil {
+                // What kept the loop's thread is reported by the loop.
+                state.submitted = SubmittedCall(submitted_ns: state.time.now_ns)
+            }
+            return state.source
+        }
         source?.follow(after: self)
         delivery.calls.call(on: delivery.actor, unless: { !self.isInLoop }) { self.callOnActor() }
         source?.tend(after: self)
@@ -29,8 +41,14 @@ extension DisplayLink {
         let link = state.lock()
         let now_ns = link.pointee.time.now_ns
         let handler = link.pointee.beginCall(now_ns) ? link.pointee.handler : nil
+        let (handlers, lateness_ns) = (link.pointee.lateHandlers, link.pointee.reported.lateness_ns)
+        let submitted = link.pointee.submitted.take()
         state.unlock()
-        handler?(self)
+        if let handler, let handlers {
+            callWatched(handler, handlers, now_ns, lateness_ns, submitted)
+        } else {
+            handler?(self)
+        }
         rearm(keepsDue: false) { state, now_ns in
             if handler != nil { state.endCall(now_ns) }
         }
@@ -73,3 +91,4 @@ extension DisplayLink {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension DisplayLink {
@@ -91,6 +92,18 @@ extension DisplayLink {
         set { rearm { state, _ in state.lead = newValue } }
     }
 
+    /// Whether a run of its loop goes on for this link, as `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    public var keepsLoopRunning: Bool {
+        get { state.withLock { $0.keepsLoopRunning } }
+        set {
+            let timer = state.withLock { state in
+                state.keepsLoopRunning = newValue
+                return state.timer
+            }
+            timer?.keepsLoopRunning = newValue
+        }
+    }
+
     /// The precision of the calls, if it is to be higher than the loop's; see `LoopTimer.precision`.
     public var precision: TimerPrecision? {
         get { state.withLock { $0.precision } }
@@ -162,3 +175,4 @@ extension DisplayLink {
     /// False once invalidated.
     public var isValid: Bool { state.withLock { $0.handler != nil } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Calls a handler once a refresh of a display: `CADisplayLink`.
@@ -147,6 +148,7 @@ extension DisplayLink {
                 repeats: true
             ) { _ in stay.fire() }
             timer.precision = state.precision
+            timer.keepsLoopRunning = state.keepsLoopRunning
             state.enter(timer)
             return timer
         }
@@ -161,6 +163,9 @@ extension DisplayLink {
             return true
         }
         guard isIn else { return }
+        if let handlers = state.withLock({ $0.lateHandlers }) {
+            loop.core.watch().lowerBound(to: handlers.leastBound_ns)
+        }
         loop.logRuns()
         tellSource()
     }
@@ -216,3 +221,4 @@ extension DisplayLink {
         return .virtual(rate ?? .standard, on: time)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Delivers the latest of any number of updates, once a frame at most, for example a download's progress to a progress
@@ -93,3 +94,4 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         if state.withLock({ $0.isRunning }) { link.isPaused = false }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The grid of a display's refreshes, and its rate as a number: a given rate is kept exactly.
@@ -48,3 +49,4 @@ struct FrameGrid: Sendable, Hashable {
         return instant_ns - self.instant_ns(number) <= self.instant_ns(next) - instant_ns ? number : next
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Refreshes a second as a fraction, since the rates of displays are fractions: 60000/1001, not 59.94. In lowest terms,
 /// so that equal rates compare equal.
 public struct FrameRate: Hashable, Sendable {
@@ -71,3 +72,4 @@ public struct FrameRate: Hashable, Sendable {
         return FrameRate(multiple <= rates.upperBound ? max(multiple, rates.lowerBound) : rates.lowerBound)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Counts frames and measures their rate, for an FPS label.
@@ -126,3 +127,4 @@ public final class FrameRateMeter: Sendable {
         return "\u{1b}[38;2;\(Int(red * 230));\(Int(green * 230));0m\(text)\u{1b}[0m"
     }
 }
+#endif

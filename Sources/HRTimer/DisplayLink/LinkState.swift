@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The state of a `DisplayLink`, under its lock.
@@ -13,6 +14,7 @@ struct LinkState: Sendable {
     var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
+    var keepsLoopRunning = true
     var isPaused = false
     /// The surface is hidden, and the source was asked to have no calls then.
     var isHeld = false
@@ -39,6 +41,11 @@ struct LinkState: Sendable {
     private var unrecordedLateness_ns: Int64?
     /// How long the handler takes: falls slowly, rises at once.
     private var learned_ns = 0.0
+
+    /// Who watches its late calls; nil if nobody does.
+    var lateHandlers: LateHandlers?
+    /// What is known of the call that waits for its actor, if its loop is watched.
+    var submitted: SubmittedCall?
 
     /// How often what decides about the next call was changed.
     var changes: UInt = 0
@@ -316,3 +323,4 @@ extension LinkState {
         }
     }
 }
+#endif

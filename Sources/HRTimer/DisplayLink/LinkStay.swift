@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// A stay of a link in a loop. The handler of the link's timer holds it, and nothing else does.
@@ -21,3 +22,4 @@ final class LinkStay: Sendable {
 
     func fire() { link.fire(core.time.now_ns) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The acceptable rates of calls: `CAFrameRateRange`.
@@ -93,3 +94,4 @@ public enum WakeLead: Sendable, Hashable {
         }
     }
 }
+#endif

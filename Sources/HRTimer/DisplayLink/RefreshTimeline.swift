@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The refreshes of one display as its links see them: the number and the instant of each.
@@ -96,3 +97,4 @@ struct RefreshTimeline: Sendable {
         latest = Segment(from: from, grid: grid)
     }
 }
+#endif

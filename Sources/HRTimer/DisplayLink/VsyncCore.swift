@@ -1,3 +1,4 @@
+#if os(Linux)
 import CVsync
 import HRTimerCore
 
@@ -344,3 +345,4 @@ struct VsyncCore: Sendable {
         return (hosting.take(), HostingPlan(driver: driver, loop: loop, modes: modes, number: hostings))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import CVsync
 import HRTimerCore
@@ -149,3 +150,4 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         if commits != nil { vs_wayland_detach(source) }
     }
 }
+#endif

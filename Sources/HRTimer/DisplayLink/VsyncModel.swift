@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Finds the phase and the period of a display's refreshes from a source's samples. Pure: its caller passes the time
 /// in.
 ///
@@ -334,3 +335,4 @@ struct VsyncModel: Sendable {
         return Fit(grid: grid, residual_ns: (errors / count).squareRoot(), samples: points.count)
     }
 }
+#endif

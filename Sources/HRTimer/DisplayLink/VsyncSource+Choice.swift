@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 extension VsyncSource {
     /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display at the position, in pixels from the
@@ -162,3 +163,4 @@ extension FrameRate {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -279,6 +280,8 @@ extension VsyncSource {
             withExtendedLifetime(driver) {}
         }
         let source = LoopSource(plan.driver.descriptor, .readable, owned: owned) { [weak self] _, _ in self?.drain() }
+        // The links do, if anything.
+        source.keepsLoopRunning = false
         for mode in plan.modes { try? plan.loop.add(source, forMode: mode) }
         let isCurrent = core.withLock { core in
             guard core.hostings == plan.number else { return false }
@@ -310,3 +313,4 @@ extension VsyncSource {
         }
     }
 }
+#endif

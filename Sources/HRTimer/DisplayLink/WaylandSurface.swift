@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 public import HRTimerCore
+import HRTimerLibc
 
 /// A surface of the application's whose refreshes a Wayland compositor reports: a `wl_surface` on its `wl_display`.
 ///
@@ -118,3 +119,4 @@ extension VsyncSource {
     /// Whether a commit has had no answer for two seconds.
     public var isHidden: Bool { core.withLock { $0.isHidden($0.now_ns) } }
 }
+#endif

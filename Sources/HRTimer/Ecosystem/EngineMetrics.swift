@@ -1,3 +1,4 @@
+#if os(Linux)
 #if Metrics
 public import HRTimerCore
 import Metrics
@@ -14,7 +15,8 @@ public final class EngineMetrics: Sendable {
     private let token: TimerToken
 
     /// Has the engine add the increase of its counts to the counters LABEL.fires, .missed-ticks, .wakeups and
-    /// .wakes-sent, and set the meter LABEL.timers to its live timers, at that interval. It uses a timer on the engine,
+    /// .wakes-sent, and set the meter LABEL.timers to its live timers, at that interval. Where somebody watches the engine
+    /// (`onLate(beyond:_:)`) also LABEL.late-fires, and LABEL.lateness-ns for each `cause`, its dimension. It uses a timer on the engine,
     /// which is counted, too, until the last reference to this object goes.
     public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
         self.engine = engine
@@ -45,6 +47,8 @@ private final class EngineReport: Sendable {
     private let missedTicks: Counter
     private let wakeups: Counter
     private let wakesSent: Counter
+    private let lateFires: Counter
+    private let causes: [LatenessCause: Counter]
     private let timers: Meter
     private let reported: Locked<EngineStatistics>
 
@@ -54,6 +58,11 @@ private final class EngineReport: Sendable {
         missedTicks = Counter(label: label + ".missed-ticks")
         wakeups = Counter(label: label + ".wakeups")
         wakesSent = Counter(label: label + ".wakes-sent")
+        lateFires = Counter(label: label + ".late-fires")
+        let made = LatenessCause.allCases.map { cause in
+            (cause, Counter(label: label + ".lateness-ns", dimensions: [("cause", cause.rawValue)]))
+        }
+        causes = Dictionary(uniqueKeysWithValues: made)
         timers = Meter(label: label + ".timers")
         reported = Locked(core.statistics)
     }
@@ -68,7 +77,13 @@ private final class EngineReport: Sendable {
         missedTicks.increment(by: now.missedTicks - before.missedTicks)
         wakeups.increment(by: now.wakeups - before.wakeups)
         wakesSent.increment(by: now.wakesSent - before.wakesSent)
+        lateFires.increment(by: now.lateness.lateFires - before.lateness.lateFires)
+        let causesBefore = before.lateness.byCause
+        for (cause, time) in now.lateness.byCause {
+            causes[cause]?.increment(by: (time - (causesBefore[cause] ?? .zero)).nanosecondsRoundedUp)
+        }
         timers.set(core.liveTimers)
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if ServiceLifecycle
 public import HRTimerCore
 public import ServiceLifecycle
@@ -113,4 +114,5 @@ public struct PeriodicService: Service {
         try Task.checkCancellation()
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if OpenCombine
 public import HRTimerCore
 public import OpenCombine
@@ -111,4 +112,5 @@ public struct SchedulerTime: Strideable, Hashable, Sendable {
         private var limit: Int128 { duration < .zero ? .min : .max }
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if ServiceLifecycle
 public import HRTimerCore
 public import ServiceLifecycle
@@ -76,4 +77,5 @@ private final class EngineOwner: Sendable {
         report(engine.shutdown())
     }
 }
+#endif
 #endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if OpenCombine
 public import HRTimerCore
 public import OpenCombine
@@ -129,4 +130,5 @@ extension TimerLoop {
     /// The loop as a scheduler of OpenCombine.
     public var ocombine: TimerScheduler { TimerScheduler(self) }
 }
+#endif
 #endif

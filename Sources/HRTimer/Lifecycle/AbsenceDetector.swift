@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Finds out from two samples of the clocks whether the process was away in between, and why. Pure: its caller passes
@@ -30,18 +31,32 @@ struct AbsenceDetector: Sendable {
         defer { last = sample }
         let suspended_ns = sample.suspended_ns.subtractingSaturating(toldSuspended_ns)
         let late_ns = sample.monotonic_ns.subtractingSaturating(last.monotonic_ns.addingSaturating(heartbeat_ns))
+        let stepped_ns = wallStep_ns(sample)
         let wasSuspended = suspended_ns >= bound_ns
         let wasLate = late_ns >= bound_ns
-        guard wasSuspended || wasLate else { return nil }
+        guard wasSuspended || wasLate || stepped_ns > 0 else { return nil }
         if wasSuspended { toldSuspended_ns = sample.suspended_ns }
         let counted_ns = (suspended: wasSuspended ? suspended_ns : 0, late: wasLate ? late_ns : 0)
         return SuspensionMonitor.Absence(
-            cause: wasSuspended ? .systemSuspended : wasBusy(sample, late_ns) ? .overloaded : .processStopped,
-            duration: .nanoseconds(counted_ns.suspended) + .nanoseconds(counted_ns.late),
+            cause: wasSuspended
+                ? .systemSuspended
+                : stepped_ns > counted_ns.late
+                    ? .wallClockStepped : wasBusy(sample, late_ns) ? .overloaded : .processStopped,
+            duration: .nanoseconds(counted_ns.suspended) + .nanoseconds(counted_ns.late) + .nanoseconds(stepped_ns),
             uncertainty: wasLate ? .nanoseconds(heartbeat_ns) : .zero,
             suspended: .nanoseconds(counted_ns.suspended),
+            wallClockStep: .nanoseconds(stepped_ns),
             noticedAt: MonotonicInstant(nanoseconds: sample.monotonic_ns)
         )
+    }
+
+    /// By how much the wall clock was set ahead since the last sample, while the others stood still; 0 for less than the bound.
+    private func wallStep_ns(_ sample: PresenceSample) -> Int64 {
+        guard let now_ns = sample.wallAhead_ns, let before_ns = last.wallAhead_ns else { return 0 }
+        let step_ns = now_ns.subtractingSaturating(before_ns)
+        let passed_ns = max(0, sample.monotonic_ns.subtractingSaturating(last.monotonic_ns))
+        // The kernel slews by 500 ppm at most, adjtimex(2).
+        return step_ns >= bound_ns.addingSaturating(passed_ns / 1000) ? step_ns : 0
     }
 
     private func wasBusy(_ sample: PresenceSample, _ late_ns: Int64) -> Bool {
@@ -52,3 +67,4 @@ struct AbsenceDetector: Sendable {
         return !most_ns.overflow && sample.used_ns.subtractingSaturating(last.used_ns) > most_ns.partialValue
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Turns the pages of a carousel by itself, rests while the user drags, and goes on a while after.
@@ -62,3 +63,4 @@ public final class AutoAdvance: Sendable {
         observer.invalidate()
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// Time to tidy up between the shell's Ctrl-Z and the stop: like `beginBackgroundTask` of apps, for SIGTSTP.
 ///
@@ -190,3 +191,4 @@ extension BackgroundGrace {
         }
     }
 }
+#endif

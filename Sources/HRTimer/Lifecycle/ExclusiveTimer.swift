@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A timer behind a start button: however often it is started, there is one, and one stop ends it.
@@ -89,3 +90,4 @@ public final class ExclusiveTimer: Sendable {
         timer.withLock { $0.take() }?.invalidate()
     }
 }
+#endif

@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 public import HRTimerCore
+import HRTimerLibc
 
 /// A thread that works as long as its loop has something to do: it ends when its last timer is invalidated.
 ///
@@ -67,3 +68,4 @@ public final class LoopWorker: Sendable {
         await running.hasEnded.opened()
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// A sample of the clocks and counters that show whether the process was away.
 struct PresenceSample: Sendable, Equatable {
@@ -11,15 +12,20 @@ struct PresenceSample: Sendable, Equatable {
     var used_ns: Int64
     /// How long the sampling thread has waited for a processor so far; nil if the kernel does not count it.
     var waited_ns: Int64?
+    /// How much `CLOCK_REALTIME` is ahead of `CLOCK_BOOTTIME`: changes when the wall clock is set, and only a little when it
+    /// is slewed. Nil where nobody asks.
+    var wallAhead_ns: Int64?
 
     /// The present sample.
     static func now() -> PresenceSample {
         var monotonic_ns: Int64 = 0
         var boot_ns: Int64 = 0
-        // Two clocks cannot be read at once: repeats if the thread was interrupted between them.
+        var wall_ns: Int64 = 0
+        // Clocks cannot be read at once: repeats if the thread was interrupted between them.
         for _ in 0..<8 {
             let before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
             boot_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
+            wall_ns = hrt_clock_now_ns(HRT_CLOCK_WALL)
             monotonic_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
             if monotonic_ns - before_ns < 100_000 { break }
         }
@@ -27,7 +33,8 @@ struct PresenceSample: Sendable, Equatable {
             monotonic_ns: monotonic_ns,
             suspended_ns: boot_ns - monotonic_ns,
             used_ns: hrt_clock_process_cpu_ns(),
-            waited_ns: threadWaited_ns()
+            waited_ns: threadWaited_ns(),
+            wallAhead_ns: wall_ns - boot_ns
         )
     }
 
@@ -46,3 +53,4 @@ struct PresenceSample: Sendable, Equatable {
         }
     }
 }
+#endif

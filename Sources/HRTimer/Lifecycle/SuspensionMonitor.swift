@@ -1,8 +1,9 @@
-import Glibc
+#if os(Linux)
 public import HRTimerCore
+import HRTimerLibc
 
-/// Reports to a program that it was away, for how long, and why: stopped by a signal, frozen, or asleep with the whole
-/// system.
+/// Reports to a program that it was away, for how long, and why: stopped by a signal, frozen, asleep with the whole
+/// system, or in a virtual machine that was restored from a snapshot.
 ///
 ///     let monitor = try SuspensionMonitor(loop: .main) { absence in
 ///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
@@ -15,7 +16,7 @@ public import HRTimerCore
 /// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops` it
 /// never wakes. It notices an absence within half a threshold after the return. It ends with `invalidate()` or with its
 /// last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`;
-/// /proc/thread-self/schedstat.
+/// /proc/thread-self/schedstat, without which an overload is told by the process's processor time alone.
 public final class SuspensionMonitor: Sendable {
     /// What a monitor calls.
     public typealias Handler = @Sendable (Absence) -> Void
@@ -30,7 +31,7 @@ public final class SuspensionMonitor: Sendable {
     /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first late timers. Without a
     /// loop it is called on the monitor's own thread; a handler of an actor, as `{ @MainActor absence in … }`, on that.
     /// The loop is neither held nor kept running. A threshold below 10 ms counts as 10 ms. Without `noticesStops` there
-    /// is no heartbeat and no wake-up: only `check()` looks, and finds suspended systems alone. Throws EAGAIN if no
+    /// is no heartbeat and no wake-up: only `check()` looks, and finds suspended systems and a wall clock that was set ahead alone. Throws EAGAIN if no
     /// thread can be made.
     public convenience init(
         loop: TimerLoop? = nil,
@@ -172,3 +173,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Which elements of a burst pass a debounce or a throttle.
 ///
 /// A debounced burst ends when nothing has come for the period; a throttled one goes on for as long as each period has an
@@ -26,3 +27,4 @@ public enum BurstEdges: Sendable, Hashable, CaseIterable {
     var hasLeading: Bool { self != .trailing }
     var hasTrailing: Bool { self != .leading }
 }
+#endif

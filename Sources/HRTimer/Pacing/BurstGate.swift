@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// Decides which elements of a debounce or a throttle pass, and when. Pure: it is told the time.
@@ -87,3 +88,4 @@ struct BurstGate<Element> {
 }
 
 extension BurstGate: Sendable where Element: Sendable {}
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What a `Debouncer` and a `Throttle` have in common: a gate, and a source that calls where the handler belongs.
@@ -108,3 +109,4 @@ final class PacedCalls<Element: Sendable>: Sendable {
         for element in passed { handler.withLock({ $0 })?.call(element) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// The elements of another sequence that pass a debounce or a throttle; see `debounce(for:edges:on:)` and
@@ -120,3 +121,4 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .throttle, edges, period) { clock.host }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What an iterator owns: with it the iteration over the base ends.
@@ -248,3 +249,4 @@ private final class PacingAlarm: HostAlarm, @unchecked Sendable {
     override func deadlineHasCome() { body(true) }
     override func hostHasEnded() { body(false) }
 }
+#endif

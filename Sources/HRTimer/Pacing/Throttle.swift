@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 public import HRTimerCore
 
@@ -83,3 +84,4 @@ extension Throttle<Void> {
     @discardableResult
     public func send() -> Bool { send(()) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import FoundationEssentials
 public import HRTimerCore
@@ -146,3 +147,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

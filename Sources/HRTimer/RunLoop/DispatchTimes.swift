@@ -1,3 +1,4 @@
+#if os(Linux)
 public import Dispatch
 public import HRTimerCore
 
@@ -12,3 +13,4 @@ extension DispatchTime: TimePoint {
     /// The same instant, see `MonotonicInstant(_:)`; `time` is ignored, since Dispatch has no virtual one.
     public func instant(on time: TimeBase) -> MonotonicInstant? { MonotonicInstant(self) }
 }
+#endif

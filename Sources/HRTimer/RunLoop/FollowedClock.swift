@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// What a timer has that follows another clock than the loop's: its deadline there, and an alarm on that clock. The timer is due
@@ -142,3 +143,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

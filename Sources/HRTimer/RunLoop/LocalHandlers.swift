@@ -1,5 +1,6 @@
-import Glibc
+#if os(Linux)
 import HRTimerCore
+import HRTimerLibc
 
 /// Handlers that may hold what is not `Sendable`: they stay here, on the loop's thread, which alone calls and frees them. A
 /// timer has a ticket in place of its handler, which may go on any thread.
@@ -157,3 +158,4 @@ extension TimerLoop {
         core.locals.freeReleased()
     }
 }
+#endif

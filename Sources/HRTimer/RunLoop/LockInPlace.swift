@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -23,3 +24,4 @@ struct LockInPlace: ~Copyable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 import Synchronization
@@ -11,6 +12,9 @@ final class LoopCore: Sendable {
     /// The state's, for the loop's thread without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
+    /// Somebody watches its fires; see `TimerLoop+Lateness`.
+    let isWatched = Atomic(false)
+    let observer = ObserverPlace()
     /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under
     /// the lock; what a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)
@@ -51,3 +55,4 @@ final class LoopCore: Sendable {
         posted.bitwiseAnd(~what.rawValue, ordering: .relaxed)
     }
 }
+#endif

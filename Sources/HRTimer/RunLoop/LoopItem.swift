@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -7,6 +8,7 @@ final class Attachment<Handler: Sendable>: Sendable {
     private struct State: Sendable {
         var handler: Handler?
         weak var loop: TimerLoop?
+        var keepsLoopRunning = true
     }
 
     private let state: Locked<State>
@@ -32,13 +34,23 @@ final class Attachment<Handler: Sendable>: Sendable {
 
     var loop: TimerLoop? { withLoop { _, loop in loop } }
 
-    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, and says whether the loop took it:
-    /// if not the loop has ended, and it becomes invalid.
-    func attach(to loop: TimerLoop, _ add: () -> Bool) -> Bool {
+    var keepsLoopRunning: Bool { state.withLock { $0.keepsLoopRunning } }
+
+    /// `apply` is called under the lock if it is in a loop.
+    func setKeepsLoopRunning(_ keepsRunning: Bool, _ apply: (TimerLoop) -> Void) {
+        withLoop { state, loop in
+            state.keepsLoopRunning = keepsRunning
+            if let loop { apply(loop) }
+        }
+    }
+
+    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, with `keepsLoopRunning`, and says
+    /// whether the loop took it: if not the loop has ended, and it becomes invalid.
+    func attach(to loop: TimerLoop, _ add: (_ keepsRunning: Bool) -> Bool) -> Bool {
         var refused: Handler?
         let isAdded = withLoop { state, present in
             guard state.handler != nil, present == nil || present === loop else { return false }
-            guard add() else {
+            guard add(state.keepsLoopRunning) else {
                 refused = state.handler.take()
                 return false
             }
@@ -142,3 +154,4 @@ struct OrderedItems<Item: Sendable>: Sendable {
         entries.contains { $0.id == id && isServed($0.modes) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 extension TimerLoop {
     /// A named set of timers and sources: a loop runs in one mode at a time and serves only what belongs to it.
     ///
@@ -38,3 +39,4 @@ extension TimerLoop.Mode: CustomStringConvertible {
     /// The mode's name.
     public var description: String { rawValue }
 }
+#endif

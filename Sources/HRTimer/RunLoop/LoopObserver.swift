@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -87,7 +88,7 @@ extension TimerLoop {
     /// Has the observer notified of what the loop does in `mode`. One loop, several modes; adding it twice to a mode,
     /// or an invalid one, does nothing. In a loop that has ended it becomes invalid.
     public func add(_ observer: LoopObserver, forMode mode: Mode) {
-        _ = observer.attachment.attach(to: self) {
+        _ = observer.attachment.attach(to: self) { _ in
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
@@ -146,3 +147,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

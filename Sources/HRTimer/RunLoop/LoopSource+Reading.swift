@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What somebody else has read of a descriptor: it is in memory, and the descriptor says nothing of it any more.
@@ -74,3 +75,4 @@ enum SourceReaders {
 
     static var all: [LoopCore] { loops.withLock { $0.compactMap(\.core) } }
 }
+#endif

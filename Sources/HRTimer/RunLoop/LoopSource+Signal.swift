@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 
@@ -20,3 +21,4 @@ extension LoopSource {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// Watches a descriptor in a loop: what Foundation has no public type for on Linux.
 ///
@@ -113,6 +114,12 @@ public final class LoopSource: Sendable {
     /// False once invalidated, or refused by the kernel when the loop came to watch it.
     public var isValid: Bool { attachment.handler != nil }
 
+    /// Whether a run of its loop goes on for this source, as `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    public var keepsLoopRunning: Bool {
+        get { attachment.keepsLoopRunning }
+        set { attachment.setKeepsLoopRunning(newValue) { $0.setKeepsRunning(self, newValue) } }
+    }
+
     /// Takes it out of its loop and frees the handler. No call comes after this on the loop's own thread; elsewhere one that
     /// has begun goes on. Idempotent.
     public func invalidate() {
@@ -141,6 +148,8 @@ struct WatchedDescriptors: Sendable {
         let source: LoopSource
         var modes: ModeTable.SetID
         var watch: Watch?
+        /// Whether it is a member of its modes.
+        var keepsLoopRunning = true
         /// Found, and not reported yet: an edge is not found again.
         var edges: UInt32 = 0
         /// To be called though nothing may be found.
@@ -311,3 +320,4 @@ struct WatchedDescriptors: Sendable {
         return entries.values.map { $0.source }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 // The calls of a pass.
@@ -46,7 +47,7 @@ extension LoopState {
         let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled)
         if !fire.isTimerLive { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
-        modes.removeMember(core.group(of: fire.token))
+        forgetMember(fire.token, core.group(of: fire.token))
         return .ended
     }
 
@@ -80,3 +81,4 @@ extension Fire {
     /// A loop's timer that has left it; a loop has no others.
     mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
 }
+#endif

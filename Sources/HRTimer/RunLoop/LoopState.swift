@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
 
@@ -28,6 +29,8 @@ struct LoopState: ~Copyable, Sendable {
     var runCount: UInt64 = 0
     /// Looks whether anybody runs the loop; in debug builds alone.
     var runWatch: RunWatch?
+    /// The timers that do not keep a run going, by their slots: no members of their modes. Mostly none.
+    private var quietTimers: Set<UInt32> = []
     private var hasEnded = false
 
     init(now_ns: Int64) {
@@ -114,15 +117,40 @@ extension LoopState {
 extension LoopState {
     mutating func addTimer(_ timer: LoopTimer, to mode: TimerLoop.Mode) -> TimerToken {
         let set = modes.adding(modes.index(of: mode), to: ModeTable.nowhere)
-        modes.addMember(set)
         serve(set)
-        return core.addOwned(timer, group: set)
+        let token = core.addOwned(timer, group: set)
+        if timer.state.keepsLoopRunning {
+            modes.addMember(set)
+        } else {
+            quietTimers.insert(token.slot)
+        }
+        return token
+    }
+
+    /// Has the timer count, or not, as something that a run waits for.
+    mutating func setKeepsRunning(_ token: TimerToken, _ keepsRunning: Bool) {
+        guard core.isLive(token), keepsRunning == quietTimers.contains(token.slot) else { return }
+        let set = core.group(of: token)
+        if keepsRunning {
+            quietTimers.remove(token.slot)
+            modes.addMember(set)
+        } else {
+            quietTimers.insert(token.slot)
+            modes.removeMember(set)
+        }
+    }
+
+    /// The timer leaves the loop, where it was in these modes.
+    @inline(__always)
+    mutating func forgetMember(_ token: TimerToken, _ set: ModeTable.SetID) {
+        if !quietTimers.isEmpty, quietTimers.remove(token.slot) != nil { return }
+        modes.removeMember(set)
     }
 
     /// Gives the timer in place of nil, to be let go after the lock. Does nothing if the token is stale.
     @inline(__always)
     mutating func removeTimer(_ token: TimerToken, _ timer: inout TimerTarget?) {
-        if let set = core.remove(token, &timer) { modes.removeMember(set) }
+        if let set = core.remove(token, &timer) { forgetMember(token, set) }
     }
 
     mutating func addMode(_ mode: TimerLoop.Mode, to token: TimerToken) {
@@ -146,6 +174,7 @@ extension LoopState {
         guard set != former else { return }
         serve(set)
         core.setGroup(set, of: token)
-        modes.moveMember(from: former, to: set)
+        if !quietTimers.contains(token.slot) { modes.moveMember(from: former, to: set) }
     }
 }
+#endif

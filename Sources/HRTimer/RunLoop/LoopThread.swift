@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A thread that does nothing but run its loop, in the default mode, until `end()` is called.
 ///
@@ -102,3 +103,4 @@ extension TimerLoop {
         waiter.wake()
     }
 }
+#endif

@@ -1,5 +1,7 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
+import Synchronization
 
 extension LoopTimer {
     /// Calls the handler now, on the calling thread, in any mode, in or out of a loop.
@@ -86,7 +88,11 @@ extension TimerLoop {
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
     @inline(__always)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
-        fire.deliver(now_ns, on: core.time)
+        if core.isWatched.load(ordering: .relaxed) {
+            core.deliverWatched(&fire, now_ns)
+        } else {
+            fire.deliver(now_ns, on: core.time)
+        }
         let after_ns = core.time.now_ns
         // Without a closure, which would keep copies of what it captures.
         let loop = core.state.lock()
@@ -111,3 +117,4 @@ extension TimerLoop {
         fire.letGo()
     }
 }
+#endif

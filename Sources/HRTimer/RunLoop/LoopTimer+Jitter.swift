@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension LoopTimer {
@@ -101,3 +102,4 @@ extension LoopTimer.State {
         repetition.end(&ticks, now_ns: now_ns, &jitter.pointee.ticks)
     }
 }
+#endif

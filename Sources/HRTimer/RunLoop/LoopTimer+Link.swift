@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension LoopTimer {
@@ -149,3 +150,4 @@ extension LoopTimer {
         if hasEnded { end(isRevoked: false) }
     }
 }
+#endif

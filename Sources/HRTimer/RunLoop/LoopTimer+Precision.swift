@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension LoopTimer {
@@ -14,3 +15,4 @@ extension LoopTimer {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension LoopTimer {
@@ -99,3 +100,4 @@ extension LoopTimer {
         _ = consume target
     }
 }
+#endif

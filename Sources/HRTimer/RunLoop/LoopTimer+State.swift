@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension LoopTimer {
@@ -14,6 +15,7 @@ extension LoopTimer {
         // These share the word of that one's last byte.
         /// It was invalidated, and did not just end: a call that waits for its actor does not come.
         var isRevoked = false
+        var keepsLoopRunning = true
         /// Nil for the loop's own.
         var precision: TimerPrecision?
         /// The loop is inside the handler.
@@ -233,3 +235,4 @@ extension LoopTimer.State {
         followed?.follow(ticks.deadline_ns)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// Target and action, as `NSTimer` has them: a method that takes the timer, given as `Target.method`.
@@ -141,3 +142,4 @@ extension LoopTimer {
         return withoutActor(Isolated(function: block), as: OwnerFunction.self)
     }
 }
+#endif

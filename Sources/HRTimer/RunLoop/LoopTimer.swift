@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A timer of a `TimerLoop`: Foundation's `Timer`, as exact as the kernel is.
@@ -171,3 +172,4 @@ public final class LoopTimer: @unchecked Sendable {
         self.init(deadline_ns: .max, origin: .resolved, repetition: never, userInfo: nil, handler: nil)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -67,7 +68,7 @@ extension TimerLoop {
     /// Has the loop serve the trigger in `mode`. One loop, several modes; adding it twice to a mode, or an invalid one, does
     /// nothing. In a loop that has ended it becomes invalid.
     public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
-        let isAdded = trigger.attachment.attach(to: self) {
+        let isAdded = trigger.attachment.attach(to: self) { _ in
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 let index = state.modes.index(of: mode)
@@ -133,3 +134,4 @@ extension TimerLoop {
         return hasCalled
     }
 }
+#endif

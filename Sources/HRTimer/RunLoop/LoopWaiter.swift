@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 /// Owner of a `hrt_loop`. One thread waits, any thread wakes.
@@ -216,7 +217,7 @@ final class LoopWaiter: @unchecked Sendable {
         if events.contains(.readable) { asked.events |= Int16(POLLIN) }
         if events.contains(.writable) { asked.events |= Int16(POLLOUT) }
         // A signal does not interrupt a call that does not wait.
-        guard Glibc.poll(&asked, 1, 0) == 1, asked.revents & Int16(POLLNVAL) == 0 else { return [] }
+        guard HRTimerLibc.poll(&asked, 1, 0) == 1, asked.revents & Int16(POLLNVAL) == 0 else { return [] }
         var found: LoopSource.Events = []
         let ended = asked.revents & Int16(POLLHUP | POLLERR) != 0
         if ended || asked.revents & Int16(POLLIN) != 0 { found.insert(.readable) }
@@ -245,3 +246,4 @@ extension LoopWaiter: VirtualWaiter {
         return found.isEmpty ? nil : .init(isWoken: found.contains(.woken), isReady: found.contains(.ready))
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
 import Dispatch
-import Glibc
+import HRTimerLibc
 
 /// libdispatch's main queue: whose it is.
 ///
@@ -72,3 +73,4 @@ package enum MainQueue {
         pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 }
+#endif

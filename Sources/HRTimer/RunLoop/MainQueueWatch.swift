@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// What the main thread's loop knows of libdispatch's main queue, which it serves as one more source.
@@ -84,3 +85,4 @@ extension TimerLoop {
         return true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The modes a loop has met, and the sets of them that its timers and sources are in.
@@ -156,3 +157,4 @@ struct ModeTable: Sendable {
         for index in populated.indices { populated[index] = 0 }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 import Synchronization
 
@@ -61,3 +62,4 @@ enum LoopTimes {
         return times.filter { !$0.isSame(as: .kernel) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Blocks that wait for the loop's next pass, in order of (order, arrival).
 struct PendingPerforms: Sendable {
     typealias Block = @Sendable () -> Void
@@ -52,3 +53,4 @@ struct PendingPerforms: Sendable {
         return entries.map { $0.block }
     }
 }
+#endif

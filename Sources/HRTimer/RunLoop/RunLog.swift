@@ -1,3 +1,4 @@
+#if os(Linux)
 /// When a loop ran in which mode of late: so that items of other modes know that they were not to be called then.
 struct RunLog: Sendable {
     struct Entry: Sendable {
@@ -55,3 +56,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

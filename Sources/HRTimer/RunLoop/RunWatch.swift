@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 // Warnings of misuse in debug builds. See `UsageWarning`.
@@ -140,3 +141,4 @@ extension LoopThread {
         )
     }
 }
+#endif

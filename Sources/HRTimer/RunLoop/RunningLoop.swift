@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 import HRTimerCore
+import HRTimerLibc
 
 /// A thread that runs a loop of its own: a `LoopThread`'s, whose loop is kept alive, or a `LoopWorker`'s, whose is not.
 struct RunningLoop: Sendable {
@@ -58,3 +59,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// The kernel's answers to the settings of a loop's thread, which the thread itself requests, first of all.
@@ -30,3 +31,4 @@ final class ThreadSettingResults: Sendable {
         return answers.withLock { $0 }
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// A loop as events on a libevent `event_base` that the program has already.
 ///
@@ -20,7 +21,7 @@ extension TimerLoop {
     /// like, or after `leaveEventBase()`, not for want of events.
     ///
     /// The host runs it: `run` functions do nothing, unless their limit is `distantPast`, and `hostDescriptor()` throws
-    /// ENOTSUP. Throws EMFILE or ENFILE if there is no descriptor, ENOMEM. `timerfd_create(2)`, `event_new`.
+    /// ENOTSUP. Throws ENOTSUP without the package's trait `Libevent`, EMFILE or ENFILE if there is no descriptor, ENOMEM. `timerfd_create(2)`, `event_new`.
     @available(*, noasync)
     public convenience init(eventBase base: OpaquePointer) throws(TimerError) {
         self.init(waiter: try LoopWaiter(eventBase: base))
@@ -38,7 +39,8 @@ extension TimerLoop {
     ///     let host = try TimerLoop.main.serve(onEventBase: base)   // and with it the main queue
     ///
     /// For a loop that is there already, as `main` and `current` are; `init(eventBase:)` makes one of fewer descriptors. The
-    /// base has an event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base,
+    /// base has an event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base and
+    /// without the package's trait `Libevent`,
     /// ENOMEM, what kept the loop from getting descriptors (EMFILE, ENFILE), and EINVAL on another thread than a thread's own
     /// loop has.
     @available(*, noasync)
@@ -102,3 +104,4 @@ private final class BaseHost: Sendable {
         withExtendedLifetime(self) { loop.process(inMode: mode) }
     }
 }
+#endif

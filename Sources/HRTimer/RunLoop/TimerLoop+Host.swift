@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 /// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host
@@ -9,7 +10,8 @@ public import HRTimerCore
 ///
 /// For Dispatch, Foundation's `RunLoop` and libevent one line does that: `serve(on:)`, `serveOnCurrentRunLoop()` and
 /// `serve(onEventBase:)`. Programs to copy from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`,
-/// `LoopInPoll` (poll; epoll and io_uring alike) and `LoopInLibevent`. SwiftNIO has no way to watch a descriptor that it does
+/// `LoopInPoll` (poll; epoll and io_uring alike) and `LoopInLibevent`; for GLib, libuv, SDL and engines with frames in
+/// Examples/Hosts. SwiftNIO has no way to watch a descriptor that it does
 /// not read itself: give the loop a thread (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
 extension TimerLoop {
     /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
@@ -69,3 +71,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

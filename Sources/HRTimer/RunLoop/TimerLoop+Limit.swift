@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop {
@@ -34,3 +35,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,5 +1,7 @@
+#if os(Linux)
 import CHRTimer
 import HRTimerCore
+import Synchronization
 
 // One pass of a run.
 extension TimerLoop {
@@ -85,10 +87,18 @@ extension TimerLoop {
             for source in plan.refused { source.invalidate() }
             guard let park = plan.park else { continue }
             var isPrepared = false
+            let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
+            if isWatched { core.observer.value?.willPark(park) }
+            hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
             let (found, woken_ns) = sleep(until: park, plan.spinBudget, isTold, &fire, &isPrepared)
+            hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
+            if isWatched { core.observer.value?.didWake(from: park) }
             if isPrepared {
                 // Nothing stands between the deadline and the call, not even a lock.
-                if let woken_ns, core.commit.commit() { return woken_ns }
+                if let woken_ns, core.commit.commit() {
+                    hrt_probe_commit(fire.token.slot, fire.deadline_ns)
+                    return woken_ns
+                }
                 putBack(&fire)
             }
             let now_ns = woken_ns ?? time.now_ns
@@ -185,6 +195,9 @@ extension TimerLoop {
     #endif
     private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
     {
+        if core.isWatched.load(ordering: .relaxed) {
+            core.observer.value?.didWake(from: Park(until_ns: until_ns, isPrecise: true))
+        }
         isPrepared = core.state.withLock { $0.prepareAhead(of: until_ns, isWanted: !isTold, &fire) }
         if isPrepared { fire.fetch() }
         return isPrepared
@@ -206,3 +219,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What was asked for with `perform(_:afterDelay:)`, by the identity of its target.
@@ -157,3 +158,4 @@ extension TimerLoop {
         for timer in timers { timer.invalidate() }
     }
 }
+#endif

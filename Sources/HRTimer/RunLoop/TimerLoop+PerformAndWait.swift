@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 /// What a thread waits for that has a loop perform a block.
@@ -81,3 +82,4 @@ extension TimerLoop {
         main.perform(inModes: modes, waitUntilDone: wait, block)
     }
 }
+#endif

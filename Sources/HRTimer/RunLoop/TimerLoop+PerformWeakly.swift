@@ -1,3 +1,4 @@
+#if os(Linux)
 import HRTimerCore
 
 extension TimerLoop {
@@ -48,3 +49,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

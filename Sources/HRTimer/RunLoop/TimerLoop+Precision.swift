@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop {
@@ -39,3 +40,4 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 public import HRTimerCore
 
@@ -190,3 +191,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,7 +1,8 @@
+#if os(Linux)
 import CHRTimer
 import Dispatch
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 extension TimerLoop {
     /// Has the run loop of the calling thread, Foundation's `RunLoop.current`, run this loop, in `mode`, whenever it runs in
@@ -122,3 +123,4 @@ private final class RunLoopHost: Sendable {
         withExtendedLifetime(held.loop) {}
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 public import Dispatch
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 /// What `serve(on:)` began: another event loop that runs a `TimerLoop`. It goes on without this object.
 public final class LoopHost: Sendable {
@@ -116,3 +117,4 @@ extension TimerLoop {
         }
     }
 }
+#endif

@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 
 extension TimerLoop {
     /// Has the loop watch the descriptor when it runs in `mode`. One loop, several modes; adding it twice to a mode, or an
@@ -20,7 +21,7 @@ extension TimerLoop {
             )
         }
         var isFirst = false
-        let isAdded = source.attachment.attach(to: self) {
+        let isAdded = source.attachment.attach(to: self) { keepsRunning in
             state.withLock { state in
                 guard !state.isEnded else { return false }
                 isFirst = !state.descriptors.isRegistered
@@ -28,10 +29,15 @@ extension TimerLoop {
                 let index = state.modes.index(of: mode)
                 var entry =
                     state.descriptors.entries[source.attachment.id]
-                    ?? WatchedDescriptors.Entry(source: source, modes: ModeTable.nowhere, watch: nil)
+                    ?? WatchedDescriptors.Entry(
+                        source: source,
+                        modes: ModeTable.nowhere,
+                        watch: nil,
+                        keepsLoopRunning: keepsRunning
+                    )
                 let former = entry.modes
                 entry.modes = state.modes.adding(index, to: former)
-                state.modes.moveMember(from: former, to: entry.modes)
+                if entry.keepsLoopRunning { state.modes.moveMember(from: former, to: entry.modes) }
                 state.descriptors.insert(entry)
                 return true
             }
@@ -49,7 +55,7 @@ extension TimerLoop {
                 else { return false }
                 let former = entry.modes
                 entry.modes = state.modes.removing(index, from: former)
-                state.modes.moveMember(from: former, to: entry.modes)
+                if entry.keepsLoopRunning { state.modes.moveMember(from: former, to: entry.modes) }
                 state.descriptors.insert(entry)
                 let isOut = state.modes.isEmpty(entry.modes)
                 if isOut { _ = state.descriptors.remove(id: source.attachment.id) }
@@ -72,13 +78,29 @@ extension TimerLoop {
 
     func forget(_ source: LoopSource) {
         let mustWake = state.withLock { state in
-            if let entry = state.descriptors.remove(id: source.attachment.id) {
+            if let entry = state.descriptors.remove(id: source.attachment.id), entry.keepsLoopRunning {
                 state.modes.moveMember(from: entry.modes, to: ModeTable.nowhere)
             }
             return state.mustWakeNow()
         }
         if mustWake { waiter.wake() }
         unwatchStale()
+    }
+
+    /// Called under the source's lock.
+    func setKeepsRunning(_ source: LoopSource, _ keepsRunning: Bool) {
+        if core.isInForkedChild { return }
+        let mustWake = state.withLock { state in
+            let id = source.attachment.id
+            guard let entry = state.descriptors.entries[id], entry.keepsLoopRunning != keepsRunning else {
+                return false
+            }
+            let (from, to) = keepsRunning ? (ModeTable.nowhere, entry.modes) : (entry.modes, ModeTable.nowhere)
+            state.modes.moveMember(from: from, to: to)
+            state.descriptors.entries[id]?.keepsLoopRunning = keepsRunning
+            return state.mustWakeToEnd()
+        }
+        if mustWake { waiter.wake() }
     }
 
     /// On the loop's own thread at once, before the descriptor is closed: `epoll(7)` goes on watching an open file of which
@@ -179,3 +201,4 @@ struct ReadyDescriptors {
     /// Which look that was: later ones make it old.
     var look = 0
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 public import HRTimerCore
 
 extension TimerLoop {
@@ -7,6 +8,7 @@ extension TimerLoop {
     /// thread.
     public var statistics: EngineStatistics {
         var statistics = state.withLock { $0.core.account.statistics }
+        statistics.lateness = core.observer.statistics
         statistics.wakesSent = waiter.wakesSent
         statistics.spinTime = .nanoseconds(waiter.spun_ns)
         waiter.shownWindow.withLock { $0 }?.describe(in: &statistics)
@@ -19,3 +21,4 @@ extension TimerLoop {
         state.withLock { $0.core.account.latenessSoFar }
     }
 }
+#endif

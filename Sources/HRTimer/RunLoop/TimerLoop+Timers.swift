@@ -1,3 +1,4 @@
+#if os(Linux)
 extension TimerLoop {
     /// Has the loop fire the timer when it runs in `mode`. The loop holds the timer until it is invalidated or has fired
     /// for the last time.
@@ -33,3 +34,4 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 }
+#endif

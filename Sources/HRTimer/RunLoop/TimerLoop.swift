@@ -1,6 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
 public import HRTimerCore
+import HRTimerLibc
 import Synchronization
 
 /// A thread's loop of timers, descriptors and blocks: Foundation's `RunLoop`, on the kernel's exact timers.
@@ -248,3 +249,4 @@ enum CurrentLoop {
         return withExtendedLifetime(loop, body)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 #if ServiceLifecycle
 public import HRTimer
 
@@ -14,4 +15,5 @@ extension PeriodicService {
         self.init(ticks: { clock.ticks(by: schedule) }, firstRun: firstRun, onError: onError, work: work)
     }
 }
+#endif
 #endif

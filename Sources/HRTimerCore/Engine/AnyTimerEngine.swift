@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What engines on all clocks have in common: everything that takes no instant. They are made as `TimerEngine`,
 /// `BootTimeTimerEngine` and `WallTimerEngine`.
 public class AnyTimerEngine: @unchecked Sendable {
@@ -111,3 +112,4 @@ extension AnyTimerEngine: CustomStringConvertible {
         return "\(Self.self)(\(state), \(liveTimers) timers, \(fires) fires\(lateness))"
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A timer on another clock than its owner's: calls a closure when that clock comes to a deadline, and the owner fires where
 /// it always does.
 ///
@@ -65,3 +66,4 @@ package final class ClockAlarm: @unchecked Sendable {
         cancel()
     }
 }
+#endif

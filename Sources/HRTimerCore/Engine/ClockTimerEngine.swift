@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A `TimerEngine` whose deadlines are on another clock: `BootTimeTimerEngine` or `WallTimerEngine`.
 ///
 ///     let engine = try WallTimerEngine()
@@ -176,3 +177,4 @@ extension ClockTimerEngine<WallInstant> {
     /// The engine for code that needs none of its own; see `TimerEngine.shared`.
     public static var shared: WallTimerEngine { sharedWall.engine }
 }
+#endif

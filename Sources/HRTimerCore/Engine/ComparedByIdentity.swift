@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What is equal to itself alone: loops, timers, engines. For sets, and for keys of dictionaries.
 public protocol ComparedByIdentity: AnyObject, Hashable {}
 
@@ -13,3 +14,4 @@ extension ComparedByIdentity {
 
 extension TimerEngine: ComparedByIdentity {}
 extension ClockTimerEngine: ComparedByIdentity {}
+#endif

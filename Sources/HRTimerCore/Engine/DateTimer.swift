@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A timer of an engine that fires at dates.
 ///
 /// For the core it is one whose next deadline its own handler sets, when that has returned: see `DatePosition` for why.
@@ -65,3 +66,4 @@ extension EngineCore {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -53,3 +54,4 @@ extension EngineCore {
     /// Further away a deadline is not what a thread woke for: its clock was set back.
     package static var longestSpin_ns: Int64 { Int64(HRT_SPIN_WINDOW_LONGEST_NS) }
 }
+#endif

@@ -1,4 +1,6 @@
+#if os(Linux)
 import CHRTimer
+import Synchronization
 
 /// Where an engine's thread would be, had it one: on virtual time the engine goes on from there when the clock has come to
 /// where it is awake.
@@ -93,6 +95,7 @@ extension EngineCore: VirtualTimeParticipant {
         }
         // Not what falls due while handlers run: the thread that moves the clock decides about that.
         let end = turn(slept, limit_ns: max(time.now_ns, slept.horizon_ns), &fire)
+        if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
         if case .ahead = end {
             moved.withLock { $0.keepAhead(&fire, slept.horizon_ns) }
             return progress(isAhead: true) != before
@@ -108,6 +111,9 @@ extension EngineCore: VirtualTimeParticipant {
 
     private func endSleep() -> Slept {
         let now_ns = time.now_ns
+        if isWatched.load(ordering: .relaxed) {
+            observer.value?.didWake(from: moved.withLock { $0.sleep?.park } ?? Park(until_ns: .max))
+        }
         guard let sleep = moved.withLock({ $0.sleep.take() }), sleep.wake_ns <= now_ns else { return Slept() }
         if !sleep.park.isPrecise { return Slept(deadline_ns: sleep.length_ns < 0 ? nil : sleep.park.until_ns) }
         moved.withLock { _ in
@@ -152,3 +158,4 @@ extension EngineCore: VirtualTimeParticipant {
         state.withLock { $0.look(at: now_ns) }
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
@@ -26,6 +27,9 @@ package final class EngineCore: Sendable {
     /// On virtual time, where it stopped.
     let moved = Locked(MovedThread())
     let commit: FireCommit
+    /// Somebody watches its fires; see `EngineCore+Lateness`.
+    let isWatched: Atomic<Bool>
+    package let observer: ObserverPlace
     private let thread = Locked(EngineThread())
     private let hasSettingResults = Latch()
     private let generation = hrt_fork_generation()
@@ -44,9 +48,13 @@ package final class EngineCore: Sendable {
     package init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         self.configuration = configuration
         time = configuration.time.on(configuration.clock)
+        isWatched = Atomic(configuration.latenessWatch != nil)
+        observer = ObserverPlace()
         defersMoves = configuration.defersMoves ?? true
         waiter = try Waiter(configuration.wayToWait, clock: configuration.clock)
-        wakesLater = configuration.wayToWait == .timerfd && configuration.precision == .normal
+        wakesLater =
+            configuration.wayToWait == .timerfd && configuration.precision == .normal
+            && !configuration.realTime.wakesSystem
         let initial = FiringCore(precision: configuration.precision, now_ns: time.now_ns)
         commit = initial.commit
         state = Locked(initial)
@@ -106,6 +114,7 @@ package final class EngineCore: Sendable {
     package var liveTimers: Int { state.withLock { $0.liveTimers } }
     package var statistics: EngineStatistics {
         var statistics = state.withLock { $0.account.statistics }
+        statistics.lateness = observer.statistics
         statistics.fires += callsElsewhere.load(ordering: .relaxed)
         statistics.spinTime += .nanoseconds(spunOutside_ns.load(ordering: .relaxed))
         window.describe(in: &statistics)
@@ -146,6 +155,8 @@ extension EngineCore {
         let canWait = mustWake && wakesLater && request.precision != .precise
         if canWait { state.pointee.park(until: Park(until_ns: request.deadline_ns)) }
         self.state.unlock()
+        hrt_probe_arm(token.slot, request.deadline_ns)
+        if isWatched.load(ordering: .relaxed) { noteArmed(token) }
         if mustWake, !canWait || !waiter.wake(at: request.deadline_ns) { wake() }
         return token
     }
@@ -178,6 +189,10 @@ extension EngineCore {
             return (true, state.mustWake(for: token, armed_ns, time.now_ns) || isWithdrawn)
         }
         if mustWake { wake() }
+        if isLive {
+            hrt_probe_arm(token.slot, deadline_ns)
+            if isWatched.load(ordering: .relaxed) { noteArmed(token) }
+        }
         return isLive
     }
 
@@ -269,7 +284,7 @@ private struct EngineThread: Sendable {
 // The engine's thread.
 extension EngineCore {
     private func run() {
-        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name)
+        let settings = AppliedSettings(configuration.realTime, threadName: configuration.name, waiter)
         let hasEnded = thread.withLock { thread in
             thread.itself = pthread_self()
             thread.settingResults = settings.settingResults
@@ -305,6 +320,19 @@ extension EngineCore {
     @section("hrt_hot")
     #endif
     private func sleep(until park: Park) -> Slept {
+        hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
+        if isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
+        let slept = sleepUnwatched(until: park)
+        if isWatched.load(ordering: .relaxed) { observer.value?.didWake(from: park) }
+        hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
+        return slept
+    }
+
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    @inline(__always)
+    private func sleepUnwatched(until park: Park) -> Slept {
         guard park.isPrecise else {
             return waiter.wait(until: park.until_ns) ? Slept() : Slept(deadline_ns: park.until_ns)
         }
@@ -376,13 +404,14 @@ extension EngineCore {
                 if spin.isWoken { _ = commit.withdraw() }
             }
             guard commit.commit() else { return (false, spun_ns) }
+            hrt_probe_commit(fire.token.slot, fire.deadline_ns)
             if !fire.isEarly, fire.place_ns > now_ns {
                 spinBudget.spend(fire.place_ns - now_ns)
                 spun_ns += fire.place_ns - now_ns
             }
         }
-        if let watch = configuration.latenessWatch {
-            deliver(&fire, now_ns, watch)
+        if isWatched.load(ordering: .relaxed) {
+            deliverWatched(&fire, now_ns)
         } else {
             fire.deliver(now_ns, on: time)
         }
@@ -394,22 +423,5 @@ extension EngineCore {
     private var lastSpin_ns: Int64 {
         time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0
     }
-
-    #if compiler(>=6.3)
-    @section("hrt_hot")
-    #endif
-    @inline(never)
-    private func deliver(_ fire: inout Fire, _ now_ns: Int64, _ watch: TimerEngine.LatenessWatch) {
-        // The lateness of a source is known where its call was made.
-        let isHandler = fire.owner == nil
-        if isHandler { watch.look(fire, now_ns) }
-        fire.deliver(now_ns, on: time)
-        if !isHandler { watch.look(fire, now_ns) }
-    }
 }
-
-extension TimerEngine.LatenessWatch {
-    fileprivate func look(_ fire: borrowing Fire, _ now_ns: Int64) {
-        if .nanoseconds(fire.lateness_ns(now_ns)) > bound { handler(fire.described(now_ns)) }
-    }
-}
+#endif

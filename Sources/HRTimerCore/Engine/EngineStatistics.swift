@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What an engine did since it was started.
 public struct EngineStatistics: Sendable, Hashable {
     /// Handlers called.
@@ -22,6 +23,9 @@ public struct EngineStatistics: Sendable, Hashable {
     /// What keeps the latest spin window from being longer; nil before the first.
     public var spinLimit: SpinLimit?
 
+    /// What late fires were made of, those beyond the least bound of `onLate(beyond:)`; none before somebody watches.
+    public var lateness = LatenessStatistics()
+
     /// The part of the early wakes that came before the deadline; nil before the first. To be compared with the `spinCoverage`
     /// asked for.
     public var spinCoverage: Double? {
@@ -40,3 +44,4 @@ public enum SpinLimit: Sendable, Hashable {
     /// A fire may expect to spin 250 µs at most.
     case longestSpin
 }
+#endif

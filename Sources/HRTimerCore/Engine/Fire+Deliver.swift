@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 // The call itself: what engines and loops do with a fire once nobody can withdraw it.
@@ -72,8 +73,10 @@ extension Fire {
         if isAhead, !isEarly, place_ns > now_ns {
             called_ns = time.spin(until: place_ns, from: now_ns, atMost: Self.lastSpin_ns).now_ns
         }
+        hrt_probe_fire(token.slot, deadline_ns, called_ns)
     }
 
     /// So long before its deadline a call is made that a thread spins up to. It can be withdrawn no more then.
     package static var lastSpin_ns: Int64 { 4_000 }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// Something that comes once, for which any number of threads wait: `hrt_latch`, a futex and no descriptor.
@@ -100,3 +101,4 @@ package struct WaitList: Sendable {
         latch.take()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// How often each lateness occurred: to two significant digits, up to 100 s.
@@ -184,3 +185,4 @@ extension Duration {
         return "\(value_ns < 0 ? "-" : "")\(digits) \(unit)"
     }
 }
+#endif

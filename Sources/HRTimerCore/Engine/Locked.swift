@@ -1,3 +1,4 @@
+#if os(Linux)
 public import CHRTimer
 
 /// A value behind a lock of one word, `hrt_lock`, both in one allocation: they share a cache line, if the value is small.
@@ -89,3 +90,4 @@ public import CHRTimer
         return try body(&Locked.value(mutex).pointee)
     }
 }
+#endif

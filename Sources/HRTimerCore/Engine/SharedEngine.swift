@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 import Synchronization
 
@@ -57,3 +58,4 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// How much processor time may be spun, as a share of one core, kept over each second: `hrt_spin_budget`.
@@ -37,3 +38,4 @@ package final class SpinBudget: @unchecked Sendable {
         c.deallocate()
     }
 }
+#endif

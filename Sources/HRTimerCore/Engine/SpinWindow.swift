@@ -1,3 +1,4 @@
+#if os(Linux)
 package import CHRTimer
 import Synchronization
 
@@ -67,3 +68,4 @@ package final class SpinWindow: @unchecked Sendable {
         c.deallocate()
     }
 }
+#endif

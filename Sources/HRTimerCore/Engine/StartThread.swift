@@ -1,4 +1,5 @@
-package import Glibc
+#if os(Linux)
+package import HRTimerLibc
 
 /// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and
 /// no signal delays a timer.
@@ -55,3 +56,4 @@ package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
 package func isCurrent(_ thread: pthread_t) -> Bool {
     pthread_equal(thread, pthread_self()) != 0
 }
+#endif

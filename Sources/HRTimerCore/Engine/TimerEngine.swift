@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A thread that fires timers: it has a queue of deadlines, parks until the next one, and calls handlers in order.
 ///
 /// Never early, on `CLOCK_MONOTONIC`; `BootTimeTimerEngine` and `WallTimerEngine` are for the other two clocks. Late by the
@@ -293,3 +294,4 @@ extension TimerEngine.Configuration {
         return configuration
     }
 }
+#endif

@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 import Synchronization
 
 /// Several engines, by default one a processor, for programs that arm and cancel from many threads at once: each engine
@@ -51,3 +52,4 @@ public final class TimerEngineGroup: Sendable {
         engines.reduce(0) { $0 + $1.shutdown() }
     }
 }
+#endif

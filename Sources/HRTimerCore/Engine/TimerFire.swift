@@ -1,3 +1,4 @@
+#if os(Linux)
 /// One firing of a timer, as its handler sees it.
 public struct TimerFire: Sendable {
     /// The timer that fired.
@@ -20,3 +21,4 @@ public struct TimerFire: Sendable {
     /// than the engine was late: `engine.lateness` counts such a fire from its arming.
     public var lateness: Duration { deadline.duration(to: firedAt) }
 }
+#endif

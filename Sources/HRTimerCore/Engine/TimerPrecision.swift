@@ -1,3 +1,4 @@
+#if os(Linux)
 /// How exact a timer is to be, and at what price. An engine or a loop has one for all its timers; a timer may request
 /// more.
 public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
@@ -20,3 +21,4 @@ public enum TimerPrecision: Int, Sendable, Hashable, CaseIterable, Comparable {
         left.rawValue < right.rawValue
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 package import CHRTimer
 
 /// How an engine's thread waits for its next deadline. All of them wait for an absolute instant, on each of the three clocks
@@ -9,7 +10,7 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
     /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
     case timerfd
-    /// libevent's loop over our timerfd: four descriptors.
+    /// libevent's loop over our timerfd: four descriptors. Without the package's trait `Libevent` an epoll set: two.
     case libevent
 
     package var kind: hrt_wait_kind {
@@ -38,6 +39,14 @@ package final class Waiter: @unchecked Sendable {
 
     deinit {
         hrt_wait_destroy(wait)
+    }
+
+    /// Has waits in boot time wake a suspended system. The engine's thread, before it waits.
+    func wakeSystem() throws(TimerError) {
+        try check(
+            hrt_wait_wake_system(wait),
+            "wake the system by CLOCK_BOOTTIME_ALARM (wakesSystem takes an engine in boot time that waits by .timerfd)"
+        )
     }
 
     /// True if woken, false if `deadline_ns` has come. `Int64.max` waits for a wake alone.
@@ -70,3 +79,4 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_wake(wait)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Dates in their order, in nanoseconds of a clock: those of a calendar.
 package protocol DateSequence: Sendable {
     /// The first date after `instant_ns`; `Int64.max` if there is none.
@@ -98,3 +99,4 @@ package struct DatePosition: Sendable {
         return missed
     }
 }
+#endif

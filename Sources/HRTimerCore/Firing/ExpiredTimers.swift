@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that
 /// are due, those of groups that are not served, and such as a precise wait took before their deadline.
 ///
@@ -294,3 +295,4 @@ private struct List {
         staleCount = 0
     }
 }
+#endif

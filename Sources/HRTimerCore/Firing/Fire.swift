@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled
 /// with the core's lock held. What it holds at the end is let go after the lock.
@@ -101,3 +102,4 @@ package struct Fire: ~Copyable {
         waiters.take()?.open()
     }
 }
+#endif

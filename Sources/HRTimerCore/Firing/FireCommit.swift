@@ -1,3 +1,4 @@
+#if os(Linux)
 import Synchronization
 
 /// Who decides about a callback that is prepared before its deadline, while the core's thread spins up to that.
@@ -47,3 +48,4 @@ package final class FireCommit: Sendable {
     /// With the lock: the thread is through with it.
     func reset() { state.store(Self.idle, ordering: .relaxed) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
     package var statistics = EngineStatistics()
@@ -58,3 +59,4 @@ package struct FiringAccount: Sendable {
     /// So far.
     package var latenessSoFar: LatencyHistogram { lateness?.copy() ?? LatencyHistogram() }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 // What is due, in order.
@@ -162,3 +163,4 @@ extension FiringCore {
         PassLimit(now_ns: now_ns, sequence: hrt_queue_last_arming(queue))
     }
 }
+#endif

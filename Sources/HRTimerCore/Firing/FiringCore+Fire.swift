@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What the core's thread does.
 extension FiringCore {
@@ -147,6 +148,7 @@ extension FiringCore {
         fire.outer = running
         running = (fire.token, pthread_self())
         account.statistics.fires += 1
+        hrt_probe_expire(slot, fire.deadline_ns, now_ns)
         if fire.isAhead { waitForCommit(fire.token, fire.place_ns) }
         return true
     }
@@ -353,3 +355,4 @@ extension FiringCore {
         return waiters.join()
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 // What owners of timers do, who keep their state under the core's lock.
@@ -105,3 +106,4 @@ extension FiringCore {
     /// Ticks without a call of their own, as its owner found when the call was made elsewhere.
     package mutating func countMissed(_ ticks: UInt) { account.countMissed(Int(clamping: ticks)) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// Until when to park, and whether to be awake a spin window before.
@@ -182,3 +183,4 @@ extension FiringCore {
     /// Whether trimming would be worth its while. O(1).
     package var wantsTrim: Bool { isTrimmingRecords || hrt_queue_wants_trim(queue) }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 
 // What users of an engine do.
 extension FiringCore {
@@ -40,6 +41,12 @@ extension FiringCore {
         } else {
             arm(token, deadline_ns)
         }
+    }
+
+    /// How much later than its deadline the timer may fire to share a wake-up.
+    package func allowedLateness_ns(of token: TimerToken) -> Int64 {
+        guard precision == .coalesced, isLive(token), !records[token.slot].isPrecise else { return 0 }
+        return records[token.slot].recurrence.tolerance_ns(asked: records[token.slot].tolerance_ns)
     }
 
     /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
@@ -145,3 +152,4 @@ extension FiringCore {
         }
     }
 }
+#endif

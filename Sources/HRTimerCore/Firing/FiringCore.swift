@@ -1,5 +1,6 @@
+#if os(Linux)
 public import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// Everything about *when* and *what next*: the timers of one engine, loop or pool of sleeps, when its thread is to be
@@ -328,3 +329,4 @@ extension FiringCore {
         return (phase == .firing || phase == .prepared) && !hrt_queue_is_armed_slot(queue, token.slot)
     }
 }
+#endif

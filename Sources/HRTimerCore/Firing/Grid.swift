@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Nominal instants at equal intervals, each with a number: the deadlines of a repeating timer, the ticks of a sequence, the
 /// refreshes of a display.
 ///
@@ -134,3 +135,4 @@ package struct ExactInstant: Sendable, Hashable {
         return rest < 0 ? count - 1 : count
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// How much later than its nominal deadline each call of a repeating timer comes, at random: so that the timers of a thousand
 /// machines, or of a thousand connections, do not fall together.
 ///
@@ -92,3 +93,4 @@ package func mixed(_ number: UInt64) -> UInt64 {
 package func uniform(_ number: UInt64, below bound: Int64) -> Int64 {
     bound <= 0 ? 0 : Int64(number.multipliedFullWidth(by: UInt64(bound)).high)
 }
+#endif

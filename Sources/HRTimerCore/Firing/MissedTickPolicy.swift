@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What a repeating timer does about nominal deadlines that passed before it could fire.
 ///
 /// Nominal deadlines form a grid: first deadline + k × interval, each rounded up to a nanosecond by itself. So an interval that
@@ -41,3 +42,4 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// The next deadline is one interval after the handler returned: the pauses are even, the grid drifts by design.
     case delay
 }
+#endif

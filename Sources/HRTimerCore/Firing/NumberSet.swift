@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A set of small numbers, as of a loop's modes or of groups of timers: a word of bits, and more words for numbers above 63.
 package struct NumberSet: Sendable, Hashable {
     private var first: UInt64 = 0
@@ -43,3 +44,4 @@ package struct NumberSet: Sendable, Hashable {
         while rest.last == 0 { rest.removeLast() }
     }
 }
+#endif

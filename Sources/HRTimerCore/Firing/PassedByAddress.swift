@@ -1,3 +1,4 @@
+#if os(Linux)
 import Synchronization
 
 /// A field of this type has the compiler pass the value that it is in by address. Swift 6.3 copies any other value to the
@@ -6,3 +7,4 @@ struct PassedByAddress: ~Copyable {
     // What an atomic is in cannot be loaded into registers.
     private let none = Atomic<UInt8>(0)
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// How often a timer fires: once, or at an interval with a policy for missed ticks.
 ///
 /// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine,
@@ -163,3 +164,4 @@ extension Recurrence {
 extension Int {
     fileprivate func addingSaturating(_ other: Int) -> Int { Int(Int64(self).addingSaturating(Int64(other))) }
 }
+#endif

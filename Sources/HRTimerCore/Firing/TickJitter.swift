@@ -1,3 +1,4 @@
+#if os(Linux)
 /// The jitter of one timer, and what of it is in the timer's present deadline.
 ///
 /// Beside the recurrence and not in it: of a million timers few have one. A face keeps it where it keeps what few have, and
@@ -76,3 +77,4 @@ extension Recurrence {
         return isDue ? now_ns : latest_ns.subtractingSaturating(1)
     }
 }
+#endif

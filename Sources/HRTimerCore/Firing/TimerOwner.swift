@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Who keeps the state of its timer under the core's lock: a source, a loop's timer, a sleep. Its calls are prepared
 /// and finished in the core's own critical sections.
 ///
@@ -19,6 +20,10 @@ package protocol TimerOwner: AnyObject, Sendable {
     /// what others changed since. With the core's lock held.
     func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire)
 
+    /// Whether the call that is about to be made only submits the handler's, to a queue, an actor or a task, which tells a
+    /// watched core by itself; `submitted` is what is known of it by now. Without a lock, on the core's thread, before the call.
+    func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool
+
     /// The core has ended with the timer pending, and calls nothing any more. Once, without a lock, on the thread that
     /// ended it; after `finish` if a call was going on.
     func coreHasEnded()
@@ -27,6 +32,7 @@ package protocol TimerOwner: AnyObject, Sendable {
 extension TimerOwner {
     package func laterDeadline() -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
+    package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
 }
 
 /// A function of the owner, whose type the core does not know.
@@ -55,3 +61,4 @@ package struct Released {
         self.run = run
     }
 }
+#endif

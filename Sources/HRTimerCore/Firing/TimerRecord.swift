@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, as all of the core.
@@ -120,3 +121,4 @@ package struct TimerRequest {
         self.jitter = ticks
     }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 public import CHRTimer
-import Glibc
+import HRTimerLibc
 
 /// The elements that belong to a queue's timers, by slot. They never move: they are in chunks mapped from the system,
 /// so that growing copies nothing and an unused chunk is given back at once.
@@ -98,3 +99,4 @@ import Glibc
 
 // Sendable: it alone owns its chunks, and being noncopyable it has one owner at a time.
 extension SlotArray: @unchecked Sendable where Element: ~Copyable & Sendable {}
+#endif

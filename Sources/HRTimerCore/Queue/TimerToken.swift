@@ -1,3 +1,4 @@
+#if os(Linux)
 public import CHRTimer
 
 /// Names one timer of one engine. It is stale once the timer is cancelled or has fired for the last time. A stale
@@ -21,3 +22,4 @@ public struct TimerToken: Hashable, Sendable {
     @inlinable
     package var c: hrt_token { hrt_token(slot: slot, generation: generation) }
 }
+#endif

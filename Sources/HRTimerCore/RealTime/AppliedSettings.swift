@@ -1,5 +1,7 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import CRealtimeKit
+import HRTimerLibc
 
 /// The settings of an engine's or loop's thread: what was granted, and what must be restored.
 package struct AppliedSettings: ~Copyable {
@@ -9,7 +11,7 @@ package struct AppliedSettings: ~Copyable {
 
     /// Applies them to the calling thread, which must be one of this library. Only requested settings are tried and
     /// have a result.
-    package init(_ settings: RealTimeSettings, threadName: String) {
+    package init(_ settings: RealTimeSettings, threadName: String, _ waiter: Waiter? = nil) {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
         note(.timerSlack) { () throws(TimerError) in try Self.setTimerSlack(settings.timerSlack) }
@@ -17,10 +19,21 @@ package struct AppliedSettings: ~Copyable {
             note(.processors) { () throws(TimerError) in try Self.setProcessors(processors) }
         }
         if let schedulingClass = settings.schedulingClass {
-            note(.schedulingClass) { () throws(TimerError) in try schedulingClass.applyToThread() }
+            var grantor = SettingResult.Grantor.kernel
+            note(.schedulingClass) { () throws(TimerError) in grantor = try schedulingClass.applyToThread() }
+            settingResults[settingResults.count - 1].grantor = grantor
         }
         if settings.locksMemory {
             memoryLock = note(.locksMemory) { () throws(TimerError) in try MemoryLock.hold() }
+        }
+        if settings.wakesSystem {
+            note(.wakesSystem) { () throws(TimerError) in
+                if let waiter { return try waiter.wakeSystem() }
+                throw TimerError(
+                    operation: "wake the system in a loop (wakesSystem takes an engine)",
+                    errorNumber: EINVAL
+                )
+            }
         }
         if let latency = settings.wakeLatency {
             wakeLatency = note(.wakeLatency) { () throws(TimerError) in try WakeLatency(latency) }
@@ -64,7 +77,7 @@ package struct AppliedSettings: ~Copyable {
 }
 
 extension RealTimeSettings.SchedulingClass {
-    fileprivate func applyToThread() throws(TimerError) {
+    fileprivate func applyToThread() throws(TimerError) -> SettingResult.Grantor {
         var schedule = hrt_schedule()
         let operation: String
         switch self {
@@ -90,6 +103,22 @@ extension RealTimeSettings.SchedulingClass {
             schedule.deadline_ns = UInt64(Swift.max(0, deadline.nanosecondsRoundedUp))
             schedule.period_ns = UInt64(Swift.max(0, period.nanosecondsRoundedUp))
         }
-        try check(hrt_thread_set_schedule(&schedule), operation)
+        let status = hrt_thread_set_schedule(&schedule)
+        if status == -EPERM, schedule.priority > 0 { return try askServices(schedule.priority, operation) }
+        try check(status, operation)
+        return .kernel
+    }
+
+    /// For a real-time class that the kernel refuses to a process without rights.
+    private func askServices(_ priority: UInt32, _ operation: String) throws(TimerError) -> SettingResult.Grantor {
+        var answer = crk_answer()
+        let status = crk_make_thread_realtime(priority, &answer)
+        let why = withUnsafeBytes(of: answer.why) { bytes in
+            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        try check(status, "\(operation); \(why)")
+        return answer.service == CRK_PORTAL
+            ? .portal(priority: Int(answer.priority)) : .realtimeKit(priority: Int(answer.priority))
     }
 }
+#endif

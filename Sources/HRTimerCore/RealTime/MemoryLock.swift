@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 
 /// Keeps the process's pages in memory as long as one instance exists.
 enum MemoryLock {
@@ -52,3 +53,4 @@ enum MemoryLock {
         return false
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// What an engine requests of the kernel for its own thread, and for the process while it lives.
 ///
 ///     var configuration = TimerEngine.Configuration()
@@ -15,10 +16,15 @@ public struct RealTimeSettings: Sendable, Hashable {
         /// CAP_SYS_NICE or RLIMIT_NICE.
         case other(nice: Int)
         /// `SCHED_FIFO`: before every ordinary thread, until it sleeps. Priority 1 (least) to 99; 1 suffices unless other
-        /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO. The kernel stops real-time threads for a part of
+        /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO.
+        ///
+        /// Where the kernel refuses it with EPERM, RealtimeKit is asked over D-Bus, and then the desktop portal, as audio
+        /// programs do; `SettingResult.grantor` tells who granted it. They may lower the priority (to 20), may give
+        /// `SCHED_RR` instead, and demand `RLIMIT_RTTIME`, which is lowered for the whole process: a real-time thread
+        /// that computes for 200 ms without sleeping ends it by SIGXCPU. Takes libdbus-1.so.3. The kernel stops real-time threads for a part of
         /// every second (/proc/sys/kernel/sched_rt_runtime_us) if they take all of it.
         case fifo(priority: Int)
-        /// `SCHED_RR`: as `fifo`, taking turns with threads of the same priority.
+        /// `SCHED_RR`: as `fifo`, RealtimeKit included, taking turns with threads of the same priority.
         case roundRobin(priority: Int)
         /// `SCHED_DEADLINE`: `runtime` is guaranteed within `deadline` of the begin of each `period`; runtime ≤
         /// deadline ≤ period, from about 1 µs. Takes CAP_SYS_NICE; refused with EPERM to a thread restricted to some
@@ -49,6 +55,17 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// heat. The least value that any process requests holds. Nil requests nothing.
     public var wakeLatency: Duration?
 
+    /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. For a
+    /// `BootTimeTimerEngine` alone, whose other timers fire when the system runs again.
+    ///
+    ///     configuration.realTime.wakesSystem = true
+    ///     let alarms = try BootTimeTimerEngine(configuration)
+    ///
+    /// Takes CAP_WAKE_ALARM; refused with EPERM without, and with EINVAL to another engine or a loop: the timers then
+    /// run on `CLOCK_BOOTTIME`, as they do from when the process has given the right up. A system whose clock chip cannot
+    /// wake it sleeps on.
+    public var wakesSystem = false
+
     /// Those for an ordinary process.
     public init() {}
 }
@@ -69,6 +86,8 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case locksMemory
         /// `RealTimeSettings.wakeLatency`.
         case wakeLatency
+        /// `RealTimeSettings.wakesSystem`.
+        case wakesSystem
     }
 
     /// The kernel's result.
@@ -79,10 +98,22 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case refused(because: TimerError)
     }
 
+    /// Who granted a setting.
+    public enum Grantor: Sendable, Hashable {
+        /// The kernel, to the process's own rights.
+        case kernel
+        /// RealtimeKit on the system's bus, at that priority, which may be less than was asked for.
+        case realtimeKit(priority: Int)
+        /// The desktop portal on the session's bus, `org.freedesktop.portal.Realtime`.
+        case portal(priority: Int)
+    }
+
     /// The setting.
     public let setting: Setting
     /// Whether the setting holds.
     public let outcome: Outcome
+    /// Who granted it; `kernel` for what was refused, too.
+    public internal(set) var grantor = Grantor.kernel
 
     /// Whether the setting holds.
     public var isGranted: Bool { outcome == .granted }
@@ -90,8 +121,14 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
     /// One line: the setting, and the reason for a refusal.
     public var description: String {
         switch outcome {
-        case .granted: "\(setting.rawValue): granted"
+        case .granted:
+            switch grantor {
+            case .kernel: "\(setting.rawValue): granted"
+            case .realtimeKit(let priority): "\(setting.rawValue): granted by RealtimeKit, at priority \(priority)"
+            case .portal(let priority): "\(setting.rawValue): granted by the desktop portal, at priority \(priority)"
+            }
         case .refused(let error): "\(setting.rawValue): refused, \(error)"
         }
     }
 }
+#endif

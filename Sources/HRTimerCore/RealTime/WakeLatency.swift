@@ -1,4 +1,5 @@
-import Glibc
+#if os(Linux)
+import HRTimerLibc
 
 /// A bound on how long the system's processors take to leave an idle state. It holds as long as the file is open; the
 /// kernel uses the least of all bounds (Documentation/power/pm_qos_interface.rst).
@@ -22,3 +23,4 @@ final class WakeLatency: Sendable {
 
     deinit { close(descriptor) }
 }
+#endif

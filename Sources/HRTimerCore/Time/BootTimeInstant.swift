@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A point on the boot-time clock, in whole nanoseconds: Linux's `CLOCK_BOOTTIME`.
 ///
 /// The clock counts from the boot of the system, is never set, and goes on while the system is suspended. A timer on it
@@ -18,3 +19,4 @@ public struct BootTimeInstant: TimerInstant {
     /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
+#endif

@@ -1,5 +1,6 @@
+#if os(Linux)
 import CHRTimer
-import Glibc
+import HRTimerLibc
 import Synchronization
 
 /// The time that the calling code is in: the kernel's, or a virtual one.
@@ -86,3 +87,4 @@ package enum CurrentTime {
         return body()
     }
 }
+#endif

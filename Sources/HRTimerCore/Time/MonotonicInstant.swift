@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A point on the monotonic clock, in whole nanoseconds: Linux's `CLOCK_MONOTONIC`.
 ///
 /// The clock counts from some point before the system booted, is never set, and stands still while the system is
@@ -50,3 +51,4 @@ public struct MonotonicInstant: TimerInstant {
     /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Conversions between `Duration` and whole nanoseconds: saturating, and rounding up, so that a deadline computed from
 /// a duration is never earlier than the duration requested.
 extension Duration {
@@ -72,3 +73,4 @@ extension Int64 {
         return overflow ? (other < 0 ? .max : .min) : difference
     }
 }
+#endif

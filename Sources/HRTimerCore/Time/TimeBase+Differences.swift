@@ -1,3 +1,4 @@
+#if os(Linux)
 // What virtual time does otherwise than the kernel's, each kind decided here and nowhere else: engines, loops and faces ask
 // these questions, and never whether time is virtual (`make lint`).
 
@@ -145,6 +146,10 @@ extension TimeBase {
     /// be slow, or late, on purpose.
     package var isWatchedForMisuse: Bool { UsageWarning.isLookedFor && virtual == nil }
 
+    /// Whether the kernel's counts of a thread say anything about lateness: a virtual clock does not go on while a thread waits.
+    var hasKernelCounts: Bool { virtual == nil }
+
     /// A real display, and whatever else has descriptors of its own, goes by the kernel's clocks alone.
     package var hasRealDisplays: Bool { virtual == nil }
 }
+#endif

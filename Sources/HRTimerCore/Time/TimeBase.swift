@@ -1,3 +1,4 @@
+#if os(Linux)
 import CHRTimer
 
 /// Where an engine or a loop takes its time from: the kernel, or a virtual clock under a test's control.
@@ -54,3 +55,4 @@ public struct TimeBase: Sendable {
         return instant_ns.subtractingSaturating(virtual.offset_ns(of: clock))
     }
 }
+#endif

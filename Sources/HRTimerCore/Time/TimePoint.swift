@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A point in time in any spelling, for timers on the monotonic clock: a `MonotonicInstant`, or a `Date` or
 /// `DispatchTime`. The last two are converted at once, and do not follow later steps of the wall clock.
 ///
@@ -55,3 +56,4 @@ extension TimeBase {
         return least.offset_ns
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A length of time in any spelling: seconds as `Double` or `Int`, or a `Duration`.
 ///
 ///     LoopTimer.scheduled(timeInterval: 0.1, repeats: true) { _ in … }
@@ -71,3 +72,4 @@ extension TimeSpan {
     /// The same where NaN counts as no time.
     package var nanosecondsOrZero: Int64 { nanoseconds ?? 0 }
 }
+#endif

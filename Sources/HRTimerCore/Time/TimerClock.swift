@@ -1,3 +1,4 @@
+#if os(Linux)
 package import CHRTimer
 
 /// The clock of a deadline. Each has its own type of instants, so that they cannot be mixed up.
@@ -17,3 +18,4 @@ public enum TimerClock: Sendable, Hashable, CaseIterable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A point on one of the three clocks, in whole nanoseconds. Arithmetic saturates: a result beyond `distantFuture` is
 /// `distantFuture`, which no subtraction makes earlier again.
 public protocol TimerInstant: InstantProtocol, CustomStringConvertible where Duration == Swift.Duration {
@@ -64,3 +65,4 @@ extension TimerInstant {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// Clocks that move only when a program moves them. Any thread.
 package protocol VirtualTime: AnyObject, Sendable {
     /// The reading of the monotonic clock.
@@ -132,3 +133,4 @@ package protocol VirtualHold: AnyObject, Sendable {
     /// Idempotent.
     func end()
 }
+#endif

@@ -1,3 +1,4 @@
+#if os(Linux)
 /// A point on the wall clock, in whole nanoseconds: Linux's `CLOCK_REALTIME`, the time of day in UTC.
 ///
 /// The clock may be set: timers that a step forward passes are due at once, and a step back delays pending ones. It
@@ -18,3 +19,4 @@ public struct WallInstant: TimerInstant {
     /// here.
     public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
 }
+#endif

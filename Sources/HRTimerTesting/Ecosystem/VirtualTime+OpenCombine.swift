@@ -1,3 +1,4 @@
+#if os(Linux)
 #if OpenCombine
 public import HRTimer
 
@@ -15,4 +16,5 @@ extension TestTime {
     /// This time as a scheduler of OpenCombine; the same as that of `TimerEngine.shared` in the body.
     public var ocombine: TimerScheduler { manual.ocombine }
 }
+#endif
 #endif

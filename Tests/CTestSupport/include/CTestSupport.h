@@ -65,6 +65,12 @@ void ctest_say(int fd, const char *_Nonnull word);
 // not know.
 int ctest_refuse(const char *_Nonnull name, int32_t error);
 
+// Filters for all threads of the process: what Docker's usual profile refuses, with EPERM, and what
+// an emulated kernel may lack, with ENOSYS (TFD_IOC_SET_TICKS of timerfds with ENOTTY). 0 or a
+// negative errno.
+int ctest_refuse_as_docker(void);
+int ctest_lack_calls(void);
+
 // How the kernel chooses when the calling thread runs, sched_getattr(2).
 typedef struct {
     uint32_t policy;

@@ -13,12 +13,15 @@ import Testing
 
     private func ms(_ count: Int64) -> Int64 { count * 1_000_000 }
 
-    private func sample(_ at: Int64, suspended: Int64 = 0, used: Int64 = 0, waited: Int64? = 0) -> PresenceSample {
+    private func sample(_ at: Int64, suspended: Int64 = 0, used: Int64 = 0, waited: Int64? = 0, wall: Int64? = nil)
+        -> PresenceSample
+    {
         PresenceSample(
             monotonic_ns: ms(at),
             suspended_ns: ms(suspended),
             used_ns: ms(used),
-            waited_ns: waited.map { ms($0) }
+            waited_ns: waited.map { ms($0) },
+            wallAhead_ns: wall.map { ms($0) }
         )
     }
 
@@ -108,5 +111,55 @@ import Testing
         var detector = AbsenceDetector(heartbeat_ns: .max, bound_ns: ms(50), processors: 2, first: sample(0))
         #expect(detector.absence(at: sample(100_000)) == nil)
         #expect(detector.absence(at: sample(100_000, suspended: 50))?.cause == .systemSuspended)
+    }
+
+    @Test("Restored with both clocks an hour ahead: the process was stopped for an hour, and no step is told")
+    func restoredWithBothClocks() throws {
+        var detector = detector()
+        _ = detector.absence(at: sample(50, wall: 1000))
+        let absenceTold = detector.absence(at: sample(100 + 3_600_000, wall: 1000))
+        let absence = try #require(absenceTold)
+        #expect(absence.cause == .processStopped)
+        #expect(absence.duration == .seconds(3600))
+        #expect(absence.wallClockStep == .zero && absence.suspended == .zero)
+        #expect(detector.absence(at: sample(150 + 3_600_000, wall: 1000)) == nil)
+    }
+
+    @Test(
+        "Restored with a monotonic clock that stood still, the wall clock corrected by an hour: the step is told, once"
+    )
+    func restoredWithTheWallClockAlone() throws {
+        var detector = detector()
+        _ = detector.absence(at: sample(50, wall: 1000))
+        let absenceTold = detector.absence(at: sample(100, wall: 1000 + 3_600_000))
+        let absence = try #require(absenceTold)
+        #expect(absence.cause == .wallClockStepped)
+        #expect(absence.duration == .seconds(3600) && absence.wallClockStep == .seconds(3600))
+        #expect(absence.suspended == .zero && absence.uncertainty == .zero)
+        #expect(detector.absence(at: sample(150, wall: 1000 + 3_600_000)) == nil)
+    }
+
+    @Test("Stopped and stepped at once: the longer of both is the cause, and the duration is their sum")
+    func stoppedAndStepped() throws {
+        var detector = detector()
+        _ = detector.absence(at: sample(50, wall: 0))
+        let steppedTold = detector.absence(at: sample(200, wall: 300))
+        let stepped = try #require(steppedTold)
+        #expect(stepped.cause == .wallClockStepped && stepped.duration == .milliseconds(400))
+        let stoppedTold = detector.absence(at: sample(1250, wall: 500))
+        let stopped = try #require(stoppedTold)
+        #expect(stopped.cause == .processStopped && stopped.duration == .milliseconds(1200))
+    }
+
+    @Test("A wall clock that is set back, slewed, or set ahead by less than the bound is no absence")
+    func noStep() {
+        var detector = detector()
+        _ = detector.absence(at: sample(50, wall: 1000))
+        #expect(detector.absence(at: sample(100, wall: 1049)) == nil)
+        #expect(detector.absence(at: sample(150, wall: -3_600_000)) == nil)
+        // 500 ppm, looked at once in ten minutes.
+        var patient = AbsenceDetector(heartbeat_ns: .max, bound_ns: ms(50), processors: 2, first: sample(0, wall: 0))
+        #expect(patient.absence(at: sample(600_000, wall: 300)) == nil)
+        #expect(patient.absence(at: sample(1_200_000, wall: 300 + 650))?.cause == .wallClockStepped)
     }
 }

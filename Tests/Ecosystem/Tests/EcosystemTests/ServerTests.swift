@@ -112,6 +112,7 @@ struct ServerTests {
         configuration.recordLateness(label: "test.lateness")
         let engine = try TimerEngine(configuration)
         let reporter = EngineMetrics(of: engine, label: "test", every: .seconds(10))
+        engine.onLate(beyond: .milliseconds(1)) { _ in }
         engine.schedule(after: .seconds(1), every: .seconds(1)) { fire in
             // Late by half a second for the next one.
             if fire.missedTicks == 0 { time.advance(by: .milliseconds(1500)) }
@@ -120,6 +121,10 @@ struct ServerTests {
         let lateness = try metrics.expectTimer("test.lateness")
         #expect(lateness.values.contains(500_000_000))
         #expect(try metrics.expectCounter("test.fires").totalValue > 0)
+        #expect(try metrics.expectCounter("test.late-fires").totalValue > 0)
+        let handler = try metrics.expectCounter("test.lateness-ns", [("cause", "handlerBefore")])
+        #expect(handler.totalValue > 0)
+        #expect(handler.totalValue % 500_000_000 == 0)
         #expect(try metrics.expectMeter("test.timers").lastValue == 2)
         withExtendedLifetime(reporter) {}
         engine.cancel(engine.schedule(after: .seconds(1)) { _ in })

@@ -1,0 +1,68 @@
+#include "cbench_why.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "hrt_clock.h"
+#include "hrt_thread.h"
+
+static cbench_why_fire *_Atomic room;
+static size_t capacity;
+static _Atomic size_t next;
+static _Atomic uint32_t generation;
+
+// Of a thread that fires.
+typedef struct {
+    uint32_t generation;
+    int file;  // plus 1
+    int64_t end_ns;
+    hrt_thread_counts counts;
+} of_thread;
+static _Thread_local of_thread own;
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void close_file(void *file) { close((int)(intptr_t)file - 1); }
+static void make_key(void) { pthread_key_create(&key, close_file); }
+
+void cbench_why_start(cbench_why_fire *fires, size_t count) {
+    capacity = count;
+    atomic_store(&next, 0);
+    atomic_fetch_add(&generation, 1);
+    atomic_store(&room, fires);
+}
+
+size_t cbench_why_stop(void) {
+    atomic_store(&room, NULL);
+    size_t count = atomic_load(&next);
+    return count < capacity ? count : capacity;
+}
+
+void cbench_why_note(int64_t deadline_ns, int64_t woke_ns) {
+    cbench_why_fire *fires = atomic_load_explicit(&room, memory_order_acquire);
+    if (!fires) return;
+    if (!own.file) {
+        own.file = hrt_thread_counts_open() + 1;
+        pthread_once(&once, make_key);
+        if (own.file) pthread_setspecific(key, (void *)(intptr_t)own.file);
+    }
+    hrt_thread_counts counts;
+    hrt_thread_counts_read(own.file - 1, &counts);
+    uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+    size_t index = atomic_fetch_add(&next, 1);
+    if (index < capacity) {
+        fires[index] = (cbench_why_fire){
+            .deadline_ns = deadline_ns,
+            .woke_ns = woke_ns,
+            .before_ns = own.generation == now ? own.end_ns : -1,
+            .thread = hrt_thread_id(),
+            .before = own.counts,
+            .after = counts,
+        };
+    }
+    own.generation = now;
+    own.counts = counts;
+    own.end_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import Foundation
+import HRTimer
+import HRTimerCore
+
+/// `bench why`: makes timers late in known ways, and checks that the explanation names each.
+struct WhyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why",
+        abstract: "Makes timers late by one known cause after the other, and checks that reports name it.",
+        discussion: """
+            Each cause is alone, in a process of its own, until --fires fires were late. At least 95 % of their lateness must lie \
+            with that cause, and all reports must add up within 2 us. What cannot be made here is said; it fails nothing.
+            Exit code 1 if a check fails.
+            """
+    )
+
+    @Argument(
+        help:
+            "Which causes: \(WhyScenario.allCases.map(\.rawValue).joined(separator: ", ")). By default all but the last."
+    )
+    var scenarios: [WhyScenario] = []
+
+    @Option(help: "Late fires of each, 20 to 10000000; by default 200.", transform: parseFires)
+    var fires: Int = 200
+
+    @Flag(help: "Set this machine's wall clock 50 ms ahead, and back, once for each fire of wall-step. As root.")
+    var setClock = false
+
+    func run() throws {
+        announceDebugBuild()
+        var hasFailed = false
+        let chosen = scenarios.isEmpty ? WhyScenario.allCases.filter { $0 != .sum } : scenarios
+        for scenario in chosen {
+            if scenario == .wallStep, !setClock {
+                print(
+                    "\(scenario.rawValue.padded(to: 14)) not made: it sets this machine's wall clock; --set-clock allows that"
+                )
+                continue
+            }
+            let outcome = try Self.outcome(of: scenario, fires: fires)
+            print(scenario.rawValue.padded(to: 14) + " " + outcome.text(scenario))
+            if outcome.hasFailed(scenario) { hasFailed = true }
+        }
+        if hasFailed { throw ExitCode.failure }
+    }
+
+    /// In a process of its own, which may be stopped, throttled and pinned.
+    private static func outcome(of scenario: WhyScenario, fires: Int) throws -> WhyOutcome {
+        let child = Process()
+        child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        child.arguments = ["why-scenario", scenario.rawValue, "--fires", "\(fires)"]
+        let pipe = Pipe()
+        child.standardOutput = pipe
+        try child.run()
+        let stopping = scenario == .stop ? Stopping(child.processIdentifier) : nil
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        stopping?.end()
+        child.waitUntilExit()
+        guard child.terminationStatus == 0, let outcome = try? JSONDecoder().decode(WhyOutcome.self, from: data) else {
+            throw BenchError(
+                "the process of \(scenario.rawValue) ended with \(child.terminationStatus), and without a result"
+            )
+        }
+        return outcome
+    }
+}
+
+/// Stops a process again and again.
+private final class Stopping: Sendable {
+    private let isOver = Locked(false)
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ process: pid_t) {
+        let thread = Thread { [self] in
+            usleep(300_000)
+            while !isOver.withLock({ $0 }) {
+                kill(process, SIGSTOP)
+                usleep(20_000)
+                kill(process, SIGCONT)
+                usleep(15_000)
+            }
+            hasEnded.signal()
+        }
+        thread.start()
+    }
+
+    func end() {
+        isOver.withLock { $0 = true }
+        hasEnded.wait()
+    }
+}
+
+/// What one cause came to.
+struct WhyOutcome: Codable {
+    var late = 0
+    var lateness_ns: Int64 = 0
+    var parts_ns: [String: Int64] = [:]
+    /// Reports whose parts do not add up, within 2 us, to what the handler saw.
+    var wrong = 0
+    var throttled = 0
+    /// Why it could not be made here.
+    var missing: String?
+
+    func share(_ causes: [LatenessCause]) -> Double {
+        let sum_ns = causes.reduce(Int64(0)) { $0 + (parts_ns[$1.rawValue] ?? 0) }
+        return lateness_ns > 0 ? Double(sum_ns) / Double(lateness_ns) : 0
+    }
+
+    func text(_ scenario: WhyScenario) -> String {
+        if let missing { return "not made: \(missing)" }
+        let percents = parts_ns.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\($0.key) \((100 * Double($0.value) / Double(max(1, lateness_ns))).formatted(decimals: 1)) %" }
+        let verdict = hasFailed(scenario) ? "FAILED" : "ok"
+        let added = wrong == 0 ? "all add up" : "\(wrong) do not add up"
+        let quota = throttled > 0 ? "; \(throttled) told the quota" : ""
+        return
+            "\(verdict.padded(to: 7))\(late) late, \(timeText(lateness_ns)): \(percents.joined(separator: ", ")); \(added)\(quota)"
+    }
+
+    func hasFailed(_ scenario: WhyScenario) -> Bool {
+        if missing != nil { return false }
+        if wrong > 0 || late == 0 { return true }
+        if scenario == .sum { return share([.unexplained]) >= 0.05 }
+        return share(scenario.causes) < 0.95
+    }
+}
+
+/// What `--fires` takes.
+@Sendable
+func parseFires(_ text: String) throws -> Int {
+    guard let fires = Int(text), (20...10_000_000).contains(fires) else {
+        throw ValidationError("it takes a whole number from 20 to 10000000")
+    }
+    return fires
+}

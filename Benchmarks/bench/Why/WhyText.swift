@@ -1,0 +1,46 @@
+import HRTimer
+
+/// What `bench run --why` shows: a line for each subject, and a column for each cause that there is.
+struct WhyText {
+    let tails: [(id: String, tail: WhyTail)]
+    let bound_ns: Int64?
+    let lacks: String?
+
+    private var causes: [LatenessCause] {
+        LatenessCause.allCases.filter { cause in tails.contains { share($0.tail, cause) >= 0.5 } }
+    }
+
+    private func share(_ tail: WhyTail, _ cause: LatenessCause) -> Double {
+        tail.total_ns > 0 ? 100 * Double(tail.parts_ns[cause] ?? 0) / Double(tail.total_ns) : 0
+    }
+
+    var text: String {
+        let which = bound_ns.map { "fires later than \(timeText($0))" } ?? "the latest 5 % of all fires"
+        var lines = ["What made them late: \(which), in per cent of their lateness", ""]
+        let causes = causes
+        let table = TextTable(
+            nameTitle: "",
+            columns: [TextTable.Column(title: "late fires", rank: 0), TextTable.Column(title: "beyond", rank: 1)]
+                + causes.enumerated().map { TextTable.Column(title: $1.rawValue, rank: 2 + $0) },
+            rows: tails.map { id, tail in
+                TextTable.Row(
+                    name: id,
+                    cells: ["\(tail.late)", timeText(tail.bound_ns)]
+                        + causes.map { share(tail, $0) < 0.5 ? "" : "\(Int(share(tail, $0).rounded()))" },
+                    remark: tail.late == 0 ? "no fire was so late" : nil
+                )
+            }
+        )
+        lines += table.lines(width: nil).lines
+        for (id, tail) in tails where !tail.culprits.isEmpty {
+            let names = tail.culprits.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(3)
+            lines.append("\(id): " + names.map { "\($0.key) (\($0.value) times)" }.joined(separator: ", "))
+        }
+        lines.append("")
+        lines.append(
+            "As far as the kernel's counts of the thread that fired tell; a first fire of a thread is unexplained."
+        )
+        if let lacks { lines.append("Interrupts and threads are not named: \(lacks).") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,22 @@
+#if os(Linux)
+import HRTimerCore
+
+extension SourceCore {
+    /// The handle is gone, in a debug build.
+    @inline(never)
+    func reportIfActive() {
+        let wouldFire = withLock { state, _ in
+            state.isActive && !state.isCancelled && !state.hasEnded && state.suspensions == 0 && !state.isInFlight
+                && state.event != nil && state.ticks.deadline_ns < .max
+        }
+        guard wouldFire else { return }
+        UsageWarning.report(
+            UsageWarning(
+                .activeSourceDropped,
+                "the last reference to an active TimerSource is gone, and with it the source has stopped: keep it as long as it is "
+                    + "to fire, or cancel() it first; a timer of TimerEngine.shared needs no reference"
+            )
+        )
+    }
+}
+#endif

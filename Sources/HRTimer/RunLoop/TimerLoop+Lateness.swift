@@ -1,0 +1,48 @@
+#if os(Linux)
+import CHRTimer
+public import HRTimerCore
+import Synchronization
+
+extension TimerLoop {
+    /// Calls `handler` after each call of a timer that is later than `bound`, with what made it late, on the loop's thread. To be
+    /// dropped, or kept for `cancel()`. Display links and ticks on the loop count too.
+    ///
+    /// Time in which the loop did something else than to call timers, ran in other modes or did not run is `loopBusy`. For all
+    /// else see `AnyTimerEngine.onLate(beyond:_:)`. Any thread.
+    @discardableResult
+    public func onLate(
+        beyond bound: some TimeSpan,
+        _ handler: @escaping @Sendable (LatenessReport) -> Void
+    ) -> LatenessSubscription {
+        core.watch().add(beyond: bound.nanosecondsOrZero, handler)
+    }
+
+    /// Records what the loop's thread does for its timers; nil, as at first, for nothing. One recorder may serve many engines and
+    /// loops. Any thread.
+    public var flightRecorder: FlightRecorder? {
+        get { core.observer.value?.flightRecorder }
+        set {
+            if newValue != nil || core.observer.value != nil { core.watch().flightRecorder = newValue }
+        }
+    }
+}
+
+extension LoopCore {
+    /// From now on its thread notes what it does.
+    func watch() -> LatenessObserver {
+        let made = observer.make { LatenessObserver(name: "loop", clock: time, isLoop: true) }
+        isWatched.store(true, ordering: .releasing)
+        return made
+    }
+
+    @inline(never)
+    func deliverWatched(_ fire: inout Fire, _ now_ns: Int64) {
+        let (observer, token) = (observer.value, fire.token)
+        observer?.beginCall(fire, now_ns) { allowed_ns(token) }
+        fire.deliver(now_ns, on: time)
+        observer?.endCall(fire, time.now_ns) { allowed_ns(token) }
+    }
+
+    private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.core.allowedLateness_ns(of: token) } }
+}
+#endif

@@ -1,0 +1,348 @@
+#if os(Linux)
+import CHRTimer
+import Synchronization
+
+/// Watches a thread that fires timers, and explains its late fires. An engine and a loop have one each, made when somebody
+/// watches first; before that a fire reads one flag.
+///
+/// Its thread tells it when it parks, wakes and calls. What it keeps of that is the thread's own; handlers and statistics are
+/// under a lock, since sources, links and ticks report what went on elsewhere.
+package final class LatenessObserver: @unchecked Sendable {
+    // Sendable: `own` is touched by the driver's thread alone, on virtual time by one thread at a time; the rest is constant,
+    // atomic or locked.
+    package let name: String
+    /// The driver's clock, and the monotonic one of the same time.
+    private let clock: TimeBase
+    private let time: TimeBase
+    private let isLoop: Bool
+    private let hasCounts: Bool
+    @exclusivity(unchecked)
+    nonisolated(unsafe) private var own = Own()
+    private let handlers = LateHandlers()
+    private let shared = Locked(Shared())
+    // Unsafe: the reference is kept in `shared` as long as this object is there.
+    private let recorder = Atomic<UnsafeRawPointer?>(nil)
+
+    private struct Own: ~Copyable {
+        var timeline = ThreadTimeline()
+        var evidence = ThreadEvidence()
+        /// When it began to sleep.
+        var parked_ns: Int64?
+        /// When it woke last.
+        var woke_ns = Int64.min
+        /// Of the call that goes on.
+        var call: WatchedCall?
+        /// How far the driver's clock, and boot time, were ahead of the monotonic one.
+        var ahead_ns: Int64 = 0
+        var bootAhead_ns: Int64 = 0
+    }
+
+    private struct Shared: Sendable {
+        var statistics = LatenessStatistics()
+        var recorders: [FlightRecorder] = []
+        var armed_ns: [UInt32: (generation: UInt32, at_ns: Int64)] = [:]
+    }
+
+    package init(name: String, clock: TimeBase, isLoop: Bool) {
+        self.name = name
+        self.clock = clock
+        time = clock.on(.monotonic)
+        self.isLoop = isLoop
+        hasCounts = clock.hasKernelCounts
+        let now_ns = time.now_ns
+        own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
+        own.bootAhead_ns = bootAhead_ns(now_ns)
+    }
+}
+
+/// A call that goes on, on the monotonic clock.
+package struct WatchedCall: Sendable {
+    package var fire: LateFire
+    package var timer: TimerToken
+    /// Whether the kernel's counts were read for it.
+    var hasEvidence = false
+    /// It is only submitted here; it reports by itself.
+    var isElsewhere = false
+}
+
+// Any thread.
+extension LatenessObserver {
+    package func add(
+        beyond bound_ns: Int64,
+        _ handler: @escaping @Sendable (LatenessReport) -> Void
+    ) -> LatenessSubscription {
+        handlers.add(beyond: bound_ns, handler)
+    }
+
+    /// Fires later than that are explained from now on.
+    package func lowerBound(to bound_ns: Int64) { handlers.lowerBound(to: bound_ns) }
+
+    package var statistics: LatenessStatistics { shared.withLock { $0.statistics } }
+
+    package var flightRecorder: FlightRecorder? {
+        get {
+            guard let current = recorder.load(ordering: .acquiring) else { return nil }
+            // Unsafe: see `recorder`.
+            return Unmanaged<FlightRecorder>.fromOpaque(current).takeUnretainedValue()
+        }
+        set {
+            guard let newValue else { return recorder.store(nil, ordering: .releasing) }
+            shared.withLock { if !$0.recorders.contains(where: { $0 === newValue }) { $0.recorders.append(newValue) } }
+            recorder.store(UnsafeRawPointer(Unmanaged.passUnretained(newValue).toOpaque()), ordering: .releasing)
+            lowerBound(to: newValue.bound_ns)
+        }
+    }
+
+    package func noteArmed(_ timer: TimerToken, _ now_ns: Int64) {
+        shared.withLock { $0.armed_ns[timer.slot] = (timer.generation, now_ns) }
+        record(.arm, timer, now_ns, now_ns, 0)
+    }
+
+    /// A call was late, wherever it was made: counts it, and tells those who watch.
+    package func report(_ call: LateCall, _ explanation: LatenessExplanation) {
+        let lateness_ns = explanation.parts.lateness_ns
+        guard isLate(lateness_ns) else { return }
+        shared.withLock { $0.statistics.add(explanation.parts) }
+        hrt_probe_late(call.timer.slot, lateness_ns, UInt32(explanation.parts.largest.number))
+        recordLate(call, explanation.parts)
+        handlers.call(lateness_ns) { LatenessReport(call, explanation) }
+    }
+
+    package func isLate(_ lateness_ns: Int64) -> Bool { handlers.isLate(lateness_ns) }
+
+    /// A call on a queue, an actor or by a task, which is to begin now: what came before it was submitted, and that it had to
+    /// wait there. Nil if it is not late beyond the bounds. To be reported after its handler.
+    package func delivery(
+        _ submitted: SubmittedCall,
+        deadline_ns: Int64,
+        name: @autoclosure () -> String,
+        timer: TimerToken,
+        bound_ns: Int64 = .max
+    ) -> LateDelivery? {
+        let called_ns = clock.now_ns
+        let ahead_ns = clock.clock == .monotonic ? 0 : time.now_ns.subtractingSaturating(called_ns)
+        let monotonic_ns = called_ns.addingSaturating(ahead_ns)
+        record(.delivery, timer, min(submitted.submitted_ns, monotonic_ns), monotonic_ns, 0)
+        let lateness_ns = called_ns.subtractingSaturating(deadline_ns)
+        guard isLate(lateness_ns) || lateness_ns > bound_ns else { return nil }
+        var call = LateCall(name: name(), called_ns: monotonic_ns)
+        call.timer = timer
+        let explanation = submitted.explained(deadline_ns.addingSaturating(ahead_ns), monotonic_ns)
+        return LateDelivery(call: call, explanation: explanation)
+    }
+}
+
+/// A late call somewhere else than on the thread that fires.
+package struct LateDelivery: Sendable {
+    package let call: LateCall
+    package let explanation: LatenessExplanation
+
+    package init(call: LateCall, explanation: LatenessExplanation) {
+        (self.call, self.explanation) = (call, explanation)
+    }
+
+    package var lateness_ns: Int64 { explanation.parts.lateness_ns }
+    package var report: LatenessReport { LatenessReport(call, explanation) }
+}
+
+/// What is known of a call when it is submitted to a queue, loop, actor or task. Instants are monotonic ones.
+package struct SubmittedCall: Sendable {
+    package var submitted_ns: Int64
+    /// What kept that, if it was late.
+    package var explanation: LatenessExplanation?
+    /// What kept it where that is not known.
+    package var cause = LatenessCause.wakeup
+
+    package init(submitted_ns: Int64) { self.submitted_ns = submitted_ns }
+
+    /// With the wait from then on.
+    package func explained(_ deadline_ns: Int64, _ called_ns: Int64) -> LatenessExplanation {
+        let submitted_ns = min(submitted_ns, called_ns)
+        var result = explanation ?? LatenessExplanation(parts: LatenessParts(0))
+        let before_ns = max(0, submitted_ns.subtractingSaturating(deadline_ns))
+        if result.parts.lateness_ns != before_ns {
+            // Not late beyond the bound when it was submitted, or counted from another deadline since.
+            var parts = LatenessParts(before_ns)
+            for cause in LatenessCause.allCases { parts.take(result.parts[cause], for: cause) }
+            parts.take(parts.rest_ns, for: cause)
+            result.parts = parts
+        }
+        result.parts.add(called_ns.subtractingSaturating(max(deadline_ns, submitted_ns)), for: .delivery)
+        return result
+    }
+}
+
+// The driver's thread.
+extension LatenessObserver {
+    /// The thread is about to sleep until then, on its own clock.
+    package func willPark(_ park: Park) {
+        let now_ns = time.now_ns
+        own.parked_ns = now_ns
+        if hasCounts { own.evidence.willPark(now_ns, isPrecise: park.isPrecise) }
+        noteClocks(now_ns)
+    }
+
+    /// It is awake, and had parked until then.
+    package func didWake(from park: Park) {
+        let now_ns = time.now_ns
+        let parked_ns = own.parked_ns.take()
+        own.woke_ns = now_ns
+        // It may have parked before anybody watched.
+        if parked_ns == nil, !own.timeline.isEmpty { return }
+        let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns) : .max
+        own.timeline.add(.parked, parked_ns ?? .min, now_ns, planned_ns: planned_ns)
+        guard let parked_ns else { return }
+        if hasCounts { own.evidence.didWake(parked_ns: now_ns.subtractingSaturating(parked_ns)) }
+        record(.park, .stale, parked_ns, now_ns, planned_ns)
+    }
+
+    /// The clocks' differences, which only steps and suspension change; read where nobody waits for it.
+    private func noteClocks(_ now_ns: Int64) {
+        if clock.clock == .monotonic { return }
+        own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
+        own.bootAhead_ns = bootAhead_ns(now_ns)
+    }
+
+    private func bootAhead_ns(_ now_ns: Int64) -> Int64 { time.on(.bootTime).now_ns.subtractingSaturating(now_ns) }
+
+    /// How far the clock was set ahead since the thread parked, and how long the system was suspended.
+    private func followClocks(_ call: inout WatchedCall, _ ahead_ns: Int64) {
+        if clock.clock == .monotonic { return }
+        let (before_ns, bootBefore_ns) = (own.ahead_ns, own.bootAhead_ns)
+        // Readings one after the other differ by less than a microsecond, but for an interruption between them.
+        call.fire.suspended_ns = max(0, bootAhead_ns(time.now_ns).subtractingSaturating(bootBefore_ns) - 1_000)
+        if clock.clock == .bootTime { return }
+        call.fire.step_ns =
+            ahead_ns.subtractingSaturating(before_ns).subtractingSaturating(call.fire.suspended_ns) - 1_000
+    }
+
+    /// Right before the handler is called. `tolerance_ns` is asked for late fires alone.
+    package func beginCall(_ fire: borrowing Fire, _ now_ns: Int64, tolerance_ns: () -> Int64) {
+        let ahead_ns = clock.clock == .monotonic ? 0 : now_ns.subtractingSaturating(time.now_ns)
+        // One that means "now" is not late before it was armed.
+        let deadline_ns = fire.deadline_ns < 0 ? max(fire.deadline_ns, fire.lateFrom_ns) : fire.deadline_ns
+        var call = WatchedCall(
+            fire: LateFire(
+                deadline_ns: deadline_ns.subtractingSaturating(ahead_ns),
+                lateFrom_ns: fire.lateFrom_ns.subtractingSaturating(ahead_ns),
+                called_ns: now_ns.subtractingSaturating(ahead_ns)
+            ),
+            timer: fire.token
+        )
+        call.fire.isLoop = isLoop
+        let lateness_ns = now_ns.subtractingSaturating(deadline_ns)
+        if isLate(lateness_ns), !fire.isEarly {
+            call.fire.tolerance_ns = tolerance_ns()
+            followClocks(&call, ahead_ns)
+            takeEvidence(&call)
+        } else {
+            own.evidence.notePunctual(lateness_ns)
+        }
+        if fire.isAhead, !fire.isEarly, own.woke_ns > .min {
+            record(.spin, fire.token, own.woke_ns, call.fire.called_ns, 0)
+        }
+        if let owner = fire.owner {
+            let submitted = SubmittedCall(submitted_ns: call.fire.called_ns)
+            call.isElsewhere = owner.notesSubmission {
+                var submitted = submitted
+                if call.hasEvidence { submitted.explanation = call.fire.explained(by: own.timeline) }
+                return submitted
+            }
+        }
+        own.call = call
+    }
+
+    private func takeEvidence(_ call: inout WatchedCall) {
+        call.hasEvidence = true
+        if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns, since: call.fire.lateFrom_ns) }
+    }
+
+    /// The handler has returned, at `ended_ns` on the monotonic clock.
+    package func endCall(_ fire: borrowing Fire, _ ended_ns: Int64, tolerance_ns: () -> Int64) {
+        guard var call = own.call.take() else { return }
+        if fire.isAhead { call.fire.called_ns = max(call.fire.called_ns, called_ns(fire)) }
+        let lateness_ns = call.fire.called_ns.subtractingSaturating(call.fire.deadline_ns)
+        let isReported = isLate(lateness_ns) && !fire.isEarly && !call.isElsewhere
+        if isReported, !call.hasEvidence {
+            call.fire.tolerance_ns = tolerance_ns()
+            takeEvidence(&call)
+        }
+        var explained: LatenessExplanation?
+        var late = LateCall(name: name, called_ns: call.fire.called_ns)
+        if isReported {
+            if hasCounts, lateness_ns >= LateFire.longestWakeup_ns {
+                let slow = own.evidence.takeSlow(ended_ns)
+                call.fire.evidence.stolen_ns = slow.stolen_ns
+                call.fire.evidence.throttled_ns = slow.throttled_ns
+                late.isThrottled = slow.throttled_ns > 0
+            }
+            explained = call.fire.explained(by: own.timeline)
+            late.timer = call.timer
+            late.armed_ns = armed_ns(call.timer)
+        }
+        own.timeline.add(.called, call.fire.called_ns, ended_ns, .max, call.timer)
+        own.evidence.noteCall(of: ended_ns.subtractingSaturating(call.fire.called_ns))
+        record(.call, call.timer, call.fire.called_ns, ended_ns, call.fire.deadline_ns)
+        if let explained { report(late, explained) }
+    }
+
+    private func called_ns(_ fire: borrowing Fire) -> Int64 {
+        if clock.clock == .monotonic { return fire.called_ns }
+        return fire.called_ns.subtractingSaturating(clock.now_ns.subtractingSaturating(time.now_ns))
+    }
+
+    private func armed_ns(_ timer: TimerToken) -> Int64? {
+        let noted = shared.withLock { $0.armed_ns[timer.slot] }
+        let ended_ns = own.timeline.endOfLatestCall(of: timer)
+        guard let noted, noted.generation == timer.generation else { return ended_ns }
+        return max(noted.at_ns, ended_ns ?? .min)
+    }
+
+    /// Inside a handler that is late: why it is.
+    package func explainLateCall() -> LatenessExplanation? {
+        guard let call = own.call, call.hasEvidence else { return nil }
+        return call.fire.explained(by: own.timeline)
+    }
+
+    /// Inside a handler: why it is late, counted from another deadline than the fire's own, both on the driver's clock. Gives the
+    /// monotonic reading too.
+    package func explainCurrent(deadline_ns: Int64, called_ns: Int64) -> (called_ns: Int64, LatenessExplanation) {
+        let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
+        let deadline_ns = deadline_ns.subtractingSaturating(ahead_ns)
+        let called_ns = called_ns.subtractingSaturating(ahead_ns)
+        var fire = own.call?.fire ?? LateFire(deadline_ns: deadline_ns, called_ns: called_ns)
+        if own.call?.hasEvidence == false, hasCounts {
+            fire.evidence = own.evidence.take(called_ns, since: max(deadline_ns, fire.lateFrom_ns))
+            own.call?.hasEvidence = true
+            own.call?.fire.evidence = fire.evidence
+        }
+        fire.deadline_ns = deadline_ns
+        fire.lateFrom_ns = max(deadline_ns, fire.lateFrom_ns)
+        fire.called_ns = called_ns
+        return (called_ns, fire.explained(by: own.timeline))
+    }
+}
+
+// The flight recorder, if there is one.
+extension LatenessObserver {
+    /// Any thread.
+    package func record(
+        _ kind: FlightRecorder.Kind,
+        _ timer: TimerToken,
+        _ begin_ns: Int64,
+        _ end_ns: Int64,
+        _ value: Int64
+    ) {
+        guard let recorder = recorder.load(ordering: .acquiring) else { return }
+        // Unsafe: see `recorder`.
+        let flight = Unmanaged<FlightRecorder>.fromOpaque(recorder)
+        flight._withUnsafeGuaranteedRef { $0.add(kind, timer, begin_ns, end_ns, value) }
+    }
+
+    private func recordLate(_ call: LateCall, _ parts: LatenessParts) {
+        guard let recorder = recorder.load(ordering: .acquiring) else { return }
+        let flight = Unmanaged<FlightRecorder>.fromOpaque(recorder)
+        flight._withUnsafeGuaranteedRef { $0.addLate(call, parts) }
+    }
+}
+#endif

@@ -1,0 +1,97 @@
+import CHRTimer
+import Glibc
+import HRTimer
+import HRTimerCore
+import TestSupport
+import TestTraits
+import Testing
+
+/// Why real fires are late. A busy machine has causes of its own: of some rounds one is to show the one that is made here.
+@Suite(.serialized) struct LatenessContractTests {
+    private static func compute(_ length: Duration) {
+        let end = MonotonicInstant.now.advanced(by: length)
+        while MonotonicInstant.now < end {}
+    }
+
+    @Test("A real handler of 2 ms is nearly all of what the next timer is late by", .ownThread)
+    func slowHandler() throws {
+        var shares: [Double] = []
+        for _ in 0..<50 {
+            let engine = try TimerEngine()
+            let reports = Recorder<LatenessReport>()
+            let called = Latch()
+            engine.onLate(beyond: .milliseconds(1)) { reports.append($0) }
+            let first = MonotonicInstant.now.advanced(by: .milliseconds(3))
+            engine.schedule(at: first) { _ in Self.compute(.milliseconds(2)) }
+            let late = engine.schedule(at: first) { _ in called.open() }
+            called.wait()
+            engine.shutdown()
+            let report = try #require(reports.all.first { $0.timer == late })
+            #expect(report.parts.reduce(.zero) { $0 + $1.duration } == report.lateness)
+            shares.append(report[.handlerBefore] / report.lateness)
+            if shares.last ?? 0 > 0.9 { return }
+        }
+        Issue.record("shares of the handler: \(shares)")
+    }
+
+    @Test("Parts of real reports add up, and the counts behind them come from this thread", .ownThread)
+    func addsUp() throws {
+        let engine = try TimerEngine()
+        let reports = Recorder<LatenessReport>()
+        let fires = Recorder<TimerFire>()
+        engine.onLate(beyond: .zero) { reports.append($0) }
+        let done = Latch()
+        engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { fire in
+            fires.append(fire)
+            if fires.count == 300 { done.open() }
+        }
+        done.wait()
+        engine.shutdown()
+        let late = Dictionary(fires.all.map { ($0.deadline, $0.lateness) }) { first, _ in first }
+        #expect(reports.count >= 290)
+        for report in reports.all {
+            #expect(report.parts.reduce(.zero) { $0 + $1.duration } == report.lateness)
+            #expect(late[report.deadline] == report.lateness)
+        }
+        var file = hrt_thread_counts_open()
+        var before = hrt_thread_counts()
+        hrt_thread_counts_read(file, &before)
+        Self.compute(.milliseconds(20))
+        var after = hrt_thread_counts()
+        hrt_thread_counts_read(file, &after)
+        #expect(after.cpu_ns - before.cpu_ns + after.run_delay_ns - before.run_delay_ns > 10_000_000)
+        if file >= 0 { close(file) }
+        file = -1
+        #expect(hrt_page_fault_ns() > 0 && hrt_page_fault_ns() < 1_000_000)
+    }
+
+    @Test("Page faults of a handler before it make the next timer late by them", .ownThread)
+    func faults() throws {
+        let (page, count) = (Int(getpagesize()), 4096)
+        let memory = mmap(nil, page * count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        let address = UInt(bitPattern: memory)
+        try #require(memory != MAP_FAILED)
+        defer { munmap(memory, page * count) }
+        madvise(memory, page * count, MADV_NOHUGEPAGE)
+        var shares: [Double] = []
+        for _ in 0..<50 {
+            madvise(memory, page * count, MADV_DONTNEED)
+            let engine = try TimerEngine()
+            let reports = Recorder<LatenessReport>()
+            let called = Latch()
+            engine.onLate(beyond: .microseconds(300)) { reports.append($0) }
+            let first = MonotonicInstant.now.advanced(by: .milliseconds(3))
+            engine.schedule(at: first) { _ in
+                guard let memory = UnsafeMutableRawPointer(bitPattern: address) else { return }
+                for number in 0..<count { memory.storeBytes(of: 1, toByteOffset: number * page, as: UInt8.self) }
+            }
+            let late = engine.schedule(at: first) { _ in called.open() }
+            called.wait()
+            engine.shutdown()
+            let report = try #require(reports.all.first { $0.timer == late })
+            shares.append(report[.pageFault] / report.lateness)
+            if shares.last ?? 0 > 0.5 { return }
+        }
+        Issue.record("shares of page faults: \(shares)")
+    }
+}

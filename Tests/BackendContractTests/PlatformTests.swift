@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Places where little is to be had, each a process of its own: all faces fire there, never early, and nothing ends the process.
+/// As root, as containers and CI are. PLATFORMS.md has the table.
+@Suite(.serialized, .enabled(if: geteuid() == 0, "makes namespaces and filters")) struct PlatformTests {
+    private static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appendingPathComponent("PlatformProgram").path
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+
+    /// The last line that a shell's script writes, in which $PROGRAM is the program.
+    private func run(_ script: String) throws -> String {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", script]
+        // A place that every user can read.
+        shell.currentDirectoryURL = URL(fileURLWithPath: "/")
+        var environment = ProcessInfo.processInfo.environment
+        environment["PROGRAM"] = Self.program
+        environment["WITH"] = Self.root + "/Tests/RealtimeKit/with"
+        shell.environment = environment
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        shell.waitUntilExit()
+        return text.split(separator: "\n").last.map(String.init) ?? "nothing, status \(shell.terminationStatus)"
+    }
+
+    @Test("Under what Docker's usual profile refuses everything fires", .timeLimit(.minutes(3)))
+    func docker() throws { #expect(try run("exec $PROGRAM docker") == "all fire") }
+
+    @Test(
+        "Calls that a kernel turns out to lack after the start (ENOSYS, as on gVisor) are done without",
+        .timeLimit(.minutes(3))
+    )
+    func lacking() throws { #expect(try run("exec $PROGRAM lacking-after-start") == "all fire") }
+
+    @Test("With a read-only /proc everything fires", .timeLimit(.minutes(3)))
+    func readOnlyProc() throws {
+        let script =
+            "unshare -m sh -c 'mount --bind /proc /proc && mount -o remount,bind,ro /proc && exec $PROGRAM all'"
+        #expect(try run(script) == "all fire")
+    }
+
+    @Test("Without /proc everything fires", .timeLimit(.minutes(3)))
+    func noProc() throws {
+        #expect(try run("unshare -m sh -c 'mount -t tmpfs none /proc && exec $PROGRAM all'") == "all fire")
+    }
+
+    @Test("As uid 65534, without rights, everything fires", .timeLimit(.minutes(3)))
+    func nobody() throws {
+        #expect(try run("exec setpriv --reuid 65534 --regid 65534 --clear-groups $PROGRAM all") == "all fire")
+    }
+
+    @Test(
+        "In a cgroup with a tenth of a processor everything fires, late and never early",
+        .enabled(if: Self.cgroup != nil, "needs the right to make a cgroup"),
+        .timeLimit(.minutes(5))
+    )
+    func tenthOfAProcessor() throws {
+        let group = try #require(Self.cgroup) + "/hrtimer-platform-\(getpid())"
+        let limit =
+            Self.cgroup!.hasSuffix("/cpu")
+            ? "echo 100000 >\(group)/cpu.cfs_period_us; echo 10000 >\(group)/cpu.cfs_quota_us"
+            : "echo '10000 100000' >\(group)/cpu.max"
+        let script = """
+            mkdir \(group) && \(limit) || exit 9
+            sh -c 'echo $$ >\(group)/cgroup.procs && exec $PROGRAM all'
+            rmdir \(group)
+            """
+        #expect(try run(script) == "all fire")
+    }
+
+    /// Where groups with a limit of processor time can be made.
+    static let cgroup: String? = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].first { root in
+        let probe = "\(root)/hrtimer-probe-\(getpid())"
+        guard mkdir(probe, 0o755) == 0 else { return false }
+        defer { rmdir(probe) }
+        return access("\(probe)/cpu.cfs_quota_us", W_OK) == 0 || access("\(probe)/cpu.max", W_OK) == 0
+    }
+
+    @Test("In a time namespace whose clocks are days ahead everything fires", .timeLimit(.minutes(3)))
+    func timeNamespace() throws {
+        #expect(try run("exec unshare --time --boottime 1000000 --monotonic 500000 --fork $PROGRAM all") == "all fire")
+    }
+
+    @Test(
+        "RealtimeKit grants a real-time class that the kernel refuses, at its highest priority",
+        .timeLimit(.minutes(2))
+    )
+    func realtimeKit() throws {
+        let said = try run("$WITH $PROGRAM real-time")
+        // SCHED_RR is 2: the daemon's own choice.
+        #expect(said == "schedulingClass: granted by RealtimeKit, at priority 20; class 2 at 20")
+    }
+
+    @Test("On a bus without RealtimeKit, and without a bus, the class is refused with EPERM, and who was asked is told")
+    func noRealtimeKit() throws {
+        let script = """
+            export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere
+            exec setpriv --reuid 65534 --regid 65534 --clear-groups $PROGRAM real-time
+            """
+        let said = try run(script)
+        #expect(said.hasPrefix("schedulingClass: refused, "))
+        #expect(said.contains("RealtimeKit: ") && said.contains("the portal: "))
+        #expect(said.contains("Operation not permitted") && said.hasSuffix("class 0 at 0"))
+    }
+
+    @Test("An alarm wakes the system where the process may, and a refused one is told and fires in boot time")
+    func alarms() throws {
+        #expect(try run("exec $PROGRAM alarm") == "wakesSystem: granted; early 0")
+        let refused = try run("exec setpriv --reuid 65534 --regid 65534 --clear-groups $PROGRAM alarm")
+        #expect(refused.hasPrefix("wakesSystem: refused, ") && refused.hasSuffix("Operation not permitted; early 0"))
+    }
+
+    @Test("A process that gives up the right to wake the system goes on firing in boot time")
+    func alarmsGivenUp() throws { #expect(try run("exec $PROGRAM alarm give-up") == "wakesSystem: granted; early 0") }
+}

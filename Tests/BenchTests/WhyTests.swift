@@ -1,0 +1,124 @@
+import CBench
+import Foundation
+import HRTimerCore
+import Testing
+
+@testable import bench
+
+@Suite("What made them late") struct WhyTests {
+    private func fire(late_us: Int64, delay_us: Int64 = 0, before_us: Int64 = -900) -> cbench_why_fire {
+        var fire = cbench_why_fire()
+        (fire.deadline_ns, fire.woke_ns) = (10_000_000, 10_000_000 + late_us * 1000)
+        fire.before_ns = 10_000_000 + before_us * 1000
+        fire.after.run_delay_ns = delay_us * 1000
+        fire.after.voluntary_switches = 1
+        return fire
+    }
+
+    @Test("is told of fires above the 95th percentile, or above a bound")
+    func tail() {
+        let fires = (1...100).map { fire(late_us: Int64($0)) }
+        let tail = WhyTail(fires, beyond: nil)
+        #expect(tail.fires == 100)
+        #expect(tail.late == 4)
+        #expect(tail.bound_ns == 96_000)
+        #expect(tail.parts_ns == [.wakeup: 97_000 + 98_000 + 99_000 + 100_000])
+        #expect(WhyTail(fires, beyond: 89_000).late == 11)
+        #expect(WhyTail([], beyond: nil).late == 0)
+    }
+
+    @Test("is split by what the kernel has counted since the fire before, and by that one's end")
+    func split() {
+        let waited = WhyTail([fire(late_us: 500, delay_us: 300)], beyond: 0)
+        #expect(waited.parts_ns == [.runQueue: 300_000, .wakeup: 200_000])
+        let busy = WhyTail([fire(late_us: 500, before_us: 400)], beyond: 0)
+        #expect(busy.parts_ns == [.handlerBefore: 400_000, .wakeup: 100_000])
+        var first = fire(late_us: 500)
+        first.before_ns = -1
+        #expect(WhyTail([first], beyond: 0).parts_ns[.unexplained] == 480_000)
+    }
+
+    @Test("is a table with a column for each cause that there is, and says what it lacks")
+    func table() {
+        let tail = WhyTail([fire(late_us: 500, delay_us: 300)], beyond: 0)
+        let text = WhyText(tails: [("kernel.x", tail)], bound_ns: 0, lacks: "no tracefs").text
+        #expect(text.contains("runQueue") && text.contains("60") && text.contains("40"))
+        #expect(!text.contains("pageFault"))
+        #expect(text.contains("not named: no tracefs."))
+    }
+
+    @Test("is noted for any block, on whichever thread fires; and nothing is where nobody asked")
+    func notes() throws {
+        let subject = try #require(Subject.all.first { $0.id == "kernel.clock-nanosleep-abs" })
+        let room = UnsafeMutablePointer<cbench_why_fire>.allocate(capacity: 20)
+        defer { room.deallocate() }
+        for isAsked in [true, false] {
+            if isAsked { cbench_why_start(room, 20) }
+            let recorder = BlockRecorder(fires: 20, interval_ns: 1_000_000, phase_ns: 0)
+            try onFreshThread { try subject.measure(recorder) }
+            guard isAsked else { continue }
+            #expect(cbench_why_stop() == 20)
+            #expect((0..<20).allSatisfy { room[$0].deadline_ns == recorder.fires[$0].deadline_ns })
+            #expect(room[0].before_ns == -1)
+            #expect((1..<20).allSatisfy { room[$0].before_ns > room[$0 - 1].woke_ns })
+            #expect((1..<20).allSatisfy { room[$0].after.voluntary_switches > room[$0].before.voluntary_switches })
+        }
+    }
+
+    private static let trace = """
+        # tracer: nop
+                 bench-77      [001] d..2.    10.000000: sched_switch: prev_comm=bench prev_pid=77 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+                <idle>-0       [001] dNh1.    10.000900: local_timer_entry: vector=236
+                <idle>-0       [001] dNh1.    10.000910: local_timer_exit: vector=236
+                <idle>-0       [001] d..2.    10.000950: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=make next_pid=99 next_prio=120
+                <idle>-0       [000] d.h1.    10.000960: irq_handler_entry: irq=24 name=virtio0
+                <idle>-0       [000] d.h1.    10.000990: irq_handler_exit: irq=24 ret=handled
+                  make-99      [001] d..2.    10.003000: sched_switch: prev_comm=make prev_pid=99 prev_prio=120 prev_state=R ==> next_comm=bench next_pid=77 next_prio=120
+                 bench-77      [001] d.s1.    10.003100: softirq_entry: vec=3 [action=NET_RX]
+                 bench-77      [001] d.s1.    10.003200: softirq_exit: vec=3 [action=NET_RX]
+        """
+
+    @Test("is named by the kernel's trace: what had the processor longest that the thread came to")
+    func kernelTrace() {
+        let reading = TraceReading(Self.trace)
+        #expect(
+            Set(reading.spans.map(\.name)) == ["timer interrupt", "interrupt virtio0", "thread make", "softirq NET_RX"]
+        )
+        let window = KernelTrace.Window(begin_ns: 10_000_900_000, end_ns: 10_003_000_000, thread: 77)
+        #expect(reading.culprits([window, window]) == ["thread make": 2])
+        let other = KernelTrace.Window(begin_ns: 10_000_900_000, end_ns: 10_003_000_000, thread: 78)
+        #expect(reading.culprits([other]) == [:])
+    }
+
+    @Test("is drawn from a flight recorder's file; what is none is refused")
+    func drawing() throws {
+        let recorder = FlightRecorder(lateBeyond: .zero)
+        recorder.add(.park, .stale, 1_000_000, 9_000_000, 8_000_000)
+        recorder.add(.call, .stale, 9_000_000, 9_500_000, 8_000_000)
+        var parts = LatenessParts(1_000_000)
+        parts.take(1_000_000, for: .runQueue)
+        recorder.addLate(LateCall(name: "", called_ns: 9_000_000), parts)
+        let picture = try TraceDrawing.svg(Data(recorder.json().utf8), named: "a.json")
+        #expect(picture.contains("late: runQueue 1.00 ms"))
+        #expect(picture.components(separatedBy: "<rect").count == 4)
+        #expect(XMLDocumentCheck.isWellFormed(picture))
+        #expect(throws: BenchError.self) { try TraceDrawing.svg(Data("[]".utf8), named: "b.json") }
+    }
+}
+
+/// Every element that is opened is closed.
+private enum XMLDocumentCheck {
+    static func isWellFormed(_ text: String) -> Bool {
+        var open: [Substring] = []
+        for piece in text.split(separator: "<").dropFirst(text.hasPrefix("<") ? 0 : 1) {
+            guard let end = piece.firstIndex(of: ">") else { return false }
+            let tag = piece[..<end]
+            if tag.hasPrefix("/") {
+                guard open.popLast() == tag.dropFirst() else { return false }
+            } else if !tag.hasSuffix("/") {
+                open.append(tag.prefix { $0 != " " })
+            }
+        }
+        return open.isEmpty
+    }
+}

@@ -1,0 +1,202 @@
+import Dispatch
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// Why calls of loops, sources, links, sleeps and ticks are late; on frozen time.
+@Suite struct LatenessFaceTests {
+    let time = ManualTime()
+    let start: MonotonicInstant
+    let reports = Recorder<LatenessReport>()
+
+    init() { start = time.now }
+
+    private func at(_ milliseconds: Int) -> MonotonicInstant { start.advanced(by: .milliseconds(milliseconds)) }
+
+    private func parts(_ report: LatenessReport?) -> [LatenessCause: Duration] {
+        Dictionary(uniqueKeysWithValues: (report?.parts ?? []).map { ($0.cause, $0.duration) })
+    }
+
+    private func timer(_ milliseconds: Int, _ handler: @escaping LoopTimer.Handler = { _ in }) -> LoopTimer {
+        LoopTimer(fireAt: at(milliseconds), interval: .zero, repeats: false, block: handler)
+    }
+
+    @Test("A loop's timer is late by another one's handler")
+    func loopHandler() {
+        let loop = TimerLoop(time: time.base)
+        loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        loop.add(timer(10) { [time] _ in time.advance(by: .milliseconds(4)) }, forMode: .default)
+        loop.add(timer(11), forMode: .default)
+        loop.run(until: at(20))
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(loop.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
+    }
+
+    @Test("A block that takes its time, a mode without the timer, and a loop that nobody runs are a busy loop")
+    func loopBusy() {
+        let loop = TimerLoop(time: time.base)
+        loop.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        loop.add(timer(10), forMode: .default)
+        loop.perform { [time] in time.advance(by: .milliseconds(15)) }
+        loop.run(until: at(20))
+        #expect(reports.all.map { $0.mainCause } == [.loopBusy])
+        #expect(reports.all[0].lateness == .milliseconds(5))
+        #expect(reports.all[0][.loopBusy] >= .microseconds(4_980))
+
+        loop.add(timer(30), forMode: .default)
+        loop.add(timer(50), forMode: .modal)
+        loop.run(mode: .modal, for: .milliseconds(30))
+        loop.run(for: .milliseconds(1))
+        #expect(reports.all[1].lateness == .milliseconds(15))
+        #expect(reports.all[1].mainCause == .loopBusy)
+        #expect(reports.all[1][.loopBusy] >= .microseconds(14_980))
+
+        loop.add(timer(60), forMode: .default)
+        time.advance(to: at(70))
+        loop.run(for: .milliseconds(1))
+        #expect(reports.all[2].mainCause == .loopBusy)
+    }
+
+    @Test("A source on its engine's thread is late by other handlers, and tells its own watch and its engine's")
+    func sourceInline() throws {
+        let engine = try TimerEngine(.init(name: "late", time: time.base))
+        let ofEngine = Recorder<LatenessReport>()
+        engine.onLate(beyond: .milliseconds(1)) { ofEngine.append($0) }
+        let source = TimerSource(engine: engine)
+        source.setEventHandler {}
+        source.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        engine.schedule(at: at(10)) { [time] _ in time.advance(by: .milliseconds(5)) }
+        source.schedule(deadline: at(12))
+        source.activate()
+        time.advance(to: at(20))
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(reports.all[0].name == "source on late")
+        #expect(ofEngine.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+    }
+
+    @Test("A source's call that a blocked queue kept is late by its delivery, after what kept the engine's thread")
+    func delivery() throws {
+        let queue = DispatchQueue(label: "blocked")
+        let engine = try TimerEngine(.init(time: time.base))
+        let ofEngine = Recorder<LatenessReport>()
+        engine.onLate(beyond: .milliseconds(1)) { ofEngine.append($0) }
+        let source = TimerSource(engine: engine, queue: queue)
+        source.setEventHandler {}
+        source.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        engine.schedule(at: at(10)) { [time] _ in time.advance(by: .milliseconds(2)) }
+        source.schedule(deadline: at(10))
+        queue.suspend()
+        source.activate()
+        time.advance(to: at(20))
+        queue.resume()
+        queue.sync {}
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(2), .delivery: .milliseconds(8)]])
+        #expect(ofEngine.all.map(parts) == reports.all.map(parts))
+        source.cancel()
+    }
+
+    @Test("A source on a queue whose own handler took longer than its interval is late by that")
+    func ownHandler() throws {
+        let queue = DispatchQueue(label: "slow")
+        let source = TimerSource(engine: try TimerEngine(.init(time: time.base)), queue: queue)
+        let calls = Recorder<MonotonicInstant>()
+        source.setEventHandler { [time] in
+            if calls.count == 0 { time.advance(by: .milliseconds(13)) }
+            calls.append(time.now)
+        }
+        source.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        source.schedule(deadline: at(10), repeating: .milliseconds(10))
+        source.activate()
+        time.advance(to: at(10))
+        queue.sync {}
+        queue.sync {}
+        #expect(calls.all == [at(23), at(23)])
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        source.cancel()
+    }
+
+    @Test("A display link's call is late by what its loop did")
+    func link() {
+        let loop = TimerLoop(time: time.base)
+        let link = DisplayLink(framesPerSecond: 100) { _ in }
+        link.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        loop.add(timer(9) { [time] _ in time.advance(by: .milliseconds(4)) }, forMode: .default)
+        link.add(to: loop, forMode: .default)
+        loop.run(until: at(25))
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(reports.all[0].name == "display link")
+        link.invalidate()
+    }
+
+    @Test("A link whose handler is the main actor's is late by its delivery while that is busy")
+    @MainActor func linkOnActor() async {
+        let loop = TimerLoop(time: time.base)
+        let calls = Recorder<Int>()
+        let link = DisplayLink(framesPerSecond: 100) { @MainActor _ in calls.append(1) }
+        link.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        link.add(to: loop, forMode: .default)
+        // The main actor is kept busy by this: its call comes when the clock has moved on.
+        await Task.detached { [time, at = at(10), later = at(14)] in
+            await Self.onThread {
+                loop.run(until: at)
+                time.advance(to: later)
+            }
+        }.value
+        while calls.count == 0 { await Task.yield() }
+        while reports.count == 0 { await Task.yield() }
+        #expect(reports.all.map { $0.mainCause } == [.delivery])
+        link.invalidate()
+    }
+
+    private nonisolated static func onThread(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "a loop's").async {
+                body()
+                continuation.resume()
+            }
+        }
+    }
+
+    @Test("A tick is late by its consumer's work, and by the time until its task goes on")
+    @MainActor func ticks() async throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        let clock = MonotonicClock(engine: engine)
+        let ticks = clock.ticks(every: .milliseconds(10), first: at(10))
+        let ofEngine = Recorder<LatenessReport>()
+        engine.onLate(beyond: .milliseconds(1)) { ofEngine.append($0) }
+        ticks.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        let consumer = Task { @MainActor [time] in
+            var count = 0
+            for await _ in ticks {
+                count += 1
+                if count == 1 { time.advance(by: .milliseconds(9)) }
+                if count == 2 { return }
+            }
+        }
+        while engine.liveTimers != 1 { await Task.yield() }
+        // Without a suspension: the task, of the same actor, goes on when the clock has moved on.
+        time.advance(to: at(10))
+        time.advance(to: at(13))
+        await consumer.value
+        #expect(reports.all.map(parts) == [[.delivery: .milliseconds(3)], [.handlerBefore: .milliseconds(2)]])
+        #expect(reports.all.map(\.name) == ["ticks", "ticks"])
+        // The second did not sleep, so that the engine had no part in it.
+        #expect(ofEngine.all.map(parts) == [[.delivery: .milliseconds(3)]])
+    }
+
+    @Test("A sleep on a watched engine is told too")
+    @MainActor func sleep() async throws {
+        let engine = try TimerEngine(.init(time: time.base))
+        engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
+        let sleeper = Task { @MainActor [at = at(10)] in
+            try await Task.sleep(until: at, tolerance: .zero, clock: MonotonicClock(engine: engine))
+        }
+        while engine.liveTimers != 1 { await Task.yield() }
+        time.advance(to: at(10))
+        time.advance(to: at(13))
+        try await sleeper.value
+        #expect(reports.all.map(parts) == [[.delivery: .milliseconds(3)]])
+        #expect(reports.all[0].name == "sleep")
+    }
+}

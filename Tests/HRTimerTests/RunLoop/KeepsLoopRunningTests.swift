@@ -1,0 +1,161 @@
+import Glibc
+import HRTimer
+import HRTimerTesting
+import TestSupport
+import Testing
+
+/// What is in a loop and does not keep it running. On frozen time.
+@Suite struct KeepsLoopRunningTests {
+    let time = ManualTime()
+    let loop: TimerLoop
+    let start: MonotonicInstant
+    let log = Recorder<String>()
+
+    init() {
+        loop = TimerLoop(time: time.base)
+        start = time.now
+    }
+
+    private func quiet(every interval: Duration = .seconds(1), _ name: String = "quiet") -> LoopTimer {
+        let timer = LoopTimer(timeInterval: interval, repeats: true) { [log] _ in log.append(name) }
+        timer.keepsLoopRunning = false
+        loop.add(timer, forMode: .common)
+        return timer
+    }
+
+    private func work(after delay: Duration) {
+        loop.add(LoopTimer(timeInterval: delay, repeats: false) { [log] _ in log.append("work") }, forMode: .default)
+    }
+
+    @Test("A timer that does not keep the loop running fires while others do, and the run ends with the last of those")
+    func accompanies() {
+        let timer = quiet()
+        work(after: .milliseconds(3500))
+        #expect(loop.run(for: 100) == .finished)
+        #expect(log.all == ["quiet", "quiet", "quiet", "work"])
+        #expect(time.now == start.advanced(by: .milliseconds(3500)))
+        #expect(timer.isValid && !timer.keepsLoopRunning)
+    }
+
+    @Test("With nothing else a run is finished at once, and the timer is there for the next one")
+    func alone() {
+        let timer = quiet()
+        #expect(loop.run(for: 100) == .finished)
+        #expect(time.now == start && log.count == 0)
+        work(after: .seconds(2))
+        loop.run()
+        #expect(log.all.sorted() == ["quiet", "quiet", "work"])
+        timer.invalidate()
+    }
+
+    @Test("Set in the handler it ends the run after that pass; set back, the loop runs for it")
+    func inHandler() {
+        let timer = LoopTimer(timeInterval: .seconds(1), repeats: true) { [log] timer in
+            log.append("call")
+            if log.count == 3 { timer.keepsLoopRunning = false }
+        }
+        loop.add(timer, forMode: .default)
+        loop.run()
+        #expect(time.now == start.advanced(by: .seconds(3)) && log.count == 3)
+        timer.keepsLoopRunning = true
+        #expect(loop.run(for: 2) == .timedOut)
+        #expect(log.count == 5)
+    }
+
+    @Test("Modes, the common ones too, and being removed and invalidated, leave the count right")
+    func modes() {
+        let timer = quiet()
+        loop.addCommonMode(.init("late"))
+        let own = TimerLoop.Mode("own")
+        loop.add(timer, forMode: own)
+        loop.remove(timer, forMode: .common)
+        #expect(loop.run(mode: own, for: 5) == .finished)
+        timer.keepsLoopRunning = true
+        #expect(loop.run(mode: own, for: 5) == .timedOut)
+        timer.keepsLoopRunning = false
+        timer.keepsLoopRunning = false
+        #expect(loop.run(mode: own, for: 5) == .finished)
+        loop.remove(timer, forMode: own)
+        timer.keepsLoopRunning = true
+        loop.add(timer, forMode: .default)
+        #expect(loop.run(for: 1) == .timedOut)
+        timer.invalidate()
+        timer.keepsLoopRunning = false
+        #expect(loop.run(for: 5) == .finished)
+    }
+
+    @Test("A timer's place that was used by one that did not keep the loop running keeps it for the next")
+    func slotsAreForgotten() {
+        for _ in 0..<100 {
+            quiet().invalidate()
+            let once = LoopTimer(timeInterval: .seconds(1), repeats: false) { _ in }
+            once.keepsLoopRunning = false
+            loop.add(once, forMode: .default)
+            work(after: .seconds(1))
+            loop.run()
+            #expect(!once.isValid)
+        }
+        #expect(time.now == start.advanced(by: .seconds(100)))
+    }
+
+    @Test("A source that does not keep the loop running is served while a timer does, and the run ends with the timer")
+    func source() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let source = try LoopSource(descriptor: ends[0]) { [log] source, _ in
+            var byte: UInt8 = 0
+            _ = read(source.descriptor, &byte, 1)
+            log.append("byte")
+        }
+        source.keepsLoopRunning = false
+        try loop.add(source, forMode: .default)
+        #expect(loop.run(for: 5) == .finished && time.now == start)
+        #expect(write(ends[1], "x", 1) == 1)
+        work(after: .seconds(1))
+        #expect(loop.run(for: 5) == .finished)
+        #expect(log.all == ["byte", "work"] && !source.keepsLoopRunning)
+        source.keepsLoopRunning = true
+        #expect(loop.run(for: 1) == .timedOut)
+        source.keepsLoopRunning = false
+        try loop.add(source, forMode: .tracking)
+        loop.remove(source, forMode: .default)
+        #expect(loop.run(mode: .tracking, for: 5) == .finished)
+        source.invalidate()
+        #expect(loop.run(for: 5) == .finished)
+    }
+
+    @Test("A link that does not keep the loop running draws while others run")
+    func link() {
+        let link = DisplayLink(framesPerSecond: 10) { [log] _ in log.append("frame") }
+        link.keepsLoopRunning = false
+        link.add(to: loop, forMode: .default)
+        #expect(loop.run(for: 5) == .finished && time.now == start)
+        work(after: .milliseconds(950))
+        #expect(loop.run(for: 5) == .finished)
+        #expect(log.all.filter { $0 == "frame" }.count == 9 && time.now == start.advanced(by: .milliseconds(950)))
+        link.keepsLoopRunning = true
+        #expect(loop.run(for: 1) == .timedOut)
+        link.invalidate()
+        #expect(!link.keepsLoopRunning || loop.run(for: 1) == .finished)
+    }
+
+    @Test("A run that sleeps ends at once when another thread takes its last reason away")
+    func wakes() throws {
+        let thread = try TimerLoop.thread(name: "kept")
+        let timer = LoopTimer(timeInterval: .seconds(1000), repeats: true) { _ in }
+        let result = Recorder<TimerLoop.RunResult>()
+        let ended = Recorder<Int>()
+        thread.loop.add(timer, forMode: .tracking)
+        thread.loop.perform {
+            result.append(TimerLoop.current.run(mode: .tracking, for: 1000))
+            ended.append(1)
+        }
+        while thread.loop.currentMode != .tracking { usleep(1000) }
+        usleep(20_000)
+        timer.keepsLoopRunning = false
+        while ended.count == 0 { usleep(1000) }
+        #expect(result.all == [.finished])
+        timer.invalidate()
+    }
+}
