@@ -69,6 +69,8 @@ let (loop, timer, queue) = (
     TimerLoop(), LoopTimer(timeInterval: 1, repeats: true) { _ in }, DispatchQueue(label: "queue")
 )
 let executor = try! TimerExecutor()
+let engine = try! TimerEngine()
+nonisolated(unsafe) var configuration = TimerEngine.Configuration()
 nonisolated(unsafe) let base = OpaquePointer(bitPattern: 8)!
 
 func advance(by ticks: UInt) {}

@@ -1,0 +1,20 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "MIDIClock",
+    dependencies: [
+        .package(name: "swift-hrtimer", path: "../.."),
+        .package(path: "../Measured"),
+    ],
+    targets: [
+        // When the kernel received a datagram: control messages, which Swift cannot read.
+        .target(name: "CReceiver", cSettings: [.define("_GNU_SOURCE")]),
+        .executableTarget(
+            name: "MIDIClock",
+            dependencies: ["CReceiver", "Measured", .product(name: "HRTimer", package: "swift-hrtimer")]
+        ),
+    ],
+    swiftLanguageModes: [.v6],
+    cLanguageStandard: .gnu17
+)
