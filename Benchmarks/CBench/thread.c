@@ -44,7 +44,8 @@ static int set_thread(pid_t thread, void *context) {
     int status = setting->cpu_mask != 0 ? set_affinity(thread, setting->cpu_mask) : 0;
     // More than the least priority would compete with the kernel's own threads.
     struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
-    if (setting->is_realtime && sched_setscheduler(thread, SCHED_FIFO, &least) != 0) status = -errno;
+    if (setting->is_realtime && sched_setscheduler(thread, SCHED_FIFO, &least) != 0)
+        status = -errno;
     return status;
 }
 

@@ -17,7 +17,8 @@ static int64_t option(int argc, char **argv, const char *name, int64_t otherwise
 
 void rival_begin(int argc, char **argv) {
     enum { LEAD_NS = 2000000 };
-    int64_t fires = option(argc, argv, "--fires", 0), interval_ns = option(argc, argv, "--interval", 0);
+    int64_t fires = option(argc, argv, "--fires", 0);
+    int64_t interval_ns = option(argc, argv, "--interval", 0);
     if (fires < 1 || interval_ns < 1) {
         fprintf(stderr, "%s takes --fires, --interval, --phase, --settling, --patience\n", argv[0]);
         exit(64);
@@ -43,8 +44,9 @@ int64_t rival_now_ns(void) { return cbench_now_ns(); }
 bool rival_fire(void) { return cbench_block_fire(&block, cbench_now_ns()); }
 
 int rival_end(void) {
+    size_t size = sizeof block.fires[0], count = block.count;
     bool is_written = fwrite(&block.at_first, sizeof block.at_first, 1, stdout) == 1 &&
                       fwrite(&block.at_last, sizeof block.at_last, 1, stdout) == 1 &&
-                      fwrite(block.fires, sizeof block.fires[0], block.count, stdout) == block.count;
+                      fwrite(block.fires, size, count, stdout) == count;
     return is_written && fflush(stdout) == 0 ? 0 : 1;
 }

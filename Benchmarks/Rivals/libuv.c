@@ -1,5 +1,5 @@
-// libuv's timer, set anew for each deadline: its timeouts are whole milliseconds, rounded up here, for
-// one that is rounded down would be early.
+// libuv's timer, set anew for each deadline: its timeouts are whole milliseconds, rounded up here,
+// for one that is rounded down would be early.
 #include <uv.h>
 
 #include "block.h"

@@ -136,26 +136,25 @@ import Testing
         let link = DisplayLink(framesPerSecond: 100) { @MainActor _ in calls.append(1) }
         link.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
         link.add(to: loop, forMode: .default)
-        // The main actor is kept busy by this: its call comes when the clock has moved on.
-        await Task.detached { [time, at = at(10), later = at(14)] in
-            await Self.onThread {
-                loop.run(until: at)
-                time.advance(to: later)
-            }
-        }.value
+        // The main actor's thread waits meanwhile: its call comes when the clock has moved on.
+        let (time, first, later) = (time, at(10), at(14))
+        Self.onAnotherThread {
+            loop.run(until: first)
+            time.advance(to: later)
+        }
         while calls.count == 0 { await Task.yield() }
         while reports.count == 0 { await Task.yield() }
-        #expect(reports.all.map { $0.mainCause } == [.delivery])
+        #expect(reports.all.map(parts) == [[.delivery: .milliseconds(4)]])
         link.invalidate()
     }
 
-    private nonisolated static func onThread(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            DispatchQueue(label: "a loop's").async {
-                body()
-                continuation.resume()
-            }
+    private static func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
+        let hasEnded = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "a loop's").async {
+            body()
+            hasEnded.signal()
         }
+        hasEnded.wait()
     }
 
     @Test("A tick is late by its consumer's work, and by the time until its task goes on")
@@ -185,18 +184,18 @@ import Testing
         #expect(ofEngine.all.map(parts) == [[.delivery: .milliseconds(3)]])
     }
 
-    @Test("A sleep on a watched engine is told too")
-    @MainActor func sleep() async throws {
+    @Test("A sleep on a watched engine is told too, where its task goes on")
+    func sleep() async throws {
         let engine = try TimerEngine(.init(time: time.base))
         engine.onLate(beyond: .milliseconds(1)) { [reports] in reports.append($0) }
-        let sleeper = Task { @MainActor [at = at(10)] in
+        engine.schedule(at: at(10)) { [time] _ in time.advance(by: .milliseconds(3)) }
+        let sleeper = Task { [at = at(10)] in
             try await Task.sleep(until: at, tolerance: .zero, clock: MonotonicClock(engine: engine))
         }
-        while engine.liveTimers != 1 { await Task.yield() }
+        while engine.liveTimers != 2 { await Task.yield() }
         time.advance(to: at(10))
-        time.advance(to: at(13))
         try await sleeper.value
-        #expect(reports.all.map(parts) == [[.delivery: .milliseconds(3)]])
-        #expect(reports.all[0].name == "sleep")
+        #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(reports.all.first?.name == "sleep")
     }
 }
