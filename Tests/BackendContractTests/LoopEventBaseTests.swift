@@ -5,8 +5,27 @@ import HRTimer
 import TestSupport
 import Testing
 
+/// Without the package's trait Libevent.
+@Suite(.enabled(if: !hasLibevent)) struct LoopWithoutLibeventTests {
+    @Test("Without libevent no loop can be put on an event_base: ENOTSUP, which says so")
+    func refused() throws {
+        let base = ctest_base_create("")
+        defer { ctest_base_free(base) }
+        let error = #expect(throws: TimerError.self) { _ = try Self.loop(on: base) }
+        #expect(error?.errorNumber == ENOTSUP)
+        let other = #expect(throws: TimerError.self) { try Self.serve(TimerLoop(), on: base) }
+        #expect(other?.errorNumber == ENOTSUP)
+    }
+
+    private static func loop(on base: OpaquePointer) throws(TimerError) -> TimerLoop { try TimerLoop(eventBase: base) }
+
+    private static func serve(_ loop: TimerLoop, on base: OpaquePointer) throws(TimerError) {
+        try loop.serve(onEventBase: base)
+    }
+}
+
 /// A loop on an event_base that the program has, on the real kernel.
-@Suite(.serialized) struct LoopEventBaseTests {
+@Suite(.serialized, .enabled(if: hasLibevent)) struct LoopEventBaseTests {
     private let log = Recorder<String>()
 
     /// Runs the base until there are so many entries in the log; a minute at most.

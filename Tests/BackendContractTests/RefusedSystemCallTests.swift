@@ -12,7 +12,8 @@ import Testing
     private static let needs: [WayToWait: [String]] = [
         .futex: ["futex"],
         .timerfd: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "eventfd2"],
-        .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime", "pipe2"],
+        .libevent: ["epoll_create1", "epoll_ctl", "epoll_wait", "timerfd_create", "timerfd_settime"]
+            + (hasLibevent ? ["pipe2"] : []),
     ]
     private static let errors = [EPERM, ENOSYS]
 

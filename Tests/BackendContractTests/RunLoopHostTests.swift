@@ -152,7 +152,10 @@ import Testing
         }
     }
 
-    @Test("A loop of another thread is refused with EINVAL, one on an event_base with ENOTSUP")
+    @Test(
+        "A loop of another thread is refused with EINVAL, one on an event_base with ENOTSUP",
+        .enabled(if: hasLibevent)
+    )
     func refused() async throws {
         let worker = try TimerLoop.thread()
         try await Self.onThread {

@@ -69,7 +69,7 @@ import Testing
         await worker.end()
     }
 
-    @Test("A loop on an event_base is refused with ENOTSUP: it has a host")
+    @Test("A loop on an event_base is refused with ENOTSUP: it has a host", .enabled(if: hasLibevent))
     func onEventBase() throws {
         let base = ctest_base_create("")
         let loop = try TimerLoop(eventBase: base)
@@ -141,7 +141,10 @@ import Testing
     private static var isCurrentMain: Bool { TimerLoop.current == TimerLoop.main }
     private static func runMain(until limit: MonotonicInstant) { TimerLoop.main.run(until: limit) }
 
-    @Test("An event_base runs a loop that is there already, until the host is cancelled, in its own handler too")
+    @Test(
+        "An event_base runs a loop that is there already, until the host is cancelled, in its own handler too",
+        .enabled(if: hasLibevent)
+    )
     func eventBase() throws {
         let base = ctest_base_create("")
         let loop = TimerLoop()

@@ -2,6 +2,13 @@ import CHRTimer
 import Glibc
 import HRTimer
 
+/// Whether loops wait in libevent: the package's trait.
+#if Libevent
+let hasLibevent = true
+#else
+let hasLibevent = false
+#endif
+
 func join(_ thread: pthread_t) {
     pthread_join(thread, nil)
 }
