@@ -236,8 +236,8 @@ extension PacingCore {
     }
 }
 
+// Sendable: its member is constant.
 private final class PacingAlarm: HostAlarm, @unchecked Sendable {
-    // Sendable: its member is constant.
 
     private let body: @Sendable (_ hasCome: Bool) -> Void
 

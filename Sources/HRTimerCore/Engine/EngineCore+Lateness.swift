@@ -7,6 +7,7 @@ package final class ObserverPlace: @unchecked Sendable {
     // Sendable: written once, under the lock, and read after that is known, see `value`.
     private let lock = Locked(false)
     @exclusivity(unchecked)
+    // Unsafe: as above.
     nonisolated(unsafe) private var made: LatenessObserver?
     private let isMade = Atomic(false)
 

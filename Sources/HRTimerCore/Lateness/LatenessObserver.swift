@@ -17,6 +17,7 @@ package final class LatenessObserver: @unchecked Sendable {
     private let isLoop: Bool
     private let hasCounts: Bool
     @exclusivity(unchecked)
+    // Unsafe: the driver's thread alone, as above.
     nonisolated(unsafe) private var own = Own()
     private let handlers = LateHandlers()
     private let shared = Locked(Shared())
