@@ -86,7 +86,9 @@ bench:
 	$(SWIFT) run -c release bench $(ARGS)
 
 # Loops of other languages to compare with, as programs beside the bench: Debian's libuv1-dev and libasio-dev.
-RIVAL = Benchmarks/Rivals/block.c Benchmarks/CBench/kernel_block.c Benchmarks/CBench/kernel_counters.c Benchmarks/CBench/thread.c
+RIVAL = Benchmarks/Rivals/block.c Benchmarks/CBench/kernel_block.c Benchmarks/CBench/kernel_counters.c \
+    Benchmarks/CBench/thread.c Benchmarks/CBench/why.c CSources/CHRTimer/observe/hrt_thread_counts.c \
+    CSources/CHRTimer/thread/hrt_thread.c
 RIVAL_FLAGS = -O2 -Wall -Wextra -D_GNU_SOURCE -IBenchmarks/CBench/include -IBenchmarks/CBench -ICSources/CHRTimer/include
 rivals:
 	$(SWIFT) build -c release --product bench $(SCRATCH)

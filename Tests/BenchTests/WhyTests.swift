@@ -47,6 +47,22 @@ import Testing
         #expect(text.contains("not named: no tracefs."))
     }
 
+    @Test("stands in the result's file, as shares that are one together")
+    func json() throws {
+        let subject = try #require(Subject.all.first { $0.id == "kernel.clock-nanosleep-abs" })
+        let plan = Plan(subjects: [subject], interval: .milliseconds(1), blocks: 2, block_ns: 30_000_000, seed: 1)
+        let why = WhyRun(explains: true)
+        let session = Session(plan, why: why)
+        session.run(Progress(), LiveTable(isHidden: true))
+        let text = JSONReport(sessions: [session], host: .now(), command: []).text
+        let file = try JSONDecoder().decode(WhyFile.self, from: Data(text.utf8))
+        let found = try #require(file.results[0].why)
+        #expect(found.late > 0)
+        #expect(found.beyond_ns > 0)
+        #expect(abs(found.share_by_cause.values.reduce(0, +) - 1) < 0.001)
+        #expect(found.share_by_cause.keys.allSatisfy { LatenessCause(rawValue: $0) != nil })
+    }
+
     @Test("is noted for any block, on whichever thread fires; and nothing is where nobody asked")
     func notes() throws {
         let subject = try #require(Subject.all.first { $0.id == "kernel.clock-nanosleep-abs" })
@@ -104,6 +120,16 @@ import Testing
         #expect(XMLDocumentCheck.isWellFormed(picture))
         #expect(throws: BenchError.self) { try TraceDrawing.svg(Data("[]".utf8), named: "b.json") }
     }
+}
+
+private struct WhyFile: Decodable {
+    struct Row: Decodable { let why: Why? }
+    struct Why: Decodable {
+        let late: Int
+        let beyond_ns: Int64
+        let share_by_cause: [String: Double]
+    }
+    let results: [Row]
 }
 
 /// Every element that is opened is closed.

@@ -50,7 +50,7 @@ struct RunCommand: ParsableCommand {
             }
         )
         try outputs.write(rendering)
-        try why?.finish(options.why, outputs.routing.standard == .text)
+        try why?.finish(measured.flatMap(\.results), options.why, outputs.routing.standard == .text)
         let comparison = try baseline.map { try Comparison(before: $0, after: rendering.file()) }
         if let comparison {
             let against = baseline?.host.texts["commit"].map { "against commit \($0):\n" } ?? ""

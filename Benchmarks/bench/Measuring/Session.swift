@@ -83,7 +83,7 @@ final class Session {
             spinBudget: plan.spinBudget
         )
         why?.begin(fires: plan.firesPerBlock(of: result.subject))
-        defer { why?.end(result.subject.id) }
+        defer { why?.end(result) }
         let descriptorsBefore = openDescriptors()
         let loadBefore = MachineLoad.now()
         do {

@@ -20,6 +20,8 @@ final class SubjectResult {
     var skippedBecause: String?
     /// The machine lacks what it takes, which does not close the gate.
     var isExcused = false
+    /// Of a run with --why.
+    var tail: WhyTail?
     private var squares = SquareSum()
 
     /// Fires at the beginning of each block that are not among them.

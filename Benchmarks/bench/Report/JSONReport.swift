@@ -99,12 +99,22 @@ struct JSONReport {
                 result.processors.sorted { $0.key < $1.key }.map { .init(key: "\($0.key)", value: JSONValue($0.value)) }
             ),
             "migrations": JSONValue(result.migrations),
+            "why": result.tail.map(why) ?? .null,
             "threads_without_realtime": JSONValue(result.blocks.map(\.threadsWithoutRealtime).max()),
             "context_switches_per_fire": JSONValue(result.usage.switchesPerFire),
             "wakeups_per_fire": JSONValue(result.usage.wakeupsPerFire),
             "blocks": .array(result.blocks.map(block)),
             "histogram": histogram(result.lateness),
             "intended_histogram": histogram(result.intended),
+        ]
+    }
+
+    private func why(_ tail: WhyTail) -> JSONValue {
+        let causes = LatenessCause.allCases.filter { tail.parts_ns[$0] != nil }
+        return [
+            "late": JSONValue(tail.late),
+            "beyond_ns": JSONValue(tail.bound_ns),
+            "share_by_cause": .object(causes.map { .init(key: $0.rawValue, value: JSONValue(tail.share(of: $0))) }),
         ]
     }
 

@@ -17,12 +17,16 @@ enum WhyCauses {
         return engine
     }
 
-    /// Two timers of one instant: the first takes its time, the second waits for it.
-    private static func behind(_ tally: WhyTally, _ slow: @escaping @Sendable () -> Void) throws {
+    /// The first of two timers takes its time, and the second is due meanwhile. Not at one instant: their order would be that
+    /// in which they were armed, and another after the first had left a deadline out.
+    private static func behind(
+        _ tally: WhyTally,
+        from first: MonotonicInstant = .now.advanced(by: .milliseconds(20)),
+        _ slow: @escaping @Sendable () -> Void
+    ) throws {
         let engine = try engine(tally, beyond: .microseconds(500))
-        let first = MonotonicInstant.now.advanced(by: .milliseconds(20))
         engine.schedule(at: first, every: .milliseconds(6)) { _ in slow() }
-        engine.schedule(at: first, every: .milliseconds(6)) { tally.see($0) }
+        engine.schedule(at: first.advanced(by: .microseconds(20)), every: .milliseconds(6)) { tally.see($0) }
         tally.wait()
         engine.shutdown()
     }
@@ -34,26 +38,36 @@ enum WhyCauses {
         while cbench_now_ns() < end_ns {}
     }
 
-    /// A neighbour takes the pages of the first timer's memory away before each call.
+    /// A neighbour takes the pages of the first timer's memory away, 2 ms before each call.
     static func faults(_ tally: WhyTally) throws {
         let page = Int(getpagesize())
-        let size = 2048 * page
+        // 4 MiB. Free blocks of 8 are reported to the host of a guest, by a kernel thread that takes the processor for that.
+        let size = 1024 * page
         guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
         else { throw BenchError("no memory for the handler") }
         // A huge page would come by one fault.
         madvise(memory, size, MADV_NOHUGEPAGE)
         let address = UInt(bitPattern: memory)
-        try behind(tally) {
-            // Sendable: mapped until the process ends; the only one to touch it.
+        let first = MonotonicInstant.now.advanced(by: .milliseconds(20))
+        let isOver = Locked(false)
+        let neighbour = Thread {
+            var next_ns = first.nanoseconds - 2_000_000
+            while !isOver.withLock({ $0 }) {
+                cbench_sleep_until(next_ns)
+                if let memory = UnsafeMutableRawPointer(bitPattern: address) { madvise(memory, size, MADV_DONTNEED) }
+                next_ns += 6_000_000
+            }
+        }
+        neighbour.start()
+        try behind(tally, from: first) {
+            // Sendable: mapped until the process ends; the engine's thread alone writes to it.
             guard let memory = UnsafeMutableRawPointer(bitPattern: address) else { return }
             for offset in stride(from: 0, to: size, by: page) {
                 memory.storeBytes(of: 1, toByteOffset: offset, as: UInt8.self)
             }
-            DispatchQueue.global().async {
-                if let memory = UnsafeMutableRawPointer(bitPattern: address) { madvise(memory, size, MADV_DONTNEED) }
-            }
         }
+        isOver.withLock { $0 = true }
     }
 
     /// Three processes that compute, on the processor of the engine's thread, which is polite.
@@ -130,7 +144,8 @@ enum WhyCauses {
         let engine = try WallTimerEngine(.init(name: "why"))
         let step = Duration.milliseconds(50)
         engine.onLate(beyond: .milliseconds(20)) { tally.count($0) }
-        while tally.outcome.late < 200 {
+        let end = MonotonicInstant.now.advanced(by: .seconds(120))
+        while !tally.isFull, .now < end {
             let called = DispatchSemaphore(value: 0)
             // In the middle of the step: late by half of it.
             engine.schedule(after: .milliseconds(10)) { _ in called.signal() }

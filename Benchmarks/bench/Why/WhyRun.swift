@@ -14,7 +14,6 @@ final class WhyRun: Sendable {
     private struct State: Sendable {
         // Sendable: memory that one block has at a time. Not freed before the process ends: a subject that stalls may fire still.
         nonisolated(unsafe) var room: UnsafeMutableBufferPointer<cbench_why_fire>?
-        var tails: [(id: String, tail: WhyTail)] = []
     }
 
     /// That of the run with `--trace`.
@@ -45,26 +44,20 @@ final class WhyRun: Sendable {
         for fire in fires { recorder.add(.call, .stale, fire.woke_ns, fire.woke_ns, fire.deadline_ns) }
     }
 
-    func end(_ id: String) {
+    func end(_ result: SubjectResult) {
         guard explains else { return }
         let count = cbench_why_stop()
         guard let room = state.withLock({ $0.room }) else { return }
         var tail = WhyTail(Array(room.prefix(count)), beyond: bound_ns)
         if let culprits = kernel?.end(tail.windows) { tail.culprits = culprits }
-        state.withLock { state in
-            if let index = state.tails.firstIndex(where: { $0.id == id }) {
-                state.tails[index].tail.add(tail)
-            } else {
-                state.tails.append((id, tail))
-            }
-        }
+        if result.tail == nil { result.tail = tail } else { result.tail?.add(tail) }
     }
 
     /// Shows what was found, and writes the trace.
-    func finish(_ options: WhyOptions, _ mayUseStandardOutput: Bool) throws {
+    func finish(_ results: [SubjectResult], _ options: WhyOptions, _ mayUseStandardOutput: Bool) throws {
         if explains {
-            let (tails, lacks) = (state.withLock { $0.tails }, kernel?.lacks)
-            let text = WhyText(tails: tails, bound_ns: bound_ns, lacks: lacks).text
+            let tails = results.compactMap { result in result.tail.map { (result.subject.id, $0) } }
+            let text = WhyText(tails: tails, bound_ns: bound_ns, lacks: kernel?.lacks).text
             if mayUseStandardOutput {
                 try ReportOutput.standard().write("\n" + text)
             } else {
@@ -111,6 +104,11 @@ struct WhyTail: Sendable {
     }
 
     var total_ns: Int64 { parts_ns.values.reduce(0, +) }
+
+    /// Of all that they were late by, 0 to 1.
+    func share(of cause: LatenessCause) -> Double {
+        total_ns > 0 ? Double(parts_ns[cause] ?? 0) / Double(total_ns) : 0
+    }
 
     /// As a thread that did nothing but wait since its fire before.
     static func explained(_ fire: cbench_why_fire) -> LatenessExplanation {

@@ -70,9 +70,11 @@ final class WhyTally: Sendable {
 
     private let goal: Int
     private let state = Locked(State())
-    private let isFull = DispatchSemaphore(value: 0)
+    private let filled = DispatchSemaphore(value: 0)
 
     init(goal: Int) { self.goal = goal }
+
+    var isFull: Bool { state.withLock { [goal] in $0.outcome.late >= goal } }
 
     var outcome: WhyOutcome { state.withLock { $0.outcome } }
 
@@ -104,9 +106,9 @@ final class WhyTally: Sendable {
             if abs(sum_ns - expected_ns) > 2_000 || abs(lateness_ns - expected_ns) > 2_000 { state.outcome.wrong += 1 }
             return state.outcome.late == goal
         }
-        if isLast { isFull.signal() }
+        if isLast { filled.signal() }
     }
 
     /// Until there are as many late fires as were asked for, or for so long.
-    func wait(seconds: Int = 120) { _ = isFull.wait(timeout: .now() + .seconds(seconds)) }
+    func wait(seconds: Int = 120) { _ = filled.wait(timeout: .now() + .seconds(seconds)) }
 }

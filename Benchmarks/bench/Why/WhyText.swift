@@ -7,11 +7,11 @@ struct WhyText {
     let lacks: String?
 
     private var causes: [LatenessCause] {
-        LatenessCause.allCases.filter { cause in tails.contains { share($0.tail, cause) >= 0.5 } }
+        LatenessCause.allCases.filter { cause in tails.contains { percent($0.tail, cause) != 0 } }
     }
 
-    private func share(_ tail: WhyTail, _ cause: LatenessCause) -> Double {
-        tail.total_ns > 0 ? 100 * Double(tail.parts_ns[cause] ?? 0) / Double(tail.total_ns) : 0
+    private func percent(_ tail: WhyTail, _ cause: LatenessCause) -> Int {
+        Int((100 * tail.share(of: cause)).rounded())
     }
 
     var text: String {
@@ -26,7 +26,7 @@ struct WhyText {
                 TextTable.Row(
                     name: id,
                     cells: ["\(tail.late)", timeText(tail.bound_ns)]
-                        + causes.map { share(tail, $0) < 0.5 ? "" : "\(Int(share(tail, $0).rounded()))" },
+                        + causes.map { percent(tail, $0) == 0 ? "" : "\(percent(tail, $0))" },
                     remark: tail.late == 0 ? "no fire was so late" : nil
                 )
             }
