@@ -73,7 +73,7 @@ docs: build
 docs-page: docs
 	python3 -m http.server --bind 127.0.0.1 --directory .build/docs/site 8000
 
-# The documentation's pictures, from the files of `make pareto` and of the bench.
+# The documentation's pictures, from the files of `make results`.
 docs-pictures:
 	Tests/Documentation/pictures Sources/HRTimer/HRTimer.docc/Resources
 	cp Benchmarks/Measured/idle.svg Sources/HRTimer/HRTimer.docc/Resources/idle.svg

@@ -5,7 +5,7 @@ let loop = TimerLoop.main
 let meter = FrameRateMeter()
 let link = DisplayLink { link in
     meter.note(link)
-    if link.statistics.calls % 30 == 0 { print(meter.ansiText) }
+    if link.statistics.fires % 30 == 0 { print(meter.ansiText) }
 }
 link.add(to: loop, forMode: .default)
 if let source = link.source {

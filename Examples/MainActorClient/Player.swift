@@ -114,7 +114,7 @@ func tidyUp() async throws {
     worker.loop.perform { print("on a thread") }
     // Performed before the thread ends.
     while await worker.loop.isIdle() == false {}
-    await worker.end()
+    await worker.shutdown()
 }
 
 extension TimerLoop {

@@ -51,7 +51,7 @@ import Testing
             return counts["tick"] == 2 && counts["frame", default: 0] > 0 && counts["perform"] == 2
         }
         link.invalidate()
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test(
@@ -93,7 +93,7 @@ import Testing
         }
         try await until { model.calls.count >= 5 && others.count == 1 }
         await engine.shutdown()
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test("In the main thread's loop a block of the main actor is called in its turn, not by a task")
@@ -127,7 +127,7 @@ import Testing
         let count = model.calls.count
         timer.invalidate()
         #expect(await Task { model.calls.count }.value == count)
-        await worker.end()
+        await worker.shutdown()
     }
 }
 
@@ -234,7 +234,7 @@ import Testing
         try await until { tally.calls.count >= 20 }
         #expect(tally.ticks <= Self.ticks(since: first, .milliseconds(1)))
         timer.invalidate()
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test(
@@ -261,7 +261,7 @@ import Testing
             #expect(dropped[next] - dropped[call] == passed - 1)
         }
         #expect(dropped.last! >= 20)
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test("A registry's task on the main actor runs there, and ends after one call if it does not repeat")

@@ -52,8 +52,8 @@ import Testing
             ended.append("loop's")
         }
         try await began(begun)
-        async let first: Void = worker.end()
-        async let second: Void = worker.end()
+        async let first: Void = worker.shutdown()
+        async let second: Void = worker.shutdown()
         _ = await (first, second)
         #expect(ended.all == ["loop's"])
 

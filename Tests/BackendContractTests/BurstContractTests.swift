@@ -59,7 +59,7 @@ import Testing
     func source() {
         let source = TimerSource()
         let begun = Recorder<MonotonicInstant>()
-        source.missedTickPolicy = .burst
+        source.policy = .burst
         source.setEventHandler {
             let now = MonotonicInstant.now
             begun.append(now)

@@ -124,7 +124,7 @@ import Testing
                     let mayEnd = DispatchSemaphore(value: 0)
                     worker?.loop.perform { [worker] in
                         mayEnd.wait()
-                        worker?.end()
+                        worker?.shutdown()
                     }
                     // The block has the last reference.
                     worker = nil

@@ -248,7 +248,7 @@ enum Home: CaseIterable, Sendable {
             return (TimerExecutor(engine: engine), { engine.shutdown() })
         case .loop:
             let thread = try TimerLoop.thread()
-            return (TimerExecutor(thread: thread), { thread.end() })
+            return (TimerExecutor(thread: thread), { thread.shutdown() })
         }
     }
 }

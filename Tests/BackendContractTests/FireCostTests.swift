@@ -63,7 +63,7 @@ import Testing
         let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { _ in seen.look() }
         worker.loop.add(timer, forMode: .default)
         await seen.isDone.opened()
-        await worker.end()
+        await worker.shutdown()
         #expect(seen.missing == [])
     }
 

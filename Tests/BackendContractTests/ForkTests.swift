@@ -278,7 +278,7 @@ import Testing
                 let added = LoopTimer(timeInterval: .zero, repeats: false) { _ in say("fired") }
                 worker.loop.add(added, forMode: .default)
                 say("\(added.isValid)")
-                worker.end()
+                worker.shutdown()
                 let loop = TimerLoop()
                 loop.add(LoopTimer(timeInterval: .zero, repeats: false) { _ in }, forMode: .default)
                 Self.run(loop)
@@ -302,7 +302,7 @@ import Testing
                 #expect(words == ["false 0", "false", "ran"])
             }
             load.end()
-            await worker.end()
+            await worker.shutdown()
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
         bar.update(1)
         bar.finish()
         try await until { model.calls.count >= 5 }
-        await worker.end()
+        await worker.shutdown()
         #expect(model.calls == Array(repeating: "block", count: 5))
         for end in ends { close(end) }
     }
@@ -78,7 +78,7 @@ import Testing
         write(ends[1], "yz", 2)
         try await until { model.calls.count == 3 }
         source.invalidate()
-        await worker.end()
+        await worker.shutdown()
         for end in ends { close(end) }
     }
 
@@ -107,6 +107,6 @@ import Testing
         try await until { told.count == 2 }
         #expect(told.all == [20, 21])
         link.invalidate()
-        await worker.end()
+        await worker.shutdown()
     }
 }

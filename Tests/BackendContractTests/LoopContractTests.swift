@@ -190,8 +190,8 @@ import Testing
         loop.stop()
         loop.perform { log.append("still there") }
         until(4)
-        worker.end()
-        worker.end()
+        worker.shutdown()
+        worker.shutdown()
         #expect(log.all == ["block", "timer", "trigger", "still there"])
         #expect(!trigger.isValid)
     }
@@ -223,7 +223,7 @@ import Testing
             worker.loop.add(timer, forMode: .default)
             while done.count < count { usleep(50) }
         }
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("A starved timer that another thread adds to the mode in which the loop sleeps wakes it")
@@ -237,7 +237,7 @@ import Testing
         worker.loop.add(starved, forMode: .default)
         // It would sleep for ever.
         while done.count == 0 { usleep(50) }
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("Invalidated by another thread a timer is not called once the loop has passed: 10,000 rounds")
@@ -262,7 +262,7 @@ import Testing
         let isDone = Flag()
         worker.loop.perform { isDone.isSet.store(true, ordering: .releasing) }
         while !isDone.isSet.load(ordering: .acquiring) { usleep(100) }
-        worker.end()
+        worker.shutdown()
         #expect(late.all == [])
         #expect(calls.all.filter { $0 % 100 == 0 }.count >= 100)
     }
@@ -277,7 +277,7 @@ import Testing
         let before = Kernel.voluntarySwitches(ofThread: tid.all[0])
         usleep(200_000)
         #expect(Kernel.voluntarySwitches(ofThread: tid.all[0]) == before)
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("A loop's thread ends with its last reference, and no thread or descriptor is left of 200 of them")
@@ -298,7 +298,7 @@ import Testing
         let canaries = Canaries()
         let canary = canaries.make()
         let timer = LoopTimer(timeInterval: .zero, repeats: true) { [canary] _ in
-            worker.end()
+            worker.shutdown()
             log.append("ended")
             withExtendedLifetime(canary) {}
         }
@@ -329,6 +329,6 @@ import Testing
         }
         for thread in threads { pthread_join(thread, nil) }
         #expect(loop.liveTimers == 0)
-        worker.end()
+        worker.shutdown()
     }
 }

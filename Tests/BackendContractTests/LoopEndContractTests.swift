@@ -78,7 +78,7 @@ import Testing
         waitUntilWaiting(worker.loop)
         worker.loop.isKeptAlive = false
         #expect(comes { worker.loop.core.state.withLock { $0.isEnded } })
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("A thread whose loop is kept alive no longer does not go round in circles: it ends with its last timer")
@@ -98,7 +98,7 @@ import Testing
                 return !worker.loop.contains(late, forMode: .modal)
             }
         )
-        worker.end()
+        worker.shutdown()
     }
 
     private final class Target: Sendable {
@@ -134,7 +134,7 @@ import Testing
                 }
             }
             usleep(300)
-            worker.end()
+            worker.shutdown()
             for thread in threads { pthread_join(thread, nil) }
             #expect(loop.liveTimers == 0)
         }
@@ -149,18 +149,18 @@ import Testing
         worker.loop.perform {
             isBusy.append(true)
             usleep(50_000)
-            worker.end()
+            worker.shutdown()
             log.append("handler")
         }
         while isBusy.count == 0 { usleep(50) }
         let callers = try (0..<3).map { _ in
             try startThread {
-                worker.end()
+                worker.shutdown()
                 log.append("ended")
             }
         }
         for caller in callers { pthread_join(caller, nil) }
-        worker.end()
+        worker.shutdown()
         #expect(log.all == ["handler", "ended", "ended", "ended"])
     }
 }

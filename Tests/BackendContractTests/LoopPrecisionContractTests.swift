@@ -145,7 +145,7 @@ import Testing
         }
         #expect(Set(log.all) == ["block", "late", "soon"])
         #expect(early.all == [])
-        worker.end()
+        worker.shutdown()
         #expect(!far.isValid)
     }
 

@@ -92,7 +92,7 @@ import Testing
             return calls.count == before
         }
         #expect(isLeft)
-        worker.end()
+        worker.shutdown()
     }
 
     @Test(
@@ -108,13 +108,13 @@ import Testing
             return calls.all.dropFirst(before) == [sooner]
         }
         #expect(isSooner)
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("The thread ended while it spins up to a timer, that is not called", .timeLimit(.minutes(15)))
     func ended() {
         let isMet = inSomeRound { timer, deadline in
-            worker.end()
+            worker.shutdown()
             #expect(calls.all.allSatisfy { $0 != deadline } || MonotonicInstant.now >= deadline)
             #expect(!timer.isValid)
             return true
@@ -135,6 +135,6 @@ import Testing
             #expect((loop.waiter.window != nil) == isPrecise)
             timer.invalidate()
         }
-        worker.end()
+        worker.shutdown()
     }
 }

@@ -27,7 +27,7 @@ import Testing
             thread.loop.perform { [self] in continuation.resume(returning: slack_ns()) }
         }
         #expect(slack == 7000)
-        await thread.end()
+        await thread.shutdown()
     }
 
     @Test("So does a worker; without settings nothing is asked for, and nothing answered")
@@ -44,6 +44,6 @@ import Testing
 
         let plain = try TimerLoop.thread(name: "plain")
         #expect(await plain.awaitSettingResults().isEmpty)
-        await plain.end()
+        await plain.shutdown()
     }
 }

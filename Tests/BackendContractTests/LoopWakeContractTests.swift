@@ -31,7 +31,7 @@ import Testing
         #expect(comes { worker.loop.isWaiting })
         if whose == "loop" { worker.loop.precision = .normal } else { timer.precision = .normal }
         #expect(comes { fires.count == 1 })
-        worker.end()
+        worker.shutdown()
     }
 
     @Test("A mode that becomes a common one")

@@ -70,7 +70,7 @@ import Testing
             crowd(Self.crowd)
             #expect(Self.comesBack(to: before))
             #expect(thread.loop.liveTimers == 1)
-            await thread.end()
+            await thread.shutdown()
         }
     }
 }

@@ -168,7 +168,7 @@ import Testing
             hosted.leaveEventBase()
             ctest_base_free(base)
         }
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test("In a program without Foundation there is no run loop: ENOSYS")

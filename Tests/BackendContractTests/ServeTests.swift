@@ -66,7 +66,7 @@ import Testing
         let worker = try TimerLoop.thread()
         let threads = #expect(throws: TimerError.self) { try worker.loop.serve(on: .main) }
         #expect(threads?.errorNumber == EINVAL && "\(threads!)".contains("TimerLoop()"))
-        await worker.end()
+        await worker.shutdown()
     }
 
     @Test("A loop on an event_base is refused with ENOTSUP: it has a host", .enabled(if: hasLibevent))

@@ -14,7 +14,7 @@ import Testing
         #expect(Shell.run(script) == 0)
         let took = before.duration(to: .now)
         for _ in 0..<1000 where absences.all.allSatisfy({ $0.cause != .processStopped }) { pause(.milliseconds(10)) }
-        monitor.invalidate()
+        monitor.shutdown()
         let stop = try #require(absences.all.first { $0.cause == .processStopped })
         #expect(stop.duration + stop.uncertainty >= .milliseconds(300))
         #expect(stop.duration < took + .milliseconds(200))

@@ -77,7 +77,7 @@ import Testing
             _ = try TimerLoop.thread(name: "idle")
             let kept = try TimerLoop.thread(name: "kept")
             kept.loop.add(LoopTimer(timeInterval: 100, repeats: true) { _ in }, forMode: .default)
-            await kept.end()
+            await kept.shutdown()
         }
         #expect(told.filter { $0.description.contains("has 1 timers") }.count == 1)
     }
@@ -91,7 +91,7 @@ import Testing
         let elsewhere = await mistakes(.ranOnOtherThread) {
             guard let thread = try? TimerLoop.thread(name: "other") else { return }
             await onOwnThread { thread.loop.run(for: 1) }
-            await thread.end()
+            await thread.shutdown()
         }
         #expect(elsewhere.count >= 1)
     }
@@ -154,7 +154,7 @@ import Testing
             while calls.count < 2 { try? await Task.sleep(for: .milliseconds(1)) }
         }
         #expect(hopped.count == 1)
-        await thread.end()
+        await thread.shutdown()
     }
 
     @Test("A timer in two loops, and an invalid one, are told")

@@ -29,7 +29,7 @@ final class Screen {
         await wait { screen.frames >= 3 }
         timer.invalidate()
         #expect(screen.frames >= 3)
-        await thread.end()
+        await thread.shutdown()
     }
 
     @Test("A source on an engine's thread calls a main actor's handler on the main actor")
@@ -59,7 +59,7 @@ final class Screen {
         thread.loop.perform { @MainActor in isPerformed = true }
         await wait { isPerformed }
         #expect(isPerformed)
-        await thread.end()
+        await thread.shutdown()
     }
 
     @Test(
@@ -72,7 +72,7 @@ final class Screen {
         let screen = screen
         await wait { screen.frames == 1 }
         #expect(screen.frames == 1)
-        await thread.end()
+        await thread.shutdown()
     }
 
     private func tick(_ timer: LoopTimer) { screen.draw() }

@@ -280,7 +280,7 @@ private final class QueueExecutor: TaskExecutor {
 
 private func endThreads(_ engine: TimerEngine, _ thread: LoopThread) {
     engine.shutdown()
-    thread.end()
+    thread.shutdown()
 }
 
 /// A task that sleeps goes on on the thread that waited for it.

@@ -88,7 +88,7 @@ private final class Screen: Sendable {
         link.add(to: loop, forMode: .default)
         #expect(link.timestamp == 0)
         #expect(link.targetTimestamp == 0)
-        while link.link.statistics.calls == 0 { loop.run(for: .milliseconds(10)) }
+        while link.link.statistics.fires == 0 { loop.run(for: .milliseconds(10)) }
         #expect(link.timestamp > 0)
         #expect(link.targetTimestamp > link.timestamp)
         link.invalidate()

@@ -141,7 +141,7 @@ import Testing
                 threads[0].loop.perform { note("block") }
                 await worker.wait()
                 note("body")
-                for thread in threads { await thread.end() }
+                for thread in threads { await thread.shutdown() }
                 return (calls.all, time.trace)
             }
         }
@@ -154,10 +154,10 @@ import Testing
         for _ in 0..<20 { #expect(try await run() == first) }
     }
 
-    /// `end()` and `wait()` without `await`, which block.
+    /// `shutdown()` and `wait()` without `await`, which block.
     private func end(_ thread: LoopThread, _ worker: LoopWorker) {
         worker.wait()
-        thread.end()
+        thread.shutdown()
     }
 
     @Test("Blocking for a thread of virtual time lets that go on")
@@ -225,7 +225,7 @@ import Testing
             await time.advance(by: .milliseconds(50))
             #expect(frames.count == 65)
             other.invalidate()
-            await thread.end()
+            await thread.shutdown()
         }
     }
 

@@ -185,7 +185,7 @@ import Testing
                 let instants = Set(time.trace.map(\.instant)).sorted()
                 #expect(instants == [0, 1, 2, 3, 4].map { start + .seconds($0) })
                 #expect(engine.statistics.spinTime > .zero && thread.loop.statistics.spinTime > .zero)
-                await thread.end()
+                await thread.shutdown()
                 return time.trace
             }
         }

@@ -62,7 +62,7 @@ import Testing
             calls.removeAll()
             let source = TimerSource(engine: engine, queue: queue)
             source.setEventHandler(record())
-            source.missedTickPolicy = policy
+            source.policy = policy
             source.jitter = .upTo(.milliseconds(500))
             source.activate()
             let from = time.now

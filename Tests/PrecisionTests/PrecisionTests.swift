@@ -125,7 +125,7 @@ import Testing
         var captured: Captured? = Captured()
         let link = DisplayLink(framesPerSecond: 1000) { [captured] link in
             let seen = link.timestamp.duration(to: .now)
-            latenesses.append((link.statistics.lateness, seen))
+            latenesses.append((link.latestLateness, seen))
             if latenesses.count == 300 {
                 link.invalidate()
                 done.signal()
@@ -140,7 +140,7 @@ import Testing
             link.isPaused = true
             link.isPaused = false
         }
-        worker.end()
+        worker.shutdown()
         #expect(latenesses.all.allSatisfy { $0.told >= .zero && $0.seen >= .zero })
         // By the clock, and not by the deadline that it was prepared for: few readings fall on that very nanosecond.
         #expect(latenesses.all.count { $0.told > .zero } > latenesses.count / 2)
@@ -182,7 +182,7 @@ import Testing
         if !isOfLoop { timer.precision = .precise }
         worker.loop.add(timer, forMode: .default)
         #expect(done.wait(timeout: .now() + 60) == .success)
-        worker.end()
+        worker.shutdown()
         #expect(latenesses.all.allSatisfy { $0 >= .zero })
         #expect(latenesses.all.min()! < atBest(.microseconds(100)))
     }

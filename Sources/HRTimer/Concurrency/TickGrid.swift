@@ -1,5 +1,6 @@
 #if os(Linux)
 import HRTimerCore
+import Synchronization
 
 /// The grid that the consumers of one tick sequence share, and that may change while they use it.
 final class TickGrid: Sendable {
@@ -48,6 +49,9 @@ final class TickGrid: Sendable {
 
     /// Made when somebody watches first.
     private let watchers = Locked<LateHandlers?>(nil)
+    /// What all consumers were given, and not given.
+    private let fires = Atomic<UInt64>(0)
+    private let missedTicks = Atomic<UInt64>(0)
 
     private struct State: Sendable {
         var stretch: Stretch
@@ -79,6 +83,19 @@ final class TickGrid: Sendable {
 
     /// Who watches late ticks; nil if nobody does.
     var lateHandlers: LateHandlers? { watchers.withLock { $0 } }
+
+    var statistics: FireStatistics {
+        FireStatistics(
+            fires: fires.load(ordering: .relaxed),
+            missedTicks: missedTicks.load(ordering: .relaxed),
+            lateness: lateHandlers?.statistics ?? LatenessStatistics()
+        )
+    }
+
+    func count(missed: Int) {
+        fires.wrappingAdd(1, ordering: .relaxed)
+        if missed > 0 { missedTicks.wrappingAdd(UInt64(missed), ordering: .relaxed) }
+    }
 
     func watch(beyond bound_ns: Int64) -> LateHandlers {
         host().watch().lowerBound(to: bound_ns)
@@ -247,6 +264,7 @@ struct TickConsumer {
         let deadline_ns = position.deadline_ns
         guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
         isConsuming = true
+        grid.count(missed: missed)
         defer { submitted = nil }
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
     }
@@ -263,7 +281,7 @@ struct TickConsumer {
         // It had not come back for it.
         if tick.submitted == nil { submitted.cause = .handlerBefore }
         let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
-        handlers.call(lateness_ns) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
+        handlers.call(explanation.parts) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
     }
 
     private func sleep(_ submitted: inout SubmittedCall?, isolation: isolated (any Actor)? = #isolation) async

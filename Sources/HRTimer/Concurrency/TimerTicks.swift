@@ -56,6 +56,10 @@ public struct TimerTicks<Instant: TimerInstant>: AsyncSequence, Sendable {
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { grid.isCancelled }
 
+    /// The ticks of all consumers so far, those that they missed, and what late ones were late by once somebody watches. Any
+    /// thread.
+    public var statistics: FireStatistics { grid.statistics }
+
     /// Calls `handler` for each tick that is later than `bound` when its consumer gets it, with what made it late, in the
     /// consumer's task. To be dropped, or kept for `cancel()`.
     ///

@@ -1,25 +1,11 @@
 #if os(Linux)
-public import HRTimerCore
-
-/// What a `TimerSource` did since its statistics were asked for.
-public struct SourceStatistics: Sendable {
-    /// Calls of the event handler.
-    public let fires: UInt64
-    /// Nominal deadlines without a call of their own.
-    public let missedTicks: UInt64
-    /// How late the handler was called, counted from the nominal deadline that the call was due for.
-    public let lateness: LatencyHistogram
-}
+import HRTimerCore
 
 /// Counts the calls of one source. Calls of a source never overlap, so that there is one writer at a time.
 final class SourceAccount: Sendable {
-    private struct Counts: Sendable {
-        var fires: UInt64 = 0
-        var missedTicks: UInt64 = 0
-    }
-
-    private let counts = Locked(Counts())
-    private let lateness = LatencyHistogram()
+    private let counts = Locked(FireStatistics())
+    /// From the nominal deadline that a call was due for.
+    let lateness = LatencyHistogram()
     private let time: TimeBase
 
     init(_ time: TimeBase) {
@@ -39,10 +25,7 @@ final class SourceAccount: Sendable {
         }
     }
 
-    var statistics: SourceStatistics {
-        let counts = counts.withLock { $0 }
-        return SourceStatistics(fires: counts.fires, missedTicks: counts.missedTicks, lateness: lateness.copy())
-    }
+    var statistics: FireStatistics { counts.withLock { $0 } }
 }
 
 extension SourceCore {
@@ -53,6 +36,13 @@ extension SourceCore {
         }
     }
 
-    package var statistics: SourceStatistics? { withLock { $0.account }?.statistics }
+    package var statistics: FireStatistics {
+        let (account, handlers) = withLock { ($0.account, $0.lateHandlers) }
+        var statistics = account?.statistics ?? FireStatistics()
+        if let handlers { statistics.lateness = handlers.statistics }
+        return statistics
+    }
+
+    package var lateness: LatencyHistogram { withLock { $0.account }?.lateness.copy() ?? LatencyHistogram() }
 }
 #endif

@@ -65,7 +65,7 @@ extension SourceCore {
         return Callback {
             event.run()
             observer.report(delivery.call, delivery.explanation)
-            handlers?.call(delivery.lateness_ns) { delivery.report }
+            handlers?.call(delivery.explanation.parts) { delivery.report }
         }
     }
 
@@ -80,7 +80,7 @@ extension SourceCore {
             guard handlers.isLate(called_ns.subtractingSaturating(deadline_ns)) else { return event.run() }
             let (monotonic_ns, explanation) = observer.explainCurrent(deadline_ns: deadline_ns, called_ns: called_ns)
             event.run()
-            handlers.call(explanation.parts.lateness_ns) {
+            handlers.call(explanation.parts) {
                 var call = LateCall(name: "source on \(core.name)", called_ns: monotonic_ns)
                 call.timer = timer
                 return LatenessReport(call, explanation)

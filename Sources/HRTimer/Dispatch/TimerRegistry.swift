@@ -49,8 +49,8 @@ public final class TimerRegistry: Sendable {
 
     /// Runs `task` once `start` has passed, and then at each `interval` if it repeats.
     ///
-    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; ticks that
-    /// pass while it runs or is paused become one call. The task is freed when it ends. While all are paused a new one waits
+    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; what
+    /// becomes of ticks that pass while it runs or is paused `policy` says, by default they make one call. The task is freed when it ends. While all are paused a new one waits
     /// too. A task that belongs to an actor, as `{ @MainActor in … }`, is called on that; see `TimerSource.setEventHandler`.
     ///
     /// Throws EINVAL with a sentence that says which argument it is and what it takes.
@@ -60,11 +60,12 @@ public final class TimerRegistry: Sendable {
         start: some TimeSpan = Duration.zero,
         interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
+        policy: MissedTickPolicy = .merge,
         queue: DispatchQueue? = nil,
         task: @escaping @isolated(any) @Sendable () -> Void
     ) throws(TimerError) -> Key {
         let plain = withoutActor(task)
-        return try add(name, start, interval, repeats, queue, on: task.isolation) { _ in plain() }
+        return try add(name, start, interval, repeats, policy, queue, on: task.isolation) { _ in plain() }
     }
 
     private func add(
@@ -72,6 +73,7 @@ public final class TimerRegistry: Sendable {
         _ start: some TimeSpan,
         _ interval: some TimeSpan,
         _ repeats: Bool,
+        _ policy: MissedTickPolicy,
         _ queue: DispatchQueue?,
         on actor: (any Actor)?,
         _ task: @escaping @Sendable (Key) -> Void
@@ -84,6 +86,7 @@ public final class TimerRegistry: Sendable {
             "`interval` of a task that repeats takes more than zero, not \(told(interval))"
         )
         let source = TimerSource(flags: [], engine: engine, queue: queue)
+        source.policy = policy
         let key = state.withLock { state in
             state.last += 1
             let key = Key(number: state.last, name: name)
@@ -112,11 +115,12 @@ public final class TimerRegistry: Sendable {
         start: some TimeSpan = Duration.zero,
         interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
+        policy: MissedTickPolicy = .merge,
         queue: DispatchQueue? = nil,
         target: Target,
         action: @escaping Action<Target>
     ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, queue, on: action(target).isolation) { _ in
+        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) { _ in
             withoutActor(action(target))()
         }
     }
@@ -128,11 +132,12 @@ public final class TimerRegistry: Sendable {
         start: some TimeSpan = Duration.zero,
         interval: some TimeSpan = Duration.zero,
         repeats: Bool = true,
+        policy: MissedTickPolicy = .merge,
         queue: DispatchQueue? = nil,
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, queue, on: action(target).isolation) { [weak self, weak target] key in
+        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) { [weak self, weak target] key in
             if let target { withoutActor(action(target))() } else { self?.cancel(key) }
         }
     }
@@ -177,7 +182,7 @@ public final class TimerRegistry: Sendable {
         pause(true)
     }
 
-    /// Lets them come again. What passed meanwhile becomes one call of each task. Idempotent.
+    /// Lets them come again. What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
     public func resumeAll() {
         pause(false)
     }

@@ -121,7 +121,7 @@ public final class TimerSource: Sendable {
 
     /// What becomes of nominal deadlines that passed before the source could fire: `.merge` at first, GCD's rule. From the next
     /// call on.
-    public var missedTickPolicy: MissedTickPolicy {
+    public var policy: MissedTickPolicy {
         get { core.policy }
         set { core.setPolicy(newValue) }
     }
@@ -228,10 +228,15 @@ public final class TimerSource: Sendable {
     /// deadline that has passed while the source is suspended or its handler runs.
     public var nextDeadline: MonotonicInstant? { core.nextDeadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 
-    /// What the source did since `recordStatistics()`; nil before.
-    public var statistics: SourceStatistics? { core.statistics }
+    /// What the source did: fires and missed ticks since `recordStatistics()`, and what late fires were late by since somebody
+    /// watches, see `onLate(beyond:_:)`.
+    public var statistics: FireStatistics { core.statistics }
 
-    /// Has the source count its calls, and how late each was: a lock and an allocation more for each.
+    /// How late each call was since `recordStatistics()`, from the nominal deadline that it was due for: a copy, empty before.
+    /// O(buckets).
+    public var lateness: LatencyHistogram { core.lateness }
+
+    /// Has the source count its calls, and how late each is: a lock and an allocation more for each.
     public func recordStatistics() {
         core.keepAccount()
     }

@@ -6,7 +6,7 @@ extension DisplayLink {
     /// ran. To be dropped, or kept for `cancel()`.
     ///
     /// Lateness counts from the instant that the call was to come at, the refresh or what the lead makes of it, as
-    /// `statistics` has it. Time on the way to an actor that was busy is `delivery`. The loop that the link is in, or is added to, is
+    /// `lateness` has it. Time on the way to an actor that was busy is `delivery`. The loop that the link is in, or is added to, is
     /// watched from then on: see `TimerLoop.onLate(beyond:_:)`. Any thread.
     @discardableResult
     public func onLate(
@@ -41,7 +41,7 @@ extension DisplayLink {
         handler(self)
         // The loop reports calls on its own thread.
         if submitted != nil { observer.report(call, explanation) }
-        handlers.call(lateness_ns) { LatenessReport(call, explanation) }
+        handlers.call(explanation.parts) { LatenessReport(call, explanation) }
     }
 }
 #endif

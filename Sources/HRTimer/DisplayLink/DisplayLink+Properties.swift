@@ -130,33 +130,19 @@ extension DisplayLink {
     /// while the loop ran in a mode without the link do not count.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
-    /// Counts and sums of a link's calls.
-    public struct Statistics: Sendable, Hashable {
-        /// Calls of the handler.
-        public var calls = 0
-        /// The same as `droppedFrames`.
-        public var droppedFrames = 0
-        /// How long after its instant the latest call began.
-        public var lateness = Duration.zero
-        /// The maximum of all calls.
-        public var maximumLateness = Duration.zero
-        /// The sum of all calls: divided by `calls`, the mean.
-        public var totalLateness = Duration.zero
+    /// Calls so far, `droppedFrames` as missed ticks, and what late calls were late by once somebody watches, see
+    /// `onLate(beyond:_:)`.
+    public var statistics: FireStatistics {
+        let (calls, dropped, handlers) = state.withLock { ($0.reported.calls, $0.droppedFrames, $0.lateHandlers) }
+        return FireStatistics(
+            fires: UInt64(calls),
+            missedTicks: UInt64(dropped),
+            lateness: handlers?.statistics ?? LatenessStatistics()
+        )
     }
 
-    /// Counts since the link was made.
-    public var statistics: Statistics {
-        state.withLock { state in
-            let reported = state.reported
-            return Statistics(
-                calls: reported.calls,
-                droppedFrames: state.droppedFrames,
-                lateness: .nanoseconds(reported.lateness_ns),
-                maximumLateness: .nanoseconds(reported.maximumLateness_ns),
-                totalLateness: .nanoseconds(reported.totalLateness_ns)
-            )
-        }
-    }
+    /// How long after its instant the latest call began.
+    public var latestLateness: Duration { .nanoseconds(state.withLock { $0.reported.lateness_ns }) }
 
     /// How long after its instant each call began so far, counted from the refresh, or with a lead from the instant
     /// requested by that: a copy. O(buckets).

@@ -292,8 +292,6 @@ extension LinkState {
         private(set) var rawDelta_ns: Int64 = 0
         private(set) var calls = 0
         private(set) var lateness_ns: Int64 = 0
-        private(set) var maximumLateness_ns: Int64 = 0
-        private(set) var totalLateness_ns: Int64 = 0
         /// How often refreshes had no call by intent, as in a pause.
         private(set) var rests = 0
         /// Of the display, at this call and the one before.
@@ -316,10 +314,7 @@ extension LinkState {
         mutating func begin(_ now_ns: Int64, due_ns: Int64?) {
             if let called_ns { rawDelta_ns = now_ns - called_ns }
             called_ns = now_ns
-            guard let due_ns else { return }
-            lateness_ns = now_ns - due_ns
-            maximumLateness_ns = max(maximumLateness_ns, lateness_ns)
-            totalLateness_ns = totalLateness_ns.addingSaturating(lateness_ns)
+            if let due_ns { lateness_ns = now_ns - due_ns }
         }
     }
 }

@@ -20,7 +20,7 @@ extension VsyncSource {
         _ display: String?,
         x: Int = 0,
         y: Int = 0,
-        refusals: [VsyncRefusal]
+        refusals: [Refusal]
     ) throws(TimerError) -> VsyncSource {
         let driver = try CVsyncDriver.x11(display, x: x, y: y, answerWithin_ms: 500)
         return VsyncSource(kind: .x11, driver: driver, refusals: refusals) { () throws(TimerError) in
@@ -39,7 +39,7 @@ extension VsyncSource {
         try openDRM(card, refusals: [])
     }
 
-    private static func openDRM(_ card: String?, refusals: [VsyncRefusal]) throws(TimerError) -> VsyncSource {
+    private static func openDRM(_ card: String?, refusals: [Refusal]) throws(TimerError) -> VsyncSource {
         let driver = try CVsyncDriver.drm(card)
         return VsyncSource(kind: .drm, driver: driver, refusals: refusals) { () throws(TimerError) in
             try CVsyncDriver.drm(card)
@@ -77,10 +77,10 @@ extension VsyncSource {
 
     /// The value of `shared` in that environment, with that offered surface.
     static func chosen(surface offered: WaylandSurface? = nil, _ environment: (String) -> String?) -> VsyncSource {
-        var refusals: [VsyncRefusal] = []
+        var refusals: [Refusal] = []
         func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
             do { return try open() } catch {
-                refusals.append(VsyncRefusal(kind: kind, reason: "\(error)"))
+                refusals.append(Refusal(kind: kind, reason: "\(error)"))
                 return nil
             }
         }
@@ -104,20 +104,20 @@ extension VsyncSource {
             case .drm: if let source = attempt(.drm, { () throws(TimerError) in try drm(card: rest) }) { return source }
             case nil:
                 let reason = "VSYNC_SOURCE is \(request), which is none of virtual, wayland, x11 and drm"
-                refusals.append(VsyncRefusal(kind: .virtual, reason: reason))
+                refusals.append(Refusal(kind: .virtual, reason: reason))
             }
             return VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
         }
         if let source = attempt(.wayland, surface) { return source }
         if environment("WAYLAND_DISPLAY") != nil {
             refusals.append(
-                VsyncRefusal(kind: .x11, reason: "the X server of a Wayland session makes its refreshes up")
+                Refusal(kind: .x11, reason: "the X server of a Wayland session makes its refreshes up")
             )
         } else if let display = environment("DISPLAY") {
             let source = attempt(.x11) { () throws(TimerError) in try openX11(display, refusals: refusals) }
             if let source { return source }
         } else {
-            refusals.append(VsyncRefusal(kind: .x11, reason: "DISPLAY is not set"))
+            refusals.append(Refusal(kind: .x11, reason: "DISPLAY is not set"))
         }
         let card = attempt(.drm) { () throws(TimerError) in try openDRM(nil, refusals: refusals) }
         return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)

@@ -49,7 +49,7 @@ public final class VsyncSource: Sendable {
     /// Where the refreshes come from.
     public let kind: Kind
     /// The sources that had preference, and why they were not taken.
-    public let refusals: [VsyncRefusal]
+    public let refusals: [Refusal]
     let core: Locked<VsyncCore>
     /// Opens the driver again after it was lost; takes milliseconds.
     private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
@@ -78,7 +78,7 @@ public final class VsyncSource: Sendable {
         rate: FrameRate = .standard,
         rates: ClosedRange<Double>? = nil,
         driver: (any VsyncDriver)?,
-        refusals: [VsyncRefusal] = [],
+        refusals: [Refusal] = [],
         reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
     ) {
         self.kind = kind
@@ -95,15 +95,17 @@ public final class VsyncSource: Sendable {
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 }
 
-/// A source that was not taken, and why.
-public struct VsyncRefusal: Sendable, Hashable, CustomStringConvertible {
-    /// Which source.
-    public let kind: VsyncSource.Kind
-    /// Why it was not taken, in words.
-    public let reason: String
+extension VsyncSource {
+    /// A source that was not taken, and why.
+    public struct Refusal: Sendable, Hashable, CustomStringConvertible {
+        /// Which source.
+        public let kind: Kind
+        /// Why it was not taken, in words.
+        public let reason: String
 
-    /// Both of these.
-    public var description: String { "\(kind.rawValue): \(reason)" }
+        /// Both of these.
+        public var description: String { "\(kind.rawValue): \(reason)" }
+    }
 }
 
 extension VsyncSource {

@@ -69,7 +69,7 @@ extension VsyncSource {
         try openWayland(surface, refusals: [])
     }
 
-    static func openWayland(_ surface: WaylandSurface, refusals: [VsyncRefusal]) throws(TimerError) -> VsyncSource {
+    static func openWayland(_ surface: WaylandSurface, refusals: [Refusal]) throws(TimerError) -> VsyncSource {
         let driver = try CVsyncDriver.wayland(surface, answerWithin_ms: 500)
         return VsyncSource(kind: .wayland, driver: driver, refusals: refusals, reopen: nil)
     }

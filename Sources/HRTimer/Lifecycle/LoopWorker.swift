@@ -49,7 +49,7 @@ public final class LoopWorker: Sendable {
     public var isFinished: Bool { running.hasEnded.isOpen }
 
     /// Ends the work early: after the handler that may be running, its timers are invalid and their handlers freed.
-    /// Does not wait, unlike `LoopThread.end()`: see `wait()`.
+    /// Does not wait, unlike `LoopThread.shutdown()`: see `wait()`.
     public func cancel() {
         loop.refuseToRun()
     }

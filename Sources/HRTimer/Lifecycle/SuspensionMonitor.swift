@@ -14,7 +14,7 @@ import HRTimerLibc
 ///
 /// The monitor has a thread of its own, so that a blocking handler of the program is never taken for an absence. It
 /// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops` it
-/// never wakes. It notices an absence within half a threshold after the return. It ends with `invalidate()` or with its
+/// never wakes. It notices an absence within half a threshold after the return. It ends with `shutdown()` or with its
 /// last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`;
 /// /proc/thread-self/schedstat, without which an overload is told by the process's processor time alone.
 public final class SuspensionMonitor: Sendable {
@@ -94,9 +94,9 @@ public final class SuspensionMonitor: Sendable {
 
     /// Ends the monitor and frees the handler. Idempotent.
     ///
-    /// Unlike a timer's `invalidate()` it waits for the monitor's own thread to end, and so for a handler that this
-    /// calls, unless it is called on that thread. A call by the loop, waiting or running, is not waited for.
-    public func invalidate() {
+    /// It waits for the monitor's own thread to end, and so for a handler that this calls, unless it is called on that
+    /// thread. A call by the loop, waiting or running, is not waited for.
+    public func shutdown() {
         engine.shutdown()
     }
 }

@@ -3,20 +3,20 @@ import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
 
-/// A thread that does nothing but run its loop, in the default mode, until `end()` is called.
+/// A thread that does nothing but run its loop, in the default mode, until `shutdown()` is called.
 ///
 ///     let worker = try TimerLoop.thread(name: "sampler")
 ///     worker.loop.add(timer, forMode: .default)
-///     worker.end()
+///     worker.shutdown()
 ///
-/// It blocks all signals. It ends with `end()`, or when its last reference goes; then its timers are invalid, their handlers
+/// It blocks all signals. It ends with `shutdown()`, or when its last reference goes; then its timers are invalid, their handlers
 /// and its descriptors freed. `loop.stop()` does not end it: it runs its loop again. With `loop.isKeptAlive` set to false
 /// it ends by itself when the default mode has nothing left, as `LoopWorker` does.
 public final class LoopThread: Sendable {
     /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
     public let loop: TimerLoop
     private let running: RunningLoop
-    /// Whether the thread was joined, which one caller of `end()` does while it has the lock, and others wait for it.
+    /// Whether the thread was joined, which one caller of `shutdown()` does while it has the lock, and others wait for it.
     private let isJoined = Locked(false)
 
     init(
@@ -32,7 +32,7 @@ public final class LoopThread: Sendable {
 
     deinit {
         reportNotKept()
-        end()
+        shutdown()
         if loop.core.isInForkedChild { return }
         // Its own handler had the last reference: nobody else can join it.
         if isJoined.withLock({ !$0 }) { pthread_detach(running.thread) }
@@ -50,14 +50,14 @@ public final class LoopThread: Sendable {
     /// engine. It has ended when this returns, for everybody who calls it, unless this is called by one of its handlers.
     /// Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
-    public func end() {
+    public func shutdown() {
         guard mustJoin() else { return }
         running.hasEnded.wait()
         join()
     }
 
     /// The same for asynchronous functions: no thread of theirs waits.
-    public func end() async {
+    public func shutdown() async {
         guard mustJoin() else { return }
         await running.hasEnded.opened()
         // It waits for nobody any more.

@@ -146,8 +146,16 @@ extension LoopTimer {
     /// loop that left it alone until now, or when it is added to one.
     func endCallElsewhere(now_ns: Int64) {
         var hasEnded = false
-        update { state, _ in hasEnded = !state.endCall(now_ns: now_ns) }
+        var released = Released()
+        var ending: Ending?
+        update { state, _ in
+            hasEnded = !state.endCall(now_ns: now_ns)
+            ending = state.extras?.ending
+            if ending != nil { released.object = state.extras.take() }
+        }
         if hasEnded { end(isRevoked: false) }
+        ending?.latch.open()
+        withExtendedLifetime(released) {}
     }
 }
 #endif

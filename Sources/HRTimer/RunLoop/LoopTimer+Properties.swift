@@ -60,13 +60,14 @@ extension LoopTimer {
 
     /// Ends the timer: takes it out of its loop and frees the handler and the user information. Idempotent.
     ///
-    /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on. A timer that is
+    /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on, unless one waits for
+    /// it by `invalidateAndWait()`. A timer that is
     /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`,
     /// does not come if the actor invalidates the timer.
     ///
     /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it
-    /// does not wait, and cannot be disarmed. What is not in a loop is cancelled, what owns a thread is ended or shut down,
-    /// and that waits.
+    /// does not wait, and cannot be disarmed. What is not in a loop is cancelled, what owns a thread is shut down, and
+    /// that waits.
     public func invalidate() {
         end(isRevoked: true)
     }
@@ -84,6 +85,7 @@ extension LoopTimer {
             let isWithdrawn = loop.pointee.withdraw(link.token, &state)
             if isRevoked { state.isRevoked = true }
             state.takeReferences(&released)
+            state.noteEnding(core)
             loop.pointee.removeTimer(link.token, &target)
             let mustWake = isWithdrawn || loop.pointee.mustWakeToEnd()
             core.state.unlock()
@@ -93,6 +95,7 @@ extension LoopTimer {
         } else {
             if isRevoked { state.isRevoked = true }
             state.takeReferences(&released)
+            state.noteEnding(nil)
             lock.release()
         }
         followed?.cancel()

@@ -69,9 +69,14 @@ extension LoopTimer {
         /// What the calls on the handler's actor report; nil before the first, and for a handler of no actor.
         let calls: ActorCalls?
 
-        init(userInfo: (any Sendable)?, calls: ActorCalls? = nil) {
+        /// Of a timer that was invalidated while the loop was inside its handler, until that has returned. There is nothing else
+        /// then.
+        let ending: Ending?
+
+        init(userInfo: (any Sendable)?, calls: ActorCalls? = nil, ending: Ending? = nil) {
             self.userInfo = userInfo
             self.calls = calls
+            self.ending = ending
         }
     }
 
@@ -145,7 +150,12 @@ extension LoopTimer.State {
     mutating func takeReferences(_ released: inout Released) {
         swap(&released.function, &handler)
         if extras?.calls != nil { missedTicks = reportedMisses }
-        if extras != nil { released.object = extras.take() }
+        if let extras, extras.ending == nil { released.object = self.extras.take() }
+    }
+
+    /// The timer is invalid. If its handler runs, who waits for that can do so until it has returned.
+    mutating func noteEnding(_ core: LoopCore?) {
+        if isFiring, extras == nil { extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(core)) }
     }
 
     /// The missed ticks that the handler's present or latest call reports, on the loop's thread or an actor.

@@ -167,6 +167,27 @@ public final class LoopTimer: @unchecked Sendable {
         return timer
     }
 
+    /// A timer for one call at a time, which stays valid after it and can be armed again, by `fireInstant`, in its handler too. Not
+    /// in a loop yet.
+    ///
+    /// It fires at `point`; by default it is not armed. A repeating timer whose interval never passes: all that is said there
+    /// holds. It keeps its loop running until it is invalidated, armed or not; see `keepsLoopRunning`.
+    public static func rearmable(
+        fireAt point: some TimePoint = MonotonicInstant.distantFuture,
+        tolerance: some TimeSpan = Duration.zero,
+        userInfo: (any Sendable)? = nil,
+        block: @escaping Block
+    ) -> LoopTimer {
+        LoopTimer(
+            fireAt: point,
+            interval: .nanoseconds(Int64.max),
+            repeats: true,
+            tolerance: tolerance,
+            userInfo: userInfo,
+            block: block
+        )
+    }
+
     convenience init(invalidWithPolicy policy: MissedTickPolicy) {
         let never = Recurrence(every: nil, policy: policy)
         self.init(deadline_ns: .max, origin: .resolved, repetition: never, userInfo: nil, handler: nil)

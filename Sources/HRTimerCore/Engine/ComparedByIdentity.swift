@@ -1,5 +1,6 @@
 #if os(Linux)
-/// What is equal to itself alone: loops, timers, engines. For sets, and for keys of dictionaries.
+/// What is equal to itself alone: loops, timers, engines. Public because what makes these `Hashable` is; of no use by itself.
+@_documentation(visibility: internal)
 public protocol ComparedByIdentity: AnyObject, Hashable {}
 
 extension ComparedByIdentity {

@@ -1,7 +1,8 @@
 #if os(Linux)
 import Synchronization
 
-/// Who is told of the late fires of an engine, a loop, a source, a link or a sequence of ticks. Any thread.
+/// Who is told of the late fires of an engine, a loop, a source, a link or a sequence of ticks, and what those were late by so
+/// far. Any thread.
 package final class LateHandlers: Sendable {
     private let entries = Locked(Entries())
     private let bound_ns = Atomic(Int64.max)
@@ -9,6 +10,7 @@ package final class LateHandlers: Sendable {
     private struct Entries: Sendable {
         var all: [Entry] = []
         var nextID: UInt64 = 0
+        var statistics = LatenessStatistics()
     }
 
     private struct Entry: Sendable {
@@ -48,9 +50,18 @@ package final class LateHandlers: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Calls those whose bound the lateness exceeds; the report is made only for them.
-    package func call(_ lateness_ns: Int64, _ report: () -> LatenessReport) {
-        let late = entries.withLock { $0.all.filter { lateness_ns > $0.bound_ns } }
+    /// Of the fires later than the least bound.
+    package var statistics: LatenessStatistics { entries.withLock { $0.statistics } }
+
+    /// Counts a fire that is late beyond the least bound, and calls those whose bound it exceeds; the report is made only for
+    /// them.
+    package func call(_ parts: LatenessParts, _ report: () -> LatenessReport) {
+        let lateness_ns = parts.lateness_ns
+        guard isLate(lateness_ns) else { return }
+        let late = entries.withLock { entries in
+            entries.statistics.add(parts)
+            return entries.all.filter { lateness_ns > $0.bound_ns }
+        }
         if late.isEmpty { return }
         let report = report()
         for entry in late { entry.handler(report) }

@@ -6,7 +6,7 @@ import Synchronization
 /// watches first; before that a fire reads one flag.
 ///
 /// Its thread tells it when it parks, wakes and calls. What it keeps of that is the thread's own; handlers and statistics are
-/// under a lock, since sources, links and ticks report what went on elsewhere.
+/// under locks, since sources, links and ticks report what went on elsewhere.
 package final class LatenessObserver: @unchecked Sendable {
     // Sendable: `own` is touched by the driver's thread alone, on virtual time by one thread at a time; the rest is constant,
     // atomic or locked.
@@ -39,7 +39,6 @@ package final class LatenessObserver: @unchecked Sendable {
     }
 
     private struct Shared: Sendable {
-        var statistics = LatenessStatistics()
         var recorders: [FlightRecorder] = []
         var armed_ns: [UInt32: (generation: UInt32, at_ns: Int64)] = [:]
     }
@@ -78,7 +77,7 @@ extension LatenessObserver {
     /// Fires later than that are explained from now on.
     package func lowerBound(to bound_ns: Int64) { handlers.lowerBound(to: bound_ns) }
 
-    package var statistics: LatenessStatistics { shared.withLock { $0.statistics } }
+    package var statistics: LatenessStatistics { handlers.statistics }
 
     package var flightRecorder: FlightRecorder? {
         get {
@@ -103,10 +102,9 @@ extension LatenessObserver {
     package func report(_ call: LateCall, _ explanation: LatenessExplanation) {
         let lateness_ns = explanation.parts.lateness_ns
         guard isLate(lateness_ns) else { return }
-        shared.withLock { $0.statistics.add(explanation.parts) }
         hrt_probe_late(call.timer.slot, lateness_ns, UInt32(explanation.parts.largest.number))
         recordLate(call, explanation.parts)
-        handlers.call(lateness_ns) { LatenessReport(call, explanation) }
+        handlers.call(explanation.parts) { LatenessReport(call, explanation) }
     }
 
     package func isLate(_ lateness_ns: Int64) -> Bool { handlers.isLate(lateness_ns) }

@@ -38,7 +38,7 @@ import Testing
             var sources: [TimerSource] = []
             for name in 0..<Int.random(in: 1...6, using: &random) {
                 let source = TimerSource(engine: engine)
-                source.missedTickPolicy = name == 0 ? .burst : MissedTickPolicy.allCases.randomElement(using: &random)!
+                source.policy = name == 0 ? .burst : MissedTickPolicy.allCases.randomElement(using: &random)!
                 let cost_ns = Int64.random(in: 60...300, using: &random)
                 source.setEventHandler { world.note(name, cost_ns: cost_ns) }
                 let interval = Duration.nanoseconds(Int64.random(in: 1...50, using: &random))
@@ -69,7 +69,7 @@ import Testing
         try await withManualTime { time in
             let ticks = Recorder<UInt>()
             let source = TimerSource()
-            source.missedTickPolicy = .burst
+            source.policy = .burst
             source.setEventHandler { [weak source] in ticks.append(source?.data ?? 0) }
             source.schedule(deadline: .now.advanced(by: .nanoseconds(-200)), repeating: .nanoseconds(1))
             let before = Recorder<Int>()

@@ -54,7 +54,7 @@ import Testing
         func hasExtras() -> Bool { source.core.withLock { $0.extras != nil } }
         source.setEventHandler {}
         source.schedule(deadline: time.now.advanced(by: .seconds(1)), repeating: .seconds(1), leeway: .milliseconds(1))
-        source.missedTickPolicy = .burst
+        source.policy = .burst
         source.precision = .precise
         source.precision = nil
         source.activate()

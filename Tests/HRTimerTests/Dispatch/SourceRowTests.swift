@@ -91,7 +91,7 @@ import Testing
     )
     func handlerSetLater(_ policy: MissedTickPolicy) {
         source.setEventHandler(nil)
-        source.missedTickPolicy = policy
+        source.policy = policy
         let first = time.now.advanced(by: .milliseconds(1))
         source.schedule(deadline: first, repeating: .milliseconds(1))
         source.activate()

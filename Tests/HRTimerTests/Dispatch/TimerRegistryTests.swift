@@ -127,6 +127,21 @@ import Testing
         #expect(calls.count == 1)
     }
 
+    @Test("A task's policy decides about the ticks that it missed", arguments: MissedTickPolicy.allCases)
+    func policy(_ policy: MissedTickPolicy) throws {
+        try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1), policy: policy) { [calls] in
+            calls.append("a")
+        }
+        registry.pauseAll()
+        time.advance(by: .milliseconds(4500))
+        registry.resumeAll()
+        time.advance(by: .zero)
+        let late = [MissedTickPolicy.burst: 4, .skip: 0]
+        #expect(calls.count == late[policy] ?? 1)
+        time.advance(by: .milliseconds(500))
+        #expect(calls.count == (late[policy] ?? 1) + (policy == .delay ? 0 : 1))
+    }
+
     @Test("All tasks end together, also while they are paused; new ones may be begun")
     func cancelAll() throws {
         let canaries = Canaries()

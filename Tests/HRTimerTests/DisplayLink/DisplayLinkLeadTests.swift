@@ -179,7 +179,7 @@ import Testing
         // The loop is busy then, and those of the 2nd and the 3rd refresh have not come.
         time.advance(to: at(55))
         loop.run(until: at(56))
-        #expect(link.statistics.calls == 3)
+        #expect(link.statistics.fires == 3)
         #expect(link.droppedFrames == dropped)
         keeper.invalidate()
         link.invalidate()

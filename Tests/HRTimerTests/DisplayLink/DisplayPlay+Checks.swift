@@ -8,9 +8,9 @@ extension DisplayPlay {
     func check(_ name: Int, _ link: DisplayLink) {
         guard let model = model.links[name] else { return }
         let statistics = link.statistics
-        if statistics.calls != model.calls { differ("\(statistics.calls) calls of \(name), not \(model.calls)") }
-        if !isLearnt, statistics.droppedFrames != model.dropped {
-            differ("\(statistics.droppedFrames) dropped of \(name), not \(model.dropped)")
+        if statistics.fires != UInt64(model.calls) { differ("\(statistics.fires) calls of \(name), not \(model.calls)") }
+        if !isLearnt, statistics.missedTicks != UInt64(model.dropped) {
+            differ("\(statistics.missedTicks) dropped of \(name), not \(model.dropped)")
         }
         if link.isInLoop != (model.loop != nil) { differ("\(name) is in a loop: \(link.isInLoop)") }
     }

@@ -73,6 +73,7 @@ import Testing
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
         #expect(reports.all[0].name == "source on late")
         #expect(ofEngine.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
+        #expect(source.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
     }
 
     @Test("A source's call that a blocked queue kept is late by its delivery, after what kept the engine's thread")
@@ -93,6 +94,8 @@ import Testing
         queue.sync {}
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(2), .delivery: .milliseconds(8)]])
         #expect(ofEngine.all.map(parts) == reports.all.map(parts))
+        #expect(source.statistics.lateness.byCause == [.handlerBefore: .milliseconds(2), .delivery: .milliseconds(8)])
+        #expect(source.statistics.lateness.lateFires == 1)
         source.cancel()
     }
 
@@ -126,6 +129,8 @@ import Testing
         loop.run(until: at(25))
         #expect(reports.all.map(parts) == [[.handlerBefore: .milliseconds(3)]])
         #expect(reports.all[0].name == "display link")
+        #expect(link.statistics.fires == 2)
+        #expect(link.statistics.lateness.byCause == [.handlerBefore: .milliseconds(3)])
         link.invalidate()
     }
 
@@ -180,6 +185,11 @@ import Testing
         await consumer.value
         #expect(reports.all.map(parts) == [[.delivery: .milliseconds(3)], [.handlerBefore: .milliseconds(2)]])
         #expect(reports.all.map(\.name) == ["ticks", "ticks"])
+        #expect(ticks.statistics.fires == 2)
+        #expect(ticks.statistics.missedTicks == 0)
+        #expect(
+            ticks.statistics.lateness.byCause == [.delivery: .milliseconds(3), .handlerBefore: .milliseconds(2)]
+        )
         // The second did not sleep, so that the engine had no part in it.
         #expect(ofEngine.all.map(parts) == [[.delivery: .milliseconds(3)]])
     }

@@ -48,8 +48,8 @@ import Testing
         time.advance(by: .seconds(1))
         #expect(looks.count == 1 + 1 + 10)
         #expect(absences.count == 0)
-        monitor.invalidate()
-        monitor.invalidate()
+        monitor.shutdown()
+        monitor.shutdown()
         monitor.check()
         time.advance(by: .seconds(1))
         #expect(looks.count == 12)
@@ -66,7 +66,7 @@ import Testing
         #expect(absences.all.map(\.uncertainty) == [.milliseconds(100)])
         time.advance(by: .seconds(1))
         #expect(absences.count == 1)
-        monitor.invalidate()
+        monitor.shutdown()
     }
 
     @Test("With a loop it is told in a pass of that loop, which it neither holds nor keeps running")
@@ -86,7 +86,7 @@ import Testing
         suspend(for: .seconds(9))
         time.advance(by: .seconds(1))
         #expect(absences.count == 1)
-        monitor.invalidate()
+        monitor.shutdown()
     }
 
     @Test("Without a heartbeat nothing wakes, and check() tells a suspended system")
@@ -101,7 +101,7 @@ import Testing
         time.advance(by: .zero)
         #expect(absences.all.map(\.suspended) == [.seconds(2)])
         #expect(time.nextDeadline == .distantFuture)
-        monitor.invalidate()
+        monitor.shutdown()
     }
 
     @Test("The monitor ends with its last reference, and its handler is freed")
@@ -133,7 +133,7 @@ import Testing
         monitor.check()
         loop.run(until: start.advanced(by: .milliseconds(250)))
         timer.invalidate()
-        monitor.invalidate()
+        monitor.shutdown()
         return calls.all
     }
 
@@ -161,7 +161,7 @@ import Testing
         time.advance(by: .seconds(1))
         #expect(timers.allSatisfy { $0.fireInstant == start.advanced(by: .seconds(3500)) })
         for timer in timers { timer.invalidate() }
-        monitor.invalidate()
+        monitor.shutdown()
     }
 
     @Test("A timer that was not named counts on the clock that stood still; a paused one stays paused")
@@ -178,7 +178,7 @@ import Testing
         #expect(absences.all.last?.suspended == .seconds(100))
         #expect(paused.fireInstant == .distantFuture)
         paused.invalidate()
-        monitor.invalidate()
+        monitor.shutdown()
     }
 }
 

@@ -103,7 +103,7 @@ import Testing
                         }
                     )
                     answers.append(thread.loop.perform(inModes: [], waitUntilDone: true) { log.append("nowhere") })
-                    thread.end()
+                    thread.shutdown()
                     answers.append(thread.loop.perform(waitUntilDone: true) { log.append("too late") })
                     continuation.resume(returning: answers)
                 }

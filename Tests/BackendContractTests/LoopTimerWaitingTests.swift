@@ -1,0 +1,128 @@
+import Dispatch
+import Glibc
+import HRTimer
+import TestSupport
+import Testing
+
+/// `LoopTimer.invalidateAndWait()`, with real loops and threads.
+@Suite struct LoopTimerWaitingTests {
+    /// A timer whose handler runs until it is let go.
+    private struct Busy {
+        let timer: LoopTimer
+        let begun = DispatchSemaphore(value: 0)
+        let mayEnd = DispatchSemaphore(value: 0)
+        let log = Recorder<String>()
+
+        init(in loop: TimerLoop, repeats: Bool) {
+            timer = LoopTimer(timeInterval: .milliseconds(1), repeats: repeats) { [begun, mayEnd, log] _ in
+                begun.signal()
+                mayEnd.wait()
+                log.append("handler")
+            }
+            loop.add(timer, forMode: .default)
+        }
+    }
+
+    @Test("It returns when the handler that runs has returned, for all who call it", arguments: [false, true])
+    func waits(repeats: Bool) throws {
+        let worker = try TimerLoop.thread()
+        let busy = Busy(in: worker.loop, repeats: repeats)
+        busy.begun.wait()
+        let callers = try (0..<3).map { _ in
+            try startThread {
+                busy.timer.invalidateAndWait()
+                busy.log.append("returned")
+            }
+        }
+        while busy.timer.isValid { usleep(50) }
+        usleep(20_000)
+        #expect(busy.log.count == 0)
+        busy.mayEnd.signal()
+        for caller in callers { pthread_join(caller, nil) }
+        #expect(busy.log.all == ["handler", "returned", "returned", "returned"])
+        // Nothing runs any more.
+        busy.timer.invalidateAndWait()
+        worker.shutdown()
+    }
+
+    @Test("It waits for the handler of a timer that was invalidated, or taken out of its loop, before")
+    func after() throws {
+        for isRemoved in [false, true] {
+            let worker = try TimerLoop.thread()
+            let busy = Busy(in: worker.loop, repeats: true)
+            busy.begun.wait()
+            if isRemoved { worker.loop.remove(busy.timer, forMode: .default) }
+            busy.timer.invalidate()
+            let caller = try startThread {
+                busy.timer.invalidateAndWait()
+                busy.log.append("returned")
+            }
+            usleep(20_000)
+            #expect(busy.log.count == 0)
+            busy.mayEnd.signal()
+            pthread_join(caller, nil)
+            #expect(busy.log.all == ["handler", "returned"])
+            worker.shutdown()
+        }
+    }
+
+    @Test("A task waits for the handler and blocks no thread")
+    func tasks() async throws {
+        let worker = try TimerLoop.thread()
+        let busy = Busy(in: worker.loop, repeats: true)
+        await Task.detached { await withCheckedContinuation { next in next.resume(returning: busy.begun.wait()) } }.value
+        let waiting = Task {
+            await busy.timer.invalidateAndWait()
+            busy.log.append("returned")
+        }
+        while busy.timer.isValid { await Task.yield() }
+        #expect(busy.log.count == 0)
+        busy.mayEnd.signal()
+        await waiting.value
+        #expect(busy.log.all == ["handler", "returned"])
+        await worker.shutdown()
+    }
+
+    @Test("In the handler, and on the loop's thread otherwise, it does not wait for itself")
+    func onItsThread() throws {
+        let worker = try TimerLoop.thread()
+        let done = DispatchSemaphore(value: 0)
+        let inHandler = LoopTimer(timeInterval: .milliseconds(1), repeats: true) { timer in
+            timer.invalidateAndWait()
+            timer.invalidateAndWait()
+            done.signal()
+        }
+        worker.loop.add(inHandler, forMode: .default)
+        done.wait()
+        let idle = LoopTimer(timeInterval: .seconds(3600), repeats: true) { _ in }
+        worker.loop.add(idle, forMode: .default)
+        worker.loop.perform {
+            idle.invalidateAndWait()
+            done.signal()
+        }
+        done.wait()
+        #expect(!inHandler.isValid && !idle.isValid)
+        worker.shutdown()
+    }
+
+    @Test("It frees nothing too early: what a handler uses is freed after it by who waits, a thousand times")
+    func races() throws {
+        let worker = try TimerLoop.thread(precision: .precise)
+        for round in 0..<1000 {
+            let memory = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+            memory.initialize(to: round)
+            let address = UInt(bitPattern: memory)
+            let timer = LoopTimer(timeInterval: .microseconds(20 + round % 300), repeats: true) { _ in
+                // Sendable: freed by who waited for this to return.
+                let value = UnsafeMutablePointer<Int>(bitPattern: address)!
+                for _ in 0..<200 { value.pointee = max(value.pointee, round) }
+            }
+            worker.loop.add(timer, forMode: .default)
+            usleep(UInt32(round % 400))
+            timer.invalidateAndWait()
+            memory.pointee = -1
+            memory.deallocate()
+        }
+        worker.shutdown()
+    }
+}
