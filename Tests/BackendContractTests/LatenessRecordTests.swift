@@ -40,7 +40,7 @@ import Testing
         source.activate()
         while calls.count < 100 { try await Task.sleep(for: .milliseconds(5)) }
         await source.cancelAndWait()
-        let (lateness, own) = (engine.lateness, try #require(source.statistics).lateness)
+        let (lateness, own) = (engine.lateness, source.lateness)
         #expect(lateness.count == own.count)
         #expect(lateness.earlyCount == 0)
         #expect(try #require(lateness.percentile(50)) > .zero)

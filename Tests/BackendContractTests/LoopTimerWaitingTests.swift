@@ -70,7 +70,8 @@ import Testing
     func tasks() async throws {
         let worker = try TimerLoop.thread()
         let busy = Busy(in: worker.loop, repeats: true)
-        await Task.detached { await withCheckedContinuation { next in next.resume(returning: busy.begun.wait()) } }.value
+        await Task.detached { await withCheckedContinuation { next in next.resume(returning: busy.begun.wait()) } }
+            .value
         let waiting = Task {
             await busy.timer.invalidateAndWait()
             busy.log.append("returned")

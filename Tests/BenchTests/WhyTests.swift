@@ -53,7 +53,7 @@ import Testing
         let plan = Plan(subjects: [subject], interval: .milliseconds(1), blocks: 2, block_ns: 30_000_000, seed: 1)
         let why = WhyRun(explains: true)
         let session = Session(plan, why: why)
-        session.run(Progress(), LiveTable(isHidden: true))
+        session.run(Progress(.hidden), LiveTable(isHidden: true))
         let text = JSONReport(sessions: [session], host: .now(), command: []).text
         let file = try JSONDecoder().decode(WhyFile.self, from: Data(text.utf8))
         let found = try #require(file.results[0].why)

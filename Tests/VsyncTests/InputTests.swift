@@ -213,7 +213,7 @@ import Testing
             }
             link.invalidate()
             input.invalidate()
-            drawer.end()
+            drawer.shutdown()
             return journal
         }
         source.detach()

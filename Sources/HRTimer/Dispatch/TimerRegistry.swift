@@ -137,7 +137,8 @@ public final class TimerRegistry: Sendable {
         weakTarget target: Target,
         action: @escaping Action<Target>
     ) throws(TimerError) -> Key {
-        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) { [weak self, weak target] key in
+        try add(name, start, interval, repeats, policy, queue, on: action(target).isolation) {
+            [weak self, weak target] key in
             if let target { withoutActor(action(target))() } else { self?.cancel(key) }
         }
     }

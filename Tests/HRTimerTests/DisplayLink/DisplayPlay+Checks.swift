@@ -8,7 +8,9 @@ extension DisplayPlay {
     func check(_ name: Int, _ link: DisplayLink) {
         guard let model = model.links[name] else { return }
         let statistics = link.statistics
-        if statistics.fires != UInt64(model.calls) { differ("\(statistics.fires) calls of \(name), not \(model.calls)") }
+        if statistics.fires != UInt64(model.calls) {
+            differ("\(statistics.fires) calls of \(name), not \(model.calls)")
+        }
         if !isLearnt, statistics.missedTicks != UInt64(model.dropped) {
             differ("\(statistics.missedTicks) dropped of \(name), not \(model.dropped)")
         }

@@ -108,7 +108,7 @@ import Testing
     func ended() throws {
         let target = Target(log)
         let held = try TimerLoop.thread(name: "weak-performs")
-        held.end()
+        held.shutdown()
         held.loop.perform(Target.save, weakTarget: target)
         #expect(!held.loop.perform(Target.close, weakTarget: target, afterDelay: 0).isValid)
         #expect(log.all == [])
