@@ -106,6 +106,12 @@ figures:
 results:
 	SWIFT="$(SWIFT)" Benchmarks/results $(ARGS)
 
+# Whether a public symbol that the release had is gone or has changed; Tests/API/release names its commit. After a build that is one
+# more of the products, of that commit.
+.PHONY: api
+api:
+	$(SWIFT) package diagnose-api-breaking-changes $$(cat Tests/API/release) --baseline-dir .build/api-baseline
+
 # How many fires are exact, against what they cost, beside fixed margins: at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row
 # at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results.
 BLOCKS ?= 3
@@ -125,7 +131,7 @@ agree:
 	Benchmarks/agree $$($(SWIFT) build -c release --show-bin-path)/bench
 
 # Whether `bench compare` leaves 20 pairs of runs of one build alone, and finds builds that are 300 ns later, less exact by 5 points,
-# and dearer by 2 µs; some forty minutes.
+# and dearer by 2 µs; half an hour.
 compare-finds-slower:
 	SWIFT="$(SWIFT)" Benchmarks/compare-finds-slower .build/compare
 

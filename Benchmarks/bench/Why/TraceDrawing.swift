@@ -101,7 +101,7 @@ enum TraceDrawing {
         }
         parts.append(
             SVG.text(
-                "grey: parked   orange: spinning   blue: a handler runs   red: late   violet: on its way   thin lines: deadlines",
+                "grey: parked, orange: spinning, blue: a handler runs, red: late, violet: on its way, thin lines: deadlines",
                 left,
                 height + 38,
                 "small"
