@@ -106,6 +106,24 @@ import Testing
         worker.shutdown()
     }
 
+    @Test("A handler that has moved its timer to another loop does not wait for itself")
+    func moved() throws {
+        let (worker, other) = (try TimerLoop.thread(), try TimerLoop.thread())
+        let done = DispatchSemaphore(value: 0)
+        let timer = LoopTimer(timeInterval: .milliseconds(1), repeats: true) {
+            [loop = worker.loop, next = other.loop] timer in
+            loop.remove(timer, forMode: .default)
+            next.add(timer, forMode: .default)
+            timer.invalidateAndWait()
+            done.signal()
+        }
+        worker.loop.add(timer, forMode: .default)
+        #expect(done.wait(timeout: .now() + .seconds(60)) == .success)
+        timer.invalidateAndWait()
+        worker.shutdown()
+        other.shutdown()
+    }
+
     @Test("It frees nothing too early: what a handler uses is freed after it by who waits, a thousand times")
     func races() throws {
         let worker = try TimerLoop.thread(precision: .precise)

@@ -69,7 +69,7 @@ import Testing
         // Other tests that measure meanwhile are noted too.
         let capacity = 20_000
         let room = UnsafeMutablePointer<cbench_why_fire>.allocate(capacity: capacity)
-        // Whoever fires on another thread may be writing still: it is not freed.
+        // Not freed: a thread of another test may be writing still.
         for isAsked in [true, false] {
             if isAsked { cbench_why_start(room, capacity) }
             let recorder = BlockRecorder(fires: 20, interval_ns: 1_000_000, phase_ns: 0)

@@ -117,7 +117,10 @@ extension LoopTimer {
                 mustWake = loop.mustWakeToEnd() || isWithdrawn
                 return isOut
             }
-            if isOut { link = Link() }
+            if isOut {
+                link = Link()
+                state.hasLeftItsCall = state.isFiring
+            }
         }
         if mustWake { core.waiter.wake() }
         withExtendedLifetime(target) {}

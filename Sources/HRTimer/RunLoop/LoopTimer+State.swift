@@ -20,6 +20,8 @@ extension LoopTimer {
         var precision: TimerPrecision?
         /// The loop is inside the handler.
         var isFiring = false
+        /// It was taken out of the loop that is inside the handler, and may be in another.
+        var hasLeftItsCall = false
         /// The deadline was set while the loop was inside the handler.
         var isMoved = false
         /// Those that the loop's present or latest call reports; see `reportedMisses`.
@@ -155,7 +157,8 @@ extension LoopTimer.State {
 
     /// The timer is invalid. If its handler runs, who waits for that can do so until it has returned.
     mutating func noteEnding(_ core: LoopCore?) {
-        if isFiring, extras == nil { extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(core)) }
+        guard isFiring, extras == nil else { return }
+        extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(hasLeftItsCall ? nil : core))
     }
 
     /// The missed ticks that the handler's present or latest call reports, on the loop's thread or an actor.
@@ -228,6 +231,7 @@ extension LoopTimer.State {
     #endif
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false
+        hasLeftItsCall = false
         guard repetition.repeats, handler != nil else { return false }
         if isMoved {
             ticks = GridPosition(deadline_ns: .max)

@@ -5,7 +5,8 @@ import HRTimerCore
 extension LoopTimer {
     /// Invalidates the timer, and returns only when its handler is not running: what that uses may be freed now.
     ///
-    /// On the loop's own thread, as in the handler itself, it does not wait. Nor for a `fire()` of another thread, nor for a
+    /// On the loop's own thread, as in the handler itself, it does not wait; nor on any loop's thread, if the timer was taken out of
+    /// its loop during the call. Nor does it for a `fire()` of another thread, nor for a
     /// call that a task makes on the handler's actor: that is either over, or does not come where the actor invalidates the
     /// timer. Idempotent; all who call it wait.
     @available(*, noasync)
@@ -25,7 +26,7 @@ extension LoopTimer {
 
     /// The end of a call during which the timer was invalidated.
     struct Ending: Sendable {
-        /// Of the loop that is inside the handler; nil if the timer had been taken out of it before.
+        /// Of the loop that is inside the handler; nil if the timer had been taken out of it before: then it is not known any more.
         let core: LoopCore?
         let latch = Latch()
 
