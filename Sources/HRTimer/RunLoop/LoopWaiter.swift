@@ -27,6 +27,8 @@ final class LoopWaiter: @unchecked Sendable {
     /// Some edge may wait to be reported. The loop's thread alone: most loops have none, and then a pass takes no lock
     /// for them.
     var mayHaveEdges = false
+    /// To be held while a precise timer is due soon. The loop's thread alone.
+    var wakeLatency: WakeLatency?
     /// How often the descriptors were looked at. The loop's thread alone.
     private(set) var looks = 0
     /// Why there is no `hrt_loop`.

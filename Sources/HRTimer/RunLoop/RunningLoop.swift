@@ -26,7 +26,10 @@ struct RunningLoop: Sendable {
         loop.reserve()
         let precision = loop.precision
         let work = loop.time.onThread("\(kind) \(name)") { [settingResults, hasEnded] in
-            settingResults.withSettings(realTime, threadName: name) { loop.runUntilEnded(setUp) }
+            settingResults.withSettings(realTime, threadName: name) { wakeLatency in
+                loop.waiter.wakeLatency = wakeLatency
+                loop.runUntilEnded(setUp)
+            }
             hasEnded.open()
         }
         thread = try startThread {

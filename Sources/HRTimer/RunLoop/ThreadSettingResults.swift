@@ -6,17 +6,18 @@ final class ThreadSettingResults: Sendable {
     private let hasAsked = Latch()
     private let answers = Locked<[SettingResult]>([])
 
-    /// The thread itself. Calls `body` with the settings applied; without settings at once.
-    func withSettings(_ settings: RealTimeSettings?, threadName: String, _ body: () -> Void) {
+    /// The thread itself. Calls `body` with the settings applied; without settings at once. What it gets is to be held while a
+    /// precise timer is due soon.
+    func withSettings(_ settings: RealTimeSettings?, threadName: String, _ body: (WakeLatency?) -> Void) {
         guard let settings else {
             hasAsked.open()
-            return body()
+            return body(nil)
         }
         let applied = AppliedSettings(settings, threadName: threadName)
         let settingResults = applied.settingResults
         answers.withLock { $0 = settingResults }
         hasAsked.open()
-        body()
+        body(applied.wakeLatency)
         applied.giveBack()
     }
 

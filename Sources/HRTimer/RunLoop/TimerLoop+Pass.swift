@@ -174,6 +174,10 @@ extension TimerLoop {
         let until_ns = park.until_ns
         if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
+            if let wakeLatency = waiter.wakeLatency {
+                let found = sleepUnbounded(wakeLatency, until_ns)
+                if !found.isEmpty { return (found, nil) }
+            }
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
             return waiter.wait(until: until_ns, spinBudget: spinBudget) {
                 prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
@@ -188,6 +192,20 @@ extension TimerLoop {
         } prepare: {
             prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
         }
+    }
+
+    /// As the engine's: bounds the wake latency if a precise timer is due soon; if one is due later, sleeps until then first.
+    @inline(never)
+    private func sleepUnbounded(_ wakeLatency: WakeLatency, _ until_ns: Int64) -> LoopWaiter.Found {
+        let soon_ns = core.state.withLock { $0.core.nextPrecise_ns }.subtractingSaturating(WakeLatency.lead_ns)
+        if time.now_ns < soon_ns {
+            wakeLatency.hold(false)
+            if until_ns == .max || until_ns <= soon_ns { return [] }
+            let found = waiter.wait(until: soon_ns)
+            if !found.isEmpty { return found }
+        }
+        wakeLatency.hold(true)
+        return []
     }
 
     #if compiler(>=6.3)

@@ -290,7 +290,7 @@ extension EngineCore {
         hasSettingResults.open()
         var fire = Fire()
         var slept = Slept()
-        while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park) }
+        while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park, settings.wakeLatency) }
         settings.giveBack()
         hasEnded?.open()
     }
@@ -316,10 +316,11 @@ extension EngineCore {
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
-    private func sleep(until park: Park) -> Slept {
+    private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
         if isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
-        let slept = sleepUnwatched(until: park)
+        let isWoken = wakeLatency.map { sleepUnbounded($0, park) } ?? false
+        let slept = isWoken ? Slept() : sleepUnwatched(until: park)
         if isWatched.load(ordering: .relaxed) { observer.value?.didWake(from: park) }
         hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
         return slept
@@ -337,6 +338,20 @@ extension EngineCore {
         if waiter.waitToSpinWindow(before: park.until_ns, window) { return Slept() }
         if let latency_ns = window.takeLatency() { wakeLatency.record(latency_ns) }
         return Slept(horizon_ns: park.until_ns)
+    }
+
+    /// Bounds the wake latency if a precise timer is due soon; if one is due later, sleeps without a bound until it is due soon.
+    /// True if woken meanwhile.
+    @inline(never)
+    private func sleepUnbounded(_ wakeLatency: WakeLatency, _ park: Park) -> Bool {
+        let soon_ns = state.withLock { $0.nextPrecise_ns }.subtractingSaturating(WakeLatency.lead_ns)
+        if time.now_ns < soon_ns {
+            wakeLatency.hold(false)
+            if park.until_ns == .max || park.until_ns <= soon_ns { return false }
+            if waiter.wait(until: soon_ns) { return true }
+        }
+        wakeLatency.hold(true)
+        return false
     }
 
     /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time.

@@ -42,6 +42,12 @@ extension FiringCore {
         )
     }
 
+    /// The deadline of the next precise timer, as `nextPark`'s; `Int64.max` without one.
+    package var nextPrecise_ns: Int64 {
+        let queue_ns = precision == .precise ? hrt_queue_next_ns(queue) : hrt_queue_next_precise_ns(queue)
+        return min(queue_ns, firstExpired_ns)
+    }
+
     /// Makes `nextPark` exact: a bounded piece of work a call. True if there is more to do.
     package mutating func normalize() -> Bool { hrt_queue_normalize(queue) }
 

@@ -7,7 +7,8 @@ import HRTimerLibc
 package struct AppliedSettings: ~Copyable {
     package private(set) var settingResults: [SettingResult] = []
     private var memoryLock: MemoryLock.Hold?
-    private var wakeLatency: WakeLatency?
+    /// Nil unless a bound was asked for and granted.
+    package private(set) var wakeLatency: WakeLatency?
 
     /// Applies them to the calling thread, which must be one of this library. Only requested settings are tried and
     /// have a result.
@@ -35,15 +36,22 @@ package struct AppliedSettings: ~Copyable {
                 )
             }
         }
+        let bounds = WakeLatency()
         if let latency = settings.wakeLatency {
-            wakeLatency = note(.wakeLatency) { () throws(TimerError) in try WakeLatency(latency) }
+            bounds.system = note(.wakeLatency) { () throws(TimerError) in try SystemWakeLatency(latency) }
         }
+        if let latency = settings.processorWakeLatency {
+            bounds.processors = note(.processorWakeLatency) { () throws(TimerError) in
+                try ProcessorWakeLatency(latency, settings.processors)
+            }
+        }
+        if !bounds.isEmpty { wakeLatency = bounds }
     }
 
     /// The settings of the process and of the system. Those of the thread end with it.
     package consuming func giveBack() {
         memoryLock = nil
-        wakeLatency = nil
+        wakeLatency?.hold(false)
     }
 
     @discardableResult

@@ -53,7 +53,17 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// The longest time that processors may take to leave an idle state, for the whole system: an open
     /// `/dev/cpu_dma_latency`, in whole µs rounded down. Zero keeps them out of every idle state, which costs power and
     /// heat. The least value that any process requests holds. Nil requests nothing.
+    ///
+    /// It holds while a precise timer is due within a second, and no longer: one of an engine or loop in `.precise`, or one that
+    /// asks for `.precise` itself. For a second at most after the last one is cancelled.
     public var wakeLatency: Duration?
+
+    /// The same for `processors` alone, and for as long: `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`, which the
+    /// other processors' power is spared by. Takes `processors`, and the right to write these files, which root has.
+    ///
+    /// The least value of this process's threads holds, and of what stood in the file, which is written back. A process that
+    /// is killed leaves its value there.
+    public var processorWakeLatency: Duration?
 
     /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. For a
     /// `BootTimeTimerEngine` alone, whose other timers fire when the system runs again.
@@ -87,6 +97,8 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case locksMemory
         /// `RealTimeSettings.wakeLatency`.
         case wakeLatency
+        /// `RealTimeSettings.processorWakeLatency`.
+        case processorWakeLatency
         /// `RealTimeSettings.wakesSystem`.
         case wakesSystem
     }

@@ -1,20 +1,46 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// A bound on how long the system's processors take to leave an idle state. It holds as long as the file is open; the
-/// kernel uses the least of all bounds (Documentation/power/pm_qos_interface.rst).
-final class WakeLatency: Sendable {
+/// Bounds on how long processors take to leave an idle state. They hold while a precise timer is due within a second, since each
+/// costs power.
+package final class WakeLatency: @unchecked Sendable {
+    // Sendable: the thread whose settings they are alone touches it.
+
+    /// So long before the deadline they begin. A bound takes microseconds to set, and wakes all processors: once a second at
+    /// most is little, and a timer that repeats each second or more often keeps them.
+    package static let lead_ns: Int64 = 1_000_000_000
+
+    var system: SystemWakeLatency?
+    var processors: ProcessorWakeLatency?
+    private var isHeld = false
+
+    var isEmpty: Bool { system == nil && processors == nil }
+
+    package func hold(_ isHeld: Bool) {
+        if isHeld == self.isHeld { return }
+        self.isHeld = isHeld
+        system?.hold(isHeld)
+        processors?.hold(isHeld)
+    }
+
+    deinit { hold(false) }
+}
+
+/// A bound for the whole system. It holds as long as the file is open and has the value; the kernel uses the least of all
+/// (Documentation/power/pm_qos_interface.rst).
+final class SystemWakeLatency {
     private let descriptor: Int32
+    private let latency_us: Int32
+    /// PM_QOS_CPU_LATENCY_DEFAULT_VALUE, the same as no bound: 2000 s.
+    private static let unbounded_us: Int32 = 2_000_000_000
 
     init(_ latency: Duration) throws(TimerError) {
         let operation = "set wakeLatency to \(latency) by /dev/cpu_dma_latency (takes 0 ... 2000 s)"
-        guard latency >= .zero, latency <= .seconds(2000) else {
-            throw TimerError(operation: operation, errorNumber: EINVAL)
-        }
-        var latency_us = Int32(latency / .microseconds(1))
+        latency_us = try microseconds(latency, operation)
         descriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw TimerError(operation: operation, errorNumber: errno) }
-        if write(descriptor, &latency_us, 4) != 4 {
+        // Opening it has asked for no bound; this tells whether one may be written.
+        if !write(Self.unbounded_us) {
             let error = errno
             close(descriptor)
             throw TimerError(operation: operation, errorNumber: error)
@@ -22,5 +48,19 @@ final class WakeLatency: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    func hold(_ isHeld: Bool) { _ = write(isHeld ? latency_us : Self.unbounded_us) }
+
+    private func write(_ value_us: Int32) -> Bool {
+        withUnsafeBytes(of: value_us) { HRTimerLibc.write(descriptor, $0.baseAddress, 4) == 4 }
+    }
+}
+
+/// In whole microseconds, rounded down; the kernel's files take 31 bits.
+func microseconds(_ latency: Duration, _ operation: String) throws(TimerError) -> Int32 {
+    guard latency >= .zero, latency <= .seconds(2000) else {
+        throw TimerError(operation: operation, errorNumber: EINVAL)
+    }
+    return Int32(latency / .microseconds(1))
 }
 #endif

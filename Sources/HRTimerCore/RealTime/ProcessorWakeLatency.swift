@@ -1,0 +1,94 @@
+#if os(Linux)
+import HRTimerLibc
+
+/// A bound for some processors alone: pm_qos_resume_latency_us of each
+/// (Documentation/ABI/testing/sysfs-devices-power).
+///
+/// The file keeps what is written when the process ends, so what stood there is written back. Several threads of the process may
+/// bound one processor: the least of their bounds holds, and of what stood there.
+final class ProcessorWakeLatency {
+    private let processors: [Int]
+    private let latency_us: Int32
+    private var isHeld = false
+
+    /// What the process has written into one processor's file.
+    private struct File {
+        let before: String
+        var bounds_us: [Int32] = []
+
+        /// "0" is no bound, and "n/a" a bound of 0.
+        var text: String {
+            guard var least_us = bounds_us.min() else { return before }
+            if before == "n/a" { least_us = 0 }
+            if let before_us = Int32(before), before_us > 0 { least_us = min(least_us, before_us) }
+            return least_us == 0 ? "n/a" : "\(least_us)"
+        }
+    }
+
+    private static let files = Locked<[Int: File]>([:])
+
+    init(_ latency: Duration, _ processors: Set<Int>?) throws(TimerError) {
+        let operation =
+            "set processorWakeLatency to \(latency) by pm_qos_resume_latency_us (takes 0 ... 2000 s, and processors)"
+        latency_us = try microseconds(latency, operation)
+        guard let processors, !processors.isEmpty else { throw TimerError(operation: operation, errorNumber: EINVAL) }
+        self.processors = processors.sorted()
+        // What stands there is written again, which changes nothing and tells whether it may be.
+        try Self.files.withLock { files throws(TimerError) in
+            for processor in self.processors {
+                guard let text = files[processor]?.text ?? read(processor), write(text, processor) else {
+                    throw TimerError(operation: operation, errorNumber: errno)
+                }
+            }
+        }
+    }
+
+    deinit { hold(false) }
+
+    func hold(_ isHeld: Bool) {
+        if isHeld == self.isHeld { return }
+        self.isHeld = isHeld
+        Self.files.withLock { files in
+            for processor in processors { change(&files[processor], processor) }
+        }
+    }
+
+    /// Of one processor: nil while the process bounds it nowhere.
+    private func change(_ file: inout File?, _ processor: Int) {
+        guard var changed = file ?? read(processor).map({ File(before: $0) }) else { return }
+        if isHeld {
+            changed.bounds_us.append(latency_us)
+        } else if let index = changed.bounds_us.firstIndex(of: latency_us) {
+            changed.bounds_us.remove(at: index)
+        }
+        _ = write(changed.text, processor)
+        file = changed.bounds_us.isEmpty ? nil : changed
+    }
+}
+
+private func open(_ processor: Int, _ flags: Int32) -> Int32 {
+    open("/sys/devices/system/cpu/cpu\(processor)/power/pm_qos_resume_latency_us", flags | O_CLOEXEC)
+}
+
+/// Nil with errno.
+private func read(_ processor: Int) -> String? {
+    let descriptor = open(processor, O_RDONLY)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var text = [UInt8](repeating: 0, count: 32)
+    let length = HRTimerLibc.read(descriptor, &text, text.count)
+    guard length > 0 else { return nil }
+    return String(decoding: text[..<length].prefix { $0 != 10 }, as: UTF8.self)
+}
+
+/// False with errno.
+private func write(_ text: String, _ processor: Int) -> Bool {
+    let descriptor = open(processor, O_WRONLY)
+    guard descriptor >= 0 else { return false }
+    let written = HRTimerLibc.write(descriptor, text, text.utf8.count)
+    let error = errno
+    close(descriptor)
+    errno = error
+    return written == text.utf8.count
+}
+#endif
