@@ -56,9 +56,9 @@ extension Figures {
             text(left + width + 34, place, row.name)
         }
         return """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 400" width="860" height="400" role="img">
+            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 920 400" width="920" height="400" role="img">
             <style>text{font:13px system-ui,sans-serif}</style>
-            <rect width="860" height="400" rx="8" fill="#ffffff"/>
+            <rect width="920" height="400" rx="8" fill="#ffffff"/>
             \(parts.joined(separator: "\n"))
             </svg>
 

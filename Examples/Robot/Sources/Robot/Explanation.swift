@@ -1,28 +1,17 @@
 import HRTimer
 import Synchronization
 
-/// Why steps were late, from what the engine knows. Where a report of the library's own explains each late fire, it belongs here: in
-/// `print`, after the histograms.
+/// Why steps were late: the reports of the library, the worst of them and what they add up to.
 final class Explanation: Sendable {
-    private struct Late: Sendable {
-        var fire: TimerFire
-        var afterHandler: Duration
-    }
-
-    /// What the handler before took, and what was later than the bound.
-    private let state = Mutex<(handler: Duration, late: [Late])>((.zero, []))
+    private let reports = Mutex<[LatenessReport]>([])
     static let bound = Duration.microseconds(200)
 
-    func noteHandler(took duration: Duration) { state.withLock { $0.handler = duration } }
-
-    /// The engine's watch.
-    func note(_ fire: TimerFire) {
-        state.withLock { $0.late.append(Late(fire: fire, afterHandler: $0.handler)) }
-    }
+    /// On the engine's thread, after the late handler.
+    func note(_ report: LatenessReport) { reports.withLock { $0.append(report) } }
 
     func print(_ engine: TimerEngine, steps: Int) {
         let statistics = engine.statistics
-        let late = state.withLock { $0.late }
+        let reports = reports.withLock { $0 }
         Swift.print("\nWhy late:")
         Swift.print("  lateness       \(engine.lateness)")
         Swift.print("  wake latency   \(engine.wakeLatency)")
@@ -34,16 +23,12 @@ final class Explanation: Sendable {
             )
         }
         for result in engine.settingResults { Swift.print("  \(result)") }
-        let byHandler = late.count { $0.afterHandler > Self.bound }
-        let byWake = late.count - byHandler
-        Swift.print(
-            "  \(late.count) of \(steps) steps later than \(Self.bound), or after others that were left out: \(byHandler) behind a handler, \(byWake) by their wake-up"
-        )
-        for entry in late.sorted(by: { $0.fire.lateness > $1.fire.lateness }).prefix(5) {
-            let cause =
-                entry.afterHandler > Self.bound
-                ? "the handler before took \(entry.afterHandler)" : "the thread woke late"
-            Swift.print("    late by \(entry.fire.lateness), \(entry.fire.missedTicks) missed: \(cause)")
+        Swift.print("  \(reports.count) of \(steps) fires were later than \(Self.bound), by their main cause:")
+        for cause in LatenessCause.allCases {
+            let count = reports.count { $0.mainCause == cause }
+            if count > 0 { Swift.print("    \(count) \(cause.rawValue)") }
         }
+        Swift.print("  the latest of them:")
+        for report in reports.sorted(by: { $0.lateness > $1.lateness }).prefix(5) { Swift.print("    \(report)") }
     }
 }

@@ -48,23 +48,20 @@ func byEngine(_ run: Run, _ precision: TimerPrecision, isRealTime: Bool, _ expla
         configuration.realTime.locksMemory = true
         (configuration.spinBudget, configuration.spinCoverage) = (0.2, 0.999)
     }
-    configuration.latenessWatch = .init(bound: Explanation.bound) { explanation.note($0) }
     let engine = try TimerEngine(configuration)
+    engine.onLate(beyond: Explanation.bound) { explanation.note($0) }
     if hasNeighbour {
-        engine.schedule(after: 0.5005, every: .seconds(1)) { fire in
+        engine.schedule(after: 0.5005, every: .seconds(1)) { _ in
             let end_ns = monotonic_ns + 2_000_000
             while monotonic_ns < end_ns {}
-            explanation.noteHandler(took: fire.firedAt.duration(to: .now))
         }
     }
     await withCheckedContinuation { continuation in
         engine.schedule(after: 0.001, every: .milliseconds(1), policy: .skip) { fire in
-            if fire.missedTicks > 0 { explanation.note(fire) }
             if !run.step(deadline_ns: fire.deadline.nanoseconds, missed: fire.missedTicks) {
                 engine.cancel(fire.token)
                 continuation.resume()
             }
-            explanation.noteHandler(took: fire.firedAt.duration(to: .now))
         }
     }
     return engine
