@@ -72,7 +72,7 @@ final class BatonTicket: VirtualBaton {
     func run(_ body: () -> Void) { baton.running(body) }
 }
 
-/// Keeps a clock of `withManualTime` from moving, as long as it is neither ended nor let go: for work that virtual time does
+/// Keeps a clock of `withManualTime` from moving, as long as it is neither released nor let go: for work that virtual time does
 /// not know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
 public final class TimeHold: Sendable {
     private let scheduler: DeterministicScheduler
@@ -84,11 +84,11 @@ public final class TimeHold: Sendable {
     }
 
     deinit {
-        end()
+        release()
     }
 
     /// Lets the clock move again, if there is no other hold. Idempotent.
-    public func end() {
+    public func release() {
         scheduler.endHold(number)
     }
 }

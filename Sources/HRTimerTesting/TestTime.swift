@@ -115,7 +115,7 @@ extension TestTime {
 
 // What virtual time does not see by itself.
 extension TestTime {
-    /// Has the clock stand still until the hold is ended or let go, for work that leaves virtual time: on the network, on a
+    /// Has the clock stand still until the hold is released or let go, for work that leaves virtual time: on the network, on a
     /// queue, in a thread. Tasks go on meanwhile. What was held for too long (`patience`) fails the test, which names `reason`.
     public func hold(_ reason: String = "", fileID: String = #fileID, line: Int = #line) -> TimeHold {
         scheduler.hold(reason.isEmpty ? "by \(fileID):\(line)" : "\(reason), by \(fileID):\(line)")
@@ -130,7 +130,7 @@ extension TestTime {
         _ body: () async throws -> Result
     ) async rethrows -> Result {
         let hold = hold(reason, fileID: fileID, line: line)
-        defer { hold.end() }
+        defer { hold.release() }
         return try await body()
     }
 

@@ -131,7 +131,7 @@ struct SleepRaceTests {
             ranOut += 1
             while expired.load(ordering: .acquiring) < ranOut { await Task.yield() }
             #expect(expired.load(ordering: .acquiring) == ranOut)
-            #expect(idle.start())
+            #expect(idle.resume())
         }
         if !idle.cancel() { ranOut += 1 }
         while expired.load(ordering: .acquiring) < ranOut { await Task.yield() }

@@ -284,7 +284,7 @@ import Testing
                     let stray = MonotonicInstant.now
                     let entered = time.enter { MonotonicInstant.now }
                     continuation.resume(returning: (stray, entered))
-                    hold.end()
+                    hold.release()
                 }
             }
             #expect(stray != time.now)

@@ -258,7 +258,7 @@ import Testing
                 // Until the task is cancelled, which is the real world's doing.
                 let hold = time.hold("the canceller")
                 while !Task.isCancelled { await Task.yield() }
-                hold.end()
+                hold.release()
                 try await Task.sleep(for: .seconds(1), clock: .monotonic)
             }
         }
@@ -276,7 +276,7 @@ import Testing
             let seen = await withCheckedContinuation { continuation in
                 queue.async {
                     continuation.resume(returning: time.now)
-                    hold.end()
+                    hold.release()
                 }
             }
             #expect(seen == start)
@@ -292,7 +292,7 @@ import Testing
             try await withManualTime(TestTimeOptions(patience: .milliseconds(500))) { time in
                 let hold = time.hold("a request")
                 try await Task.sleep(for: .seconds(1), clock: .monotonic)
-                hold.end()
+                hold.release()
             }
         }
         #expect(failure?.reason == .standstill)
@@ -399,7 +399,7 @@ import Testing
                             try await Task.sleep(for: .nanoseconds(3), clock: .monotonic)
                             #expect(MonotonicInstant.now.nanoseconds == 80)
                         }
-                        hold.end()
+                        hold.release()
                         #expect(start.duration(to: .now) == .seconds(seconds))
                     }
                 }

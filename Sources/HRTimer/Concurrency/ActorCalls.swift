@@ -67,12 +67,12 @@ final class ActorCalls: Sendable {
             // A task of the main actor goes to it directly, so that calls stay in order.
             Task { @MainActor in
                 self.run(on: MainActor.shared, unless: isOff, function)
-                hold?.end()
+                hold?.release()
             }
         } else {
             Task {
                 await self.run(on: actor, unless: isOff, function)
-                hold?.end()
+                hold?.release()
             }
         }
     }

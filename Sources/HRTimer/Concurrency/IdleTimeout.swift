@@ -23,7 +23,7 @@ public final class IdleTimeout: Sendable {
     /// Keeps the engine running.
     private let engine: TimerEngine
 
-    /// Starts at once; see `start()`. Zero, negative values and NaN expire at once.
+    /// Starts at once; see `resume()`. Zero, negative values and NaN expire at once.
     ///
     /// On an engine that was shut down it never starts: `isRunning` is false.
     public init(
@@ -34,7 +34,7 @@ public final class IdleTimeout: Sendable {
         self.engine = engine
         core = IdleCore(engine.core, timeout.nanosecondsOrZero, handler)
         core.register()
-        _ = core.start()
+        _ = core.resume()
     }
 
     deinit {
@@ -42,25 +42,25 @@ public final class IdleTimeout: Sendable {
     }
 
     /// Restarts the timeout. True if that was before the engine's call, even if the deadline had passed; false also if
-    /// it is paused or cancelled.
+    /// it is suspended or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
-    /// Stops the timeout until `start()`, for example while a request is handled. True if it was running.
+    /// Stops the timeout until `resume()`, for example while a request is handled. True if it was running.
     @discardableResult
-    public func pause() -> Bool { core.pause() }
+    public func suspend() -> Bool { core.suspend() }
 
-    /// Starts the timeout from now: after `pause()`, or again after it has expired. While it runs, the same as
+    /// Starts the timeout from now: after `suspend()`, or again after it has expired. While it runs, the same as
     /// `touch()`. False after `cancel()`, or if the engine has ended.
     @discardableResult
-    public func start() -> Bool { core.start() }
+    public func resume() -> Bool { core.resume() }
 
-    /// Ends it for good, unlike `pause()`, and frees the handler. True if it was running, so that the handler is not
+    /// Ends it for good, unlike `suspend()`, and frees the handler. True if it was running, so that the handler is not
     /// called.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 
-    /// The idle time after which it expires. A new value counts from the next `touch()` or `start()` on.
+    /// The idle time after which it expires. A new value counts from the next `touch()` or `resume()` on.
     public var timeout: Duration {
         get { .nanoseconds(core.timeout_ns.load(ordering: .relaxed)) }
         set { core.timeout_ns.store(newValue.nanosecondsRoundedUp, ordering: .relaxed) }
@@ -69,7 +69,7 @@ public final class IdleTimeout: Sendable {
     /// When it expires; nil if it does not run.
     public var deadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 
-    /// Whether it runs: neither paused, nor cancelled, nor expired.
+    /// Whether it runs: neither suspended, nor cancelled, nor expired.
     public var isRunning: Bool { core.deadline_ns != nil }
 }
 
@@ -79,7 +79,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
 
     /// The deadline while it runs; otherwise why it does not. The thread whose exchange succeeds decides.
     private let word: Atomic<Int64>
-    private static let paused = Int64.max
+    private static let suspended = Int64.max
     private static let expired = Int64.min
     private static let cancelled = Int64.min + 1
 
@@ -92,7 +92,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         self.core = core
         self.timeout_ns = Atomic(timeout_ns)
         self.handler = Locked(Callback(handler))
-        word = Atomic(Self.paused)
+        word = Atomic(Self.suspended)
     }
 
     /// Called before all others.
@@ -106,10 +106,10 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     /// The deadline of a timeout that starts now. Never one of the words that are not deadlines.
     private var next_ns: Int64 {
         let deadline_ns = core.time.now_ns.addingSaturating(timeout_ns.load(ordering: .relaxed))
-        return min(max(deadline_ns, Self.cancelled + 1), Self.paused - 1)
+        return min(max(deadline_ns, Self.cancelled + 1), Self.suspended - 1)
     }
 
-    private static func isDeadline(_ word: Int64) -> Bool { word > cancelled && word < paused }
+    private static func isDeadline(_ word: Int64) -> Bool { word > cancelled && word < suspended }
 
     var deadline_ns: Int64? {
         let word = word.load(ordering: .acquiring)
@@ -137,7 +137,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     /// Has the engine check at that instant, or before.
     private func arm(_ deadline_ns: Int64) { _ = core.arm(timer, deadline_ns: deadline_ns) }
 
-    func start() -> Bool {
+    func resume() -> Bool {
         if touch() { return true }
         let next_ns = next_ns
         var before = word.load(ordering: .relaxed)
@@ -149,10 +149,10 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         return false
     }
 
-    func pause() -> Bool {
+    func suspend() -> Bool {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
-            guard exchange(&before, Self.paused) else { continue }
+            guard exchange(&before, Self.suspended) else { continue }
             // If moves are not deferred, no former deadline is left.
             if !core.defersMoves { arm(.max) }
             return true

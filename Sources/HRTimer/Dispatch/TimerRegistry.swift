@@ -7,7 +7,7 @@ import HRTimerLibc
 ///
 ///     let tasks = TimerRegistry()
 ///     let poll = try tasks.execute(name: "poll", start: .zero, interval: .seconds(5), queue: .main) { refresh() }
-///     tasks.pauseAll()     // the app goes to the background
+///     tasks.suspendAll()     // the app goes to the background
 ///     tasks.resumeAll()
 ///     tasks.cancel(poll)
 ///
@@ -26,13 +26,13 @@ public final class TimerRegistry: Sendable {
 
     private struct Entry: Sendable {
         let source: TimerSource
-        var isPaused = false
+        var isSuspended = false
     }
 
     private struct State: Sendable {
         var tasks: [Key: Entry] = [:]
         var last: UInt64 = 0
-        var isPaused = false
+        var isSuspended = false
     }
 
     private let engine: TimerEngine
@@ -50,7 +50,7 @@ public final class TimerRegistry: Sendable {
     /// Runs `task` once `start` has passed, and then at each `interval` if it repeats.
     ///
     /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; what
-    /// becomes of ticks that pass while it runs or is paused `policy` says, by default they make one call. The task is freed when it ends. While all are paused a new one waits
+    /// becomes of ticks that pass while it runs or is suspended `policy` says, by default they make one call. The task is freed when it ends. While all are suspended a new one waits
     /// too. A task that belongs to an actor, as `{ @MainActor in … }`, is called on that; see `TimerSource.setEventHandler`.
     ///
     /// Throws EINVAL with a sentence that says which argument it is and what it takes.
@@ -90,8 +90,8 @@ public final class TimerRegistry: Sendable {
         let key = state.withLock { state in
             state.last += 1
             let key = Key(number: state.last, name: name)
-            state.tasks[key] = Entry(source: source, isPaused: state.isPaused)
-            if state.isPaused { source.suspend() }
+            state.tasks[key] = Entry(source: source, isSuspended: state.isSuspended)
+            if state.isSuspended { source.suspend() }
             return key
         }
         let event = Callback { [weak self] in
@@ -150,7 +150,7 @@ public final class TimerRegistry: Sendable {
     }
 
     /// Ends a task: no call begins on its queue, or on the engine's thread, after this returned there. For good,
-    /// unlike `pauseAll()`. False if it had ended.
+    /// unlike `suspendAll()`. False if it had ended.
     @discardableResult
     public func cancel(_ key: Key) -> Bool {
         let task = state.withLock { $0.tasks.removeValue(forKey: key) }
@@ -167,7 +167,7 @@ public final class TimerRegistry: Sendable {
         for task in tasks.values { task.source.cancel() }
     }
 
-    /// Whether the task is live: not cancelled, and not begun for the last time. Also while it is paused.
+    /// Whether the task is live: not cancelled, and not begun for the last time. Also while it is suspended.
     public func isRunning(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
 
     /// How many tasks are live.
@@ -179,22 +179,22 @@ public final class TimerRegistry: Sendable {
     }
 
     /// Holds all calls back, those of tasks begun from now on too: for an app that is left. Idempotent.
-    public func pauseAll() {
-        pause(true)
+    public func suspendAll() {
+        setSuspended(true)
     }
 
     /// Lets them come again. What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
     public func resumeAll() {
-        pause(false)
+        setSuspended(false)
     }
 
-    private func pause(_ isPaused: Bool) {
+    private func setSuspended(_ isSuspended: Bool) {
         // With the lock held, so that two threads leave every source as the later of them wants it. No handler is called by it.
         state.withLock { state in
-            state.isPaused = isPaused
-            for (key, task) in state.tasks where task.isPaused != isPaused {
-                if isPaused { task.source.suspend() } else { task.source.resume() }
-                state.tasks[key]?.isPaused = isPaused
+            state.isSuspended = isSuspended
+            for (key, task) in state.tasks where task.isSuspended != isSuspended {
+                if isSuspended { task.source.suspend() } else { task.source.resume() }
+                state.tasks[key]?.isSuspended = isSuspended
             }
         }
     }

@@ -128,9 +128,9 @@ package protocol VirtualBaton: AnyObject, Sendable {
     func run(_ body: () -> Void)
 }
 
-/// Keeps a virtual clock from moving until it has ended or is dropped.
+/// Keeps a virtual clock from moving until it is released or dropped.
 package protocol VirtualHold: AnyObject, Sendable {
     /// Idempotent.
-    func end()
+    func release()
 }
 #endif

@@ -32,7 +32,7 @@ struct IdleTimeoutTests {
         #expect(calls.all == [start + .seconds(30)])
         #expect(!idle.isRunning)
         #expect(!idle.touch())
-        #expect(idle.start())
+        #expect(idle.resume())
         time.advance(by: .seconds(3600))
         #expect(calls.count == 2)
         #expect(canaries.count == 1)
@@ -54,13 +54,13 @@ struct IdleTimeoutTests {
     @Test("does not run out while it is paused, nor wake anybody")
     func pause() {
         let idle = idle(.seconds(30))
-        #expect(idle.pause())
-        #expect(!idle.pause())
+        #expect(idle.suspend())
+        #expect(!idle.suspend())
         #expect(!idle.touch())
         #expect(idle.deadline == nil)
         #expect(time.nextDeadline == .distantFuture)
         time.advance(by: .seconds(3600))
-        #expect(idle.start())
+        #expect(idle.resume())
         time.advance(by: .seconds(29))
         #expect(calls.count == 0)
         time.advance(by: .seconds(1))
@@ -72,7 +72,7 @@ struct IdleTimeoutTests {
         let idle = idle(.seconds(30))
         #expect(idle.cancel())
         #expect(!idle.cancel())
-        #expect(!idle.touch() && !idle.start() && !idle.pause())
+        #expect(!idle.touch() && !idle.resume() && !idle.suspend())
         time.advance(by: .seconds(3600))
         #expect(calls.count == 0)
         #expect(canaries.count == 0)
@@ -112,7 +112,7 @@ struct IdleTimeoutTests {
         time.advance(by: .zero)
         #expect(calls.count == (length > .zero ? 0 : 1))
         #expect(idle.isRunning == (length > .zero))
-        idle.start()
+        idle.resume()
         #expect(idle.cancel())
     }
 
@@ -121,7 +121,7 @@ struct IdleTimeoutTests {
         let box = Recorder<IdleTimeout>()
         let idle = IdleTimeout(.seconds(1), engine: engine) { [time, calls] in
             calls.append(time.now)
-            if calls.count < 3 { #expect(box.all[0].start()) } else { #expect(!box.all[0].cancel()) }
+            if calls.count < 3 { #expect(box.all[0].resume()) } else { #expect(!box.all[0].cancel()) }
         }
         box.append(idle)
         time.advance(by: .seconds(10))
@@ -134,7 +134,7 @@ struct IdleTimeoutTests {
     func engineEnds() async {
         let idle = idle(.seconds(1))
         await engine.shutdown()
-        #expect(!idle.isRunning && !idle.touch() && !idle.start())
+        #expect(!idle.isRunning && !idle.touch() && !idle.resume())
         #expect(canaries.count == 0)
         let late = self.idle(.seconds(1))
         #expect(!late.isRunning)

@@ -98,8 +98,8 @@ import Testing
     @Test("Paused, no task runs, not even one begun meanwhile; resumed, each makes one call for all it missed")
     func pausing() throws {
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
-        registry.pauseAll()
-        registry.pauseAll()
+        registry.suspendAll()
+        registry.suspendAll()
         try registry.execute(name: "b", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("b") }
         time.advance(by: .milliseconds(3500))
         #expect(calls.count == 0)
@@ -114,15 +114,15 @@ import Testing
     @Test("Paused twice, resuming once is enough; what passed is one call")
     func pausedTwice() throws {
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1)) { [calls] in calls.append("a") }
-        registry.pauseAll()
-        registry.pauseAll()
+        registry.suspendAll()
+        registry.suspendAll()
         time.advance(by: .seconds(3))
         registry.resumeAll()
         time.advance(by: .zero)
         #expect(calls.count == 1)
         // Nor do surplus ones count for later.
         registry.resumeAll()
-        registry.pauseAll()
+        registry.suspendAll()
         time.advance(by: .seconds(3))
         #expect(calls.count == 1)
     }
@@ -132,7 +132,7 @@ import Testing
         try registry.execute(name: "a", start: .seconds(1), interval: .seconds(1), policy: policy) { [calls] in
             calls.append("a")
         }
-        registry.pauseAll()
+        registry.suspendAll()
         time.advance(by: .milliseconds(4500))
         registry.resumeAll()
         time.advance(by: .zero)
@@ -151,7 +151,7 @@ import Testing
                 withExtendedLifetime(canary) { calls.append("a") }
             }
         }
-        registry.pauseAll()
+        registry.suspendAll()
         registry.cancelAll()
         #expect(canaries.count == 0)
         #expect(registry.count == 0 && registry.keys(named: "a").isEmpty)
