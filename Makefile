@@ -272,7 +272,7 @@ lint:
 	@find CSources Benchmarks Tests -name '*.[ch]' | LC_ALL=C.UTF-8 xargs awk 'length > 100 \
 	    { print FILENAME ":" FNR ": " length " columns, more than 100"; long = 1 } END { exit long }'
 	@Tests/Lint/arrows && Tests/Lint/circles && Tests/Lint/helpers && Tests/Lint/words && Tests/Lint/snippets && \
-	    Tests/Lint/porting && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
+	    Tests/Lint/widths && Tests/Lint/porting && Tests/Lint/virtual-time && Tests/NotLinux/condition && Tests/Lint/setup
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)

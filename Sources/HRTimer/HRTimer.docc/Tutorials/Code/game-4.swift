@@ -30,7 +30,9 @@ let link = DisplayLink(framesPerSecond: 240) { link in
         behind -= step
     }
     let part = behind / step
-    if frames % 24 == 0 { draw(before.height + (ball.height - before.height) * part) }
+    if frames % 24 == 0 {
+        draw(before.height + (ball.height - before.height) * part)
+    }
     frames += 1
     meter.note(link)
     if frames % 240 == 0 { print(meter.ansiText) }

@@ -10,7 +10,8 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     withUnsafeMutableBytes(of: &address) { bytes in
         let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-        guard bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0 else { fatalError("no port") }
+        guard bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0
+        else { fatalError("no port") }
         getsockname(descriptor, pointer, &length)
     }
     return (descriptor, address.sin_port.bigEndian)

@@ -10,7 +10,8 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     withUnsafeMutableBytes(of: &address) { bytes in
         let pointer = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-        guard bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0 else { fatalError("no port") }
+        guard bind(descriptor, pointer, length) == 0, listen(descriptor, 128) == 0
+        else { fatalError("no port") }
         getsockname(descriptor, pointer, &length)
     }
     return (descriptor, address.sin_port.bigEndian)
@@ -22,7 +23,9 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
 
     init(_ descriptor: Int32) throws {
         self.descriptor = descriptor
-        let source = try LoopSource(descriptor: descriptor) { [weak self] _, _ in self?.read() }
+        let source = try LoopSource(descriptor: descriptor) { [weak self] _, _ in
+            self?.read()
+        }
         try TimerLoop.main.add(source, forMode: .default)
         self.source = source
     }
@@ -30,7 +33,11 @@ func listeningSocket() -> (descriptor: Int32, port: UInt16) {
     private func read() {
         var bytes = [UInt8](repeating: 0, count: 1024)
         let count = Glibc.read(descriptor, &bytes, bytes.count)
-        if count > 0 { _ = write(descriptor, bytes, count) } else { close("the client left") }
+        if count > 0 {
+            _ = write(descriptor, bytes, count)
+        } else {
+            close("the client left")
+        }
     }
 
     func close(_ reason: String) {
@@ -47,7 +54,9 @@ var connections: [Connection] = []
 let server = listeningSocket()
 let listener = try LoopSource(descriptor: server.descriptor) { _, _ in
     let descriptor = accept(server.descriptor, nil, nil)
-    if let connection = try? Connection(descriptor) { connections.append(connection) }
+    if let connection = try? Connection(descriptor) {
+        connections.append(connection)
+    }
 }
 try TimerLoop.main.add(listener, forMode: .default)
 print("listening on port \(server.port)")

@@ -7,6 +7,9 @@ let package = Package(
         .package(url: "https://example.com/swift-hrtimer", branch: "main")
     ],
     targets: [
-        .executableTarget(name: "Server", dependencies: [.product(name: "HRTimer", package: "swift-hrtimer")])
+        .executableTarget(
+            name: "Server",
+            dependencies: [.product(name: "HRTimer", package: "swift-hrtimer")]
+        )
     ]
 )
