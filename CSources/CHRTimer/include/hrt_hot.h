@@ -13,9 +13,15 @@
 // are in one section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
+// The same for what a loop's pass alone runs, so that an engine's thread does not fetch it.
+#define HRT_HOT_LOOP __attribute__((section("hrt_hot_loop")))
+
 // The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME").
 extern const char __start_hrt_hot[] __attribute__((visibility("hidden")));
 extern const char __stop_hrt_hot[] __attribute__((visibility("hidden")));
+// Not there in a program without loops.
+extern const char __start_hrt_hot_loop[] __attribute__((visibility("hidden"), weak));
+extern const char __stop_hrt_hot_loop[] __attribute__((visibility("hidden"), weak));
 
 // What the thread's latest fire touched: with few timers the next one touches it too. Addresses
 // alone, prefetched and never read: what lay there may be gone.
@@ -63,5 +69,8 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 // Has the processor fetch what a fire on this thread will touch: the memory noted, the stack, and
 // the code. For a thread that has just woken.
 void hrt_prefetch_fire(void);
+
+// What a loop's thread needs beside that: the code of its pass.
+void hrt_prefetch_loop(void);
 
 #endif

@@ -177,16 +177,19 @@ static int take_wake(hrt_loop *loop) {
 }
 
 // Looks at the descriptors once, and returns what it found beside the timer.
-HRT_HOT
+HRT_HOT_LOOP
 static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
     // A signal does not end it; the timerfd's deadline is absolute.
     hrt_poller_run(loop->poller, waits);
-    if (waits) hrt_prefetch_fire();
+    if (waits) {
+        hrt_prefetch_fire();
+        hrt_prefetch_loop();
+    }
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
 
-HRT_HOT
+HRT_HOT_LOOP
 int hrt_loop_poll(hrt_loop *loop) {
     // The host runs its base's loop, which must not be entered again.
     if (loop->is_hosted) return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
@@ -200,7 +203,7 @@ int hrt_loop_poll(hrt_loop *loop) {
 // owner. So the futex's deadline is earlier by the slack, and the wait ends at the deadline at the
 // latest. If another timer's interrupt ends it before the deadline, as the slack allows, the caller
 // waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
-HRT_HOT
+HRT_HOT_LOOP
 static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns =
         deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
@@ -210,6 +213,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     atomic_store(&loop->is_in_futex, true);
     do {
         is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
+        hrt_prefetch_loop();
         found = take_wake(loop);
     } while (found == 0 && !is_over);
     atomic_store(&loop->is_in_futex, false);
@@ -221,12 +225,13 @@ static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
     hrt_prefetch_fire();
+    hrt_prefetch_loop();
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
 }
 
-HRT_HOT
+HRT_HOT_LOOP
 int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     deadline_ns = hrt_tick_reading(loop->clock, deadline_ns);
     bool is_alone = loop->watch_count == 0 && loop->may_use_futex;
@@ -251,7 +256,7 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
 }
 
-HRT_HOT
+HRT_HOT_LOOP
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
@@ -263,7 +268,7 @@ int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spi
     }
 }
 
-HRT_HOT
+HRT_HOT_LOOP
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;

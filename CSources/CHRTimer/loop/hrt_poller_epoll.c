@@ -135,7 +135,7 @@ void hrt_poller_remove(hrt_poller *poller, hrt_interest *interest) {
 }
 
 // A hang-up or an error is for everybody: the read or write that follows shows it.
-HRT_HOT
+HRT_HOT_LOOP
 static void call_back(hrt_poller *poller, struct epoll_event event) {
     uint32_t found = 0;
     if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) found |= HRT_READABLE;
@@ -159,7 +159,7 @@ static void grow(hrt_poller *poller) {
     poller->found_capacity = capacity;
 }
 
-HRT_HOT
+HRT_HOT_LOOP
 void hrt_poller_run(hrt_poller *poller, bool waits) {
     long count = hrt_must(
         "epoll_wait", HRT_CALL(epoll_wait(poller->epoll_fd, poller->found,

@@ -3,6 +3,10 @@
 
 _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT];
 
+static inline void prefetch_pages(const char *start, const char *stop) {
+    for (const char *page = start; page < stop; page += 4096) hrt_prefetch_read(page, 1);
+}
+
 HRT_HOT
 void hrt_prefetch_fire(void) {
     // Of a loop's pass and of an engine's turn, from the frame that wakes.
@@ -10,12 +14,17 @@ void hrt_prefetch_fire(void) {
     // Pages first, so that their translations are looked up side by side.
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(hrt_touched[kind].address, 1);
-    for (const char *page = __start_hrt_hot; page < __stop_hrt_hot; page += 4096)
-        hrt_prefetch_read(page, 1);
+    prefetch_pages(__start_hrt_hot, __stop_hrt_hot);
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(hrt_touched[kind].address, hrt_touched[kind].bytes);
     hrt_prefetch((const char *)__builtin_frame_address(0) - STACK_BELOW,
                  STACK_BELOW + STACK_ABOVE);
     hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
+}
+
+HRT_HOT_LOOP
+void hrt_prefetch_loop(void) {
+    prefetch_pages(__start_hrt_hot_loop, __stop_hrt_hot_loop);
+    hrt_prefetch_read(__start_hrt_hot_loop, (size_t)(__stop_hrt_hot_loop - __start_hrt_hot_loop));
 }
 #endif

@@ -181,6 +181,9 @@ extension SourceCore: TimerOwner {
     }
 
     /// Where the policy has the handler's return decide about the next deadline.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     private func endTicks(_ now_ns: Int64) {
         if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
             state.endTick(state.alarm?.time.now_ns ?? now_ns)

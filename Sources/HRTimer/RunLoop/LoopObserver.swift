@@ -132,7 +132,7 @@ extension TimerLoop {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func tell(_ activity: LoopObserver.Activity) {
         // Most loops have no observer: then a pass takes no lock for them.

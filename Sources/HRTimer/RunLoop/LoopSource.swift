@@ -208,9 +208,10 @@ struct WatchedDescriptors: Sendable {
 
     /// Watches what the running mode serves and nothing else. Gives the sources that the kernel refused.
     @inline(__always)
-    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {
-        guard hasChanged || watched != index && !entries.isEmpty else { return [] }
-        return updateAll(waiter, index, modes)
+    mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource]? {
+        guard hasChanged || watched != index && !entries.isEmpty else { return nil }
+        let refused = updateAll(waiter, index, modes)
+        return refused.isEmpty ? nil : refused
     }
 
     private mutating func updateAll(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource] {

@@ -6,7 +6,7 @@ extension LoopState {
     /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when the pass
     /// gets to them, and nothing that is armed during it.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     mutating func beginPass(now_ns: Int64) {
         core.expireAll(upTo: now_ns)
@@ -29,7 +29,7 @@ extension LoopState {
     /// Dequeues the timers that expire by `deadline_ns`, and prepares the pass and its first call, while there is time
     /// for it. False if that is not `wanted`, or if something is to be called before.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     mutating func prepareAhead(of deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)
@@ -44,7 +44,7 @@ extension LoopState {
     @inline(__always)
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isAhead, wasCalled { core.account.countWakeup(isSpurious: false) }
-        let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled)
+        let isUnfinished = core.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: 0)
         if !fire.isTimerLive { return .elsewhere }
         guard fire.removesTimer else { return isUnfinished ? .unfinished : .armed }
         forgetMember(fire.token, core.group(of: fire.token))

@@ -68,7 +68,7 @@ extension LoopState {
 
     /// Whether there is anything that a run in the mode could ever have to do.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func hasWork(in index: Int) -> Bool {
         isKeptAlive || modes.hasMembers(in: index) || performs.contains { modes.contains($0, index) }
@@ -77,15 +77,24 @@ extension LoopState {
     /// Whether the innermost run, or between runs a host, serves libdispatch's main queue.
     var servesMainQueue: Bool { runs.last?.servesMainQueue ?? hostServesMainQueue }
 
-    /// The same for a run that goes on.
+    /// The same for the innermost run, which goes on. Its parts are read where they lie: a copy of it would be one of its mode's
+    /// name, too.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
-    func hasWork(in run: Run) -> Bool { run.servesMainQueue || hasWork(in: run.index) }
+    func hasWorkInRun() -> Bool {
+        let last = runs.count - 1
+        return runs[last].servesMainQueue || hasWork(in: runs[last].index)
+    }
 
-    /// Brings what is watched up to date with the running mode. Gives the sources that the kernel refused.
+    /// Whether the innermost run is to go on, as far as it and its loop were not stopped.
     @inline(__always)
-    mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource] {
+    var isRunning: Bool { !runs.isEmpty && !runs[runs.count - 1].isStopped && !isEnded }
+
+    /// Brings what is watched up to date with the running mode. Gives the sources that the kernel refused, if there
+    /// are any.
+    @inline(__always)
+    mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource]? {
         if servesMainQueue != mainQueue.isWatched { mainQueue.toggle(waiter) }
         return descriptors.update(waiter, served, modes)
     }
@@ -101,7 +110,7 @@ extension LoopState {
 
     /// The same for a run that has lost the last thing it could wait for.
     mutating func mustWakeToEnd() -> Bool {
-        guard core.isParked, let run = runs.last, !hasWork(in: run) else { return false }
+        guard core.isParked, !runs.isEmpty, !hasWorkInRun() else { return false }
         return mustWakeNow()
     }
 }

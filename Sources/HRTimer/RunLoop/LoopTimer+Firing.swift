@@ -31,7 +31,7 @@ extension LoopTimer {
 // What the loop's core calls with its lock held, which guards the state of a timer that is in the loop.
 extension LoopTimer: TimerOwner {
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
         if fire.isAhead { core.before = state.beforeCall }
@@ -44,7 +44,7 @@ extension LoopTimer: TimerOwner {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) {
         guard fire.isTimerLive else { return }
@@ -71,7 +71,7 @@ extension LoopTimer: TimerOwner {
 extension TimerLoop {
     /// Fires what the pass takes, beginning with a call that is prepared already, at that reading of the clock.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func fireDueTimers(_ first: inout Fire, at now_ns: Int64?) {
         guard var now_ns else { return }

@@ -227,7 +227,7 @@ extension LoopTimer.State {
 
     /// Ends the call and sets the next deadline. False if there is none.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     mutating func endCall(now_ns: Int64) -> Bool {
         isFiring = false

@@ -115,7 +115,7 @@ extension TimerLoop {
 
     /// Calls what was signalled: all, or the first alone. True if there was any.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func callTriggers(onlyFirst: Bool) -> Bool {
         guard core.hasPosted(.triggers) else { return false }

@@ -67,7 +67,7 @@ extension TimerLoop {
 
     /// Whether the main queue has something to run, so that the loop need not notify its observers that it sleeps.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func isMainQueueReady() -> Bool {
         guard isMain, isObserved(.beforeWaiting) || isObserved(.afterWaiting) else { return false }

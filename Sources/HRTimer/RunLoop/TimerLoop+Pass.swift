@@ -8,7 +8,7 @@ extension TimerLoop {
     /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes
     /// on.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func pass(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
         tell(.beforeTimers)
@@ -43,12 +43,12 @@ extension TimerLoop {
         // Not by a closure, which would lie apart from the rest of the pass.
         let state = core.state.lock()
         defer { core.state.unlock() }
-        guard let run = state.pointee.runs.last, !run.isStopped, !state.pointee.isEnded else { return .stopped }
-        return state.pointee.hasWork(in: run) ? nil : .finished
+        guard state.pointee.isRunning else { return .stopped }
+        return state.pointee.hasWorkInRun() ? nil : .finished
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func performBlocks() {
         freeReleased()
@@ -64,7 +64,7 @@ extension TimerLoop {
 
     /// Takes what is due, and prepares the first call. Gives the clock's reading, nil without a call.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func beginPass(_ fire: inout Fire) -> Int64? {
         let now_ns = time.now_ns
@@ -78,13 +78,15 @@ extension TimerLoop {
     /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified
     /// before, gives the clock's reading for it.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let isTold = isObserved(.afterWaiting)
         while true {
-            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0) }
-            for source in plan.refused { source.invalidate() }
+            // What cannot be watched. Not in the plan, whose copies would count references.
+            var refused: [LoopSource]?
+            let plan = core.state.withLock { prepareToSleep(limit_ns, &$0, &refused) }
+            if let refused { for source in refused { source.invalidate() } }
             guard let park = plan.park else { continue }
             var isPrepared = false
             let isWatched = core.isWatched.load(ordering: .relaxed) && park.until_ns > .min
@@ -134,21 +136,17 @@ extension TimerLoop {
         /// work that others should not wait for.
         var park: Park?
         var spinBudget: Double?
-        /// What cannot be watched.
-        var refused: [LoopSource] = []
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
-    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState) -> Plan {
+    private func prepareToSleep(_ limit_ns: Int64, _ state: inout LoopState, _ refused: inout [LoopSource]?) -> Plan {
         let now = Plan(park: Park(until_ns: .min))
-        let refused = state.updateWatches(core.waiter)
-        if !refused.isEmpty { return Plan(park: nil, refused: refused) }
+        refused = state.updateWatches(core.waiter)
+        if refused != nil { return Plan() }
         // A block or a trigger may have been the last thing there was.
-        guard let run = state.runs.last, !run.isStopped, !state.isEnded, state.hasWork(in: run) else {
-            return now
-        }
+        guard state.isRunning, state.hasWorkInRun() else { return now }
         if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
         let expired_ns = state.core.firstExpired_ns
         // Due in a run around this one, and not called yet; or a precise wait took it and was interrupted.
@@ -162,7 +160,7 @@ extension TimerLoop {
 
     /// The first call is prepared before its deadline, unless an observer is to be notified first.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func sleep(
         until park: Park,
@@ -209,7 +207,7 @@ extension TimerLoop {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
     {

@@ -180,7 +180,7 @@ extension TimerLoop {
             }
             let servesMainQueue = canServeMainQueue && state.modes.isCommon(index)
             let run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
-            guard state.hasWork(in: run) else { return false }
+            guard run.servesMainQueue || state.hasWork(in: run.index) else { return false }
             // A nested run in a handler.
             state.core.stayAwake()
             state.runs.append(run)

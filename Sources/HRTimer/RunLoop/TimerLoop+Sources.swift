@@ -117,7 +117,7 @@ extension TimerLoop {
     /// Brings what libevent watches up to date. Sources that the kernel refuses become invalid.
     func updateWatches() {
         let refused = state.withLock { $0.updateWatches(waiter) }
-        for source in refused { source.invalidate() }
+        if let refused { for source in refused { source.invalidate() } }
     }
 
     /// What the last wait or poll found, apart from edges, which are kept until they are reported.
@@ -136,7 +136,7 @@ extension TimerLoop {
     /// Calls the handlers of ready descriptors: of all, or of the first alone; the others come in the next pass. True if
     /// there was any.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     func serveDescriptors(_ ready: ReadyDescriptors, onlyFirst: Bool) -> Bool {
         var hasCalled = serveEdges(onlyFirst: onlyFirst)
@@ -165,7 +165,7 @@ extension TimerLoop {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private func serveEdges(onlyFirst: Bool) -> Bool {
         var hasCalled = false

@@ -97,6 +97,7 @@ package struct WaitList: Sendable {
     }
 
     /// The latch of those who wait, to be opened once the lock is let go, if there are any. Who comes from now on gets another.
+    @inline(__always)
     package mutating func release() -> Latch? {
         latch.take()
     }

@@ -46,6 +46,9 @@ package struct Fire: ~Copyable {
     var waiters: Latch?
     private let byAddress = PassedByAddress()
 
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package init() {}
 
     /// How late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe

@@ -39,7 +39,9 @@ package struct FiringAccount: Sendable {
     }
 
     /// A wake-up of a loop, which also descriptors, blocks and other threads cause.
-    @inline(__always)
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func countWakeup(isSpurious: Bool) {
         statistics.wakeups += 1
         if isSpurious { statistics.spuriousWakeups += 1 }

@@ -146,13 +146,13 @@ extension FiringCore {
 
     /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise
     /// wait took.
-    package var firstExpired_ns: Int64 {
-        @inline(__always) get { findFirstExpired() }
-    }
+    @inlinable @inline(__always)
+    package var firstExpired_ns: Int64 { findFirstExpired() }
 
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
+    @usableFromInline
     func findFirstExpired() -> Int64 { expired.first(served)?.place_ns ?? .max }
 
     /// What a pass fires that begins now.

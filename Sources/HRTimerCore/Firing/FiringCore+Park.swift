@@ -2,10 +2,13 @@
 import CHRTimer
 
 /// Until when to park, and whether to be awake a spin window before.
-package struct Park: Sendable {
-    package var until_ns: Int64
-    package var isPrecise: Bool
+///
+/// Usable from inline code: a loop makes and reads one in each pass, from another module.
+@usableFromInline package struct Park: Sendable {
+    @usableFromInline package var until_ns: Int64
+    @usableFromInline package var isPrecise: Bool
 
+    @inlinable @inline(__always)
     package init(until_ns: Int64, isPrecise: Bool = false) {
         self.until_ns = until_ns
         self.isPrecise = isPrecise
@@ -16,14 +19,14 @@ package struct Park: Sendable {
 extension FiringCore {
     /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is armed.
     /// Exact once `normalize()` says that there is nothing more to do; before that perhaps too early.
-    package var nextPark: Park {
-        @inline(__always) get { parkNext() }
-    }
+    @inlinable @inline(__always)
+    package var nextPark: Park { parkNext() }
 
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
-    private func parkNext() -> Park {
+    @usableFromInline
+    func parkNext() -> Park {
         let park = nextParkOfQueue
         // A precise wait has taken it out of the queue already, and was interrupted.
         let taken_ns = firstExpired_ns

@@ -108,7 +108,12 @@ import Synchronization
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be read there.
-    package var isShutDown: Bool { hasEnded || isInForkedChild }
+    package var isShutDown: Bool {
+        #if compiler(>=6.3)
+        @section("hrt_hot")
+        #endif
+        @inline(__always) get { hasEnded || isInForkedChild }
+    }
 }
 
 // Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.
@@ -256,7 +261,7 @@ extension FiringCore {
 // Deadlines. The token must be live: its owner has looked, or alone removes it.
 extension FiringCore {
     /// What the timer wants from its next arming on.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
         if !hasOptions, options.isPlain { return }
         hasOptions = true
@@ -285,6 +290,9 @@ extension FiringCore {
     }
 
     /// The same for an owner that has its timers shown by their records.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
     package mutating func arm(_ token: TimerToken, deadlineOfOwner_ns deadline_ns: Int64) {
         records[token.slot].deadline_ns = deadline_ns
         arm(token, deadline_ns)

@@ -28,10 +28,14 @@ public struct TimeBase: Sendable {
     }
 
     /// The clock's present reading.
-    @inline(__always)
     package var now_ns: Int64 {
-        if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
-        return hrt_clock_now_ns(clock.c)
+        #if compiler(>=6.3)
+        @section("hrt_hot")
+        #endif
+        @inline(__always) get {
+            if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
+            return hrt_clock_now_ns(clock.c)
+        }
     }
 
     /// The calling thread spins from `begun_ns`, which it has just read, until `deadline_ns`. Gives the last reading, which
