@@ -115,17 +115,19 @@ api:
 	    $(SWIFT) package diagnose-api-breaking-changes $$(cat Tests/API/release) --baseline-dir .build/api-baseline
 
 # How many fires are exact, against what they cost, beside fixed margins: at 1 kHz, 240 and 60 Hz. Ten minutes; 10^4 fires a row
-# at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results.
+# at 60 Hz are BLOCKS=30, and an hour and a half. `bench pareto` shows the results. Beside busy processes, and beside a load that
+# changes every two seconds: NAME=pareto-loaded ARGS="--load cpu", NAME=pareto-changing ARGS="--load cmd:Benchmarks/changing-load".
 BLOCKS ?= 3
+NAME ?= pareto
 PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.hybrid.slack-1.*' \
     --only kernel.bare-loop.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
-    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.source.normal
+    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.source.normal --only hrtimer.loop-timer.normal
 pareto:
 	$(SWIFT) build -c release --product bench
 	for interval in 1ms 4.167ms 16.667ms; do \
 	    $$($(SWIFT) build -c release --show-bin-path)/bench run $(PARETO) --interval $$interval $(ARGS) \
-	        -o Benchmarks/Measured/pareto-$$interval.json >/dev/null || exit 1; done
-	$$($(SWIFT) build -c release --show-bin-path)/bench pareto Benchmarks/Measured/pareto-*.json
+	        -o Benchmarks/Measured/$(NAME)-$$interval.json >/dev/null || exit 1; done
+	$$($(SWIFT) build -c release --show-bin-path)/bench pareto Benchmarks/Measured/$(NAME)-[0-9]*.json
 
 # Whether the bench agrees with cyclictest (Debian's rt-tests); as root, a minute.
 agree:

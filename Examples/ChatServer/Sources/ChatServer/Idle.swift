@@ -85,7 +85,7 @@ final class ClosesByTimeout: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead_ns = monotonic_ns
         // False if it expired just now: it is started again, and the close that is on its way finds it running.
-        if idle?.touch() == false { idle?.start() }
+        if idle?.touch() == false { idle?.resume() }
         context.fireChannelRead(data)
     }
 
