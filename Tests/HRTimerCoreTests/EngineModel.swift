@@ -167,11 +167,11 @@ final class EngineModel: EngineWorld {
         guard let interval_ns = timers[number].plan.interval_ns else { return (true, 0, nil) }
         var grid = (missed: 0, next_ns: deadline_ns + interval_ns)
         while grid.next_ns <= now_ns { grid = (grid.missed + 1, grid.next_ns + interval_ns) }
-        switch timers[number].plan.policy.name {
-        case "delay": return (true, 0, nil)
-        case "burst": return (true, 0, deadline_ns + interval_ns)
-        case "skip": return (grid.missed == 0, grid.missed, grid.next_ns)
-        default: return (true, grid.missed, grid.next_ns)
+        switch timers[number].plan.policy {
+        case .delay: return (true, 0, nil)
+        case .burst: return (true, 0, deadline_ns + interval_ns)
+        case .skip: return (grid.missed == 0, grid.missed, grid.next_ns)
+        case .merge, .mergeToGrid: return (true, grid.missed, grid.next_ns)
         }
     }
 
@@ -182,7 +182,7 @@ final class EngineModel: EngineWorld {
             return
         }
         var next_ns = next_ns ?? now_ns + interval_ns
-        if timers[number].plan.policy.name == "mergeToGrid" {
+        if timers[number].plan.policy == .mergeToGrid {
             // It waits for the grid, where the rule of GCD calls at once.
             while next_ns <= now_ns {
                 next_ns += interval_ns
@@ -191,9 +191,4 @@ final class EngineModel: EngineWorld {
         }
         arm(number, next_ns)
     }
-}
-
-extension MissedTickPolicy {
-    /// By name, so that the model does without a policy that only some faces have.
-    fileprivate var name: String { "\(self)" }
 }

@@ -316,7 +316,7 @@ struct TickConsumer {
         if present.isNew {
             position.unreported = 0
             position.move(to: ticks.anchor)
-        } else if policy == .delay {
+        } else if policy.countsFromReturn {
             let (former_ns, present_ns) = (former.interval.whole_ns, present.interval.whole_ns)
             let deadline_ns = scaled(position.deadline_ns, at: present.begun_ns, from: former_ns, to: present_ns)
             position.move(to: ExactInstant(deadline_ns))

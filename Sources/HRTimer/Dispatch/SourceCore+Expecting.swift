@@ -12,7 +12,7 @@ extension SourceCore {
     func expect(_ engine: inout FiringCore) {
         guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
         guard state.isActive, state.suspensions == 0 else { return }
-        guard state.repetition.repeats, state.repetition.policy != .delay else { return }
+        guard state.repetition.repeats, !state.repetition.policy.countsFromReturn else { return }
         guard let extras = state.extras, extras.pointee.owned.alarm == nil else { return }
         // Once the handler runs, the next one is in the state.
         var ticks = state.ticks

@@ -185,9 +185,7 @@ extension SourceCore: TimerOwner {
     @section("hrt_hot")
     #endif
     private func endTicks(_ now_ns: Int64) {
-        if state.repetition.policy == .delay || state.repetition.policy == .mergeToGrid {
-            state.endTick(state.alarm?.time.now_ns ?? now_ns)
-        }
+        if state.repetition.policy.decidesAtReturn { state.endTick(state.alarm?.time.now_ns ?? now_ns) }
     }
 
     /// After a call that was withdrawn: the engine restores the timer, unless a thread changed something.

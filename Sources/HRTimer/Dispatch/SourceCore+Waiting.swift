@@ -24,7 +24,7 @@ extension SourceCore {
             guard state.isCancelled, state.hasCancelHandler, core.time.comesByItself else { return nil }
             // A call that waits for an actor is to end before: that may be the caller's.
             if isBlocking, state.actor != nil { return nil }
-            let willCome = state.target.map { $0.queue != nil && !isBlocking } ?? !isOnItsThread
+            let willCome = state.target.map { $0.hasThreads && !isBlocking } ?? !isOnItsThread
             return willCome ? state.whileRunning.join() : nil
         }
     }

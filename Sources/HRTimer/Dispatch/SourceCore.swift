@@ -27,20 +27,28 @@ package final class SourceCore: @unchecked Sendable {
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
-    /// Where the handlers belong, if not on the engine's thread.
+    /// Where the handlers belong, if not on the engine's thread. What differs from place to place is in here, so that a kind of
+    /// place is one file, which makes such a value.
     package struct Target: Sendable {
         /// Nil if it is none.
         package var queue: DispatchQueue?
+        /// Threads of its own run what is submitted: virtual time waits for them, and a precise engine submits early by a
+        /// learned lead. Not so a loop, which somebody runs.
+        package let hasThreads: Bool
         /// Has a block run there.
         package let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
 
         package init(
             queue: DispatchQueue? = nil,
+            hasThreads: Bool = false,
             _ submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
         ) {
             self.queue = queue
+            self.hasThreads = hasThreads || queue != nil
             self.submit = submit
         }
+
+        var name: String { queue.map { "the queue \($0.label)" } ?? "threads of its own" }
     }
 
     /// Keeps the engine running, and its core.
@@ -116,10 +124,11 @@ package final class SourceCore: @unchecked Sendable {
         extras.pointee.expected_ns = .max
     }
 
-    /// Only where the call is made on the queue itself: an actor is not kept busy by a spin.
+    /// Only where the call is made on the target's thread itself: an actor is not kept busy by a spin.
     private func lead(_ state: borrowing State) -> SourceLead? {
         let isPrecise = core.precision == .precise || state.precision == .precise
-        guard state.target?.queue != nil, state.actor == nil, isPrecise, core.time.virtual == nil else { return nil }
+        guard let target = state.target, target.hasThreads, state.actor == nil else { return nil }
+        guard isPrecise, core.time.virtual == nil else { return nil }
         return SourceLead(budget: core.spinBudget)
     }
 
@@ -186,11 +195,11 @@ package final class SourceCore: @unchecked Sendable {
         )
     }
 
-    /// What has `block` run on the target. A virtual time waits for a queue.
+    /// What has `block` run on the target. A virtual time waits for the target's threads.
     func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
-        guard let queue = target.queue else { return { target.submit(block) } }
+        guard target.hasThreads else { return { target.submit(block) } }
         let time = core.time
-        return { target.submit(time.elsewhere("a call of a source on the queue \(queue.label)", block)) }
+        return { target.submit(time.elsewhere("a call of a source on \(target.name)", block)) }
     }
 
     /// From the next call on. Nil for the engine's thread.

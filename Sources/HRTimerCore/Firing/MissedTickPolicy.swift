@@ -42,4 +42,23 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// The next deadline is one interval after the handler returned: the pauses are even, the grid drifts by design.
     case delay
 }
+
+// What the faces ask of a policy, beside what `Recurrence` and `DatePosition` decide by it: none of them names one.
+extension MissedTickPolicy {
+    /// Whether the return of the handler has a part in the next deadline.
+    @inlinable package var decidesAtReturn: Bool {
+        switch self {
+        case .mergeToGrid, .delay: true
+        case .merge, .burst, .skip: false
+        }
+    }
+
+    /// Whether there is no next deadline before that return: the interval begins there, and no grid stays.
+    @inlinable package var countsFromReturn: Bool {
+        switch self {
+        case .delay: true
+        case .merge, .mergeToGrid, .burst, .skip: false
+        }
+    }
+}
 #endif

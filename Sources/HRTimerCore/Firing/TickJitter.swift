@@ -65,7 +65,7 @@ extension Recurrence {
     package func end(_ position: inout GridPosition, now_ns: Int64, _ jitter: inout TickJitter?) {
         guard jitter != nil else { return end(&position, now_ns: now_ns) }
         jitter?.removeDelay(&position)
-        end(&position, now_ns: policy == .delay ? now_ns : passable_ns(position, now_ns, jitter))
+        end(&position, now_ns: policy.countsFromReturn ? now_ns : passable_ns(position, now_ns, jitter))
         jitter?.place(&position)
     }
 
