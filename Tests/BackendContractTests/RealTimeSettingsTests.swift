@@ -171,7 +171,8 @@ import Testing
             settings.processorWakeLatency = .zero
             let thread = try TimerLoop.thread(name: "bounded", precision: .precise, realTime: settings)
             let seen = await withCheckedContinuation { continuation in
-                let timer = LoopTimer(timeInterval: 0.02, repeats: false) { _ in continuation.resume(returning: bound()) }
+                let timer = LoopTimer(timeInterval: 0.02, repeats: false) { _ in continuation.resume(returning: bound())
+                }
                 thread.loop.add(timer, forMode: .default)
             }
             #expect(seen == "n/a")

@@ -108,12 +108,7 @@ import Synchronization
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be read there.
-    package var isShutDown: Bool {
-        #if compiler(>=6.3)
-        @section("hrt_hot")
-        #endif
-        @inline(__always) get { hasEnded || isInForkedChild }
-    }
+    package var isShutDown: Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.

@@ -65,20 +65,12 @@ package struct GridPosition: Sendable, Equatable {
 
     /// `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
     package var deadline_ns: Int64 {
-        #if compiler(>=6.3)
-        @section("hrt_hot")
-        #endif
-        @inline(__always) get { deadline.rounded_ns }
+        get { deadline.rounded_ns }
         set { deadline.rounded_ns = newValue }
     }
 
     /// See `ExactInstant`.
-    package var roundedUp_as: UInt32 {
-        #if compiler(>=6.3)
-        @section("hrt_hot")
-        #endif
-        @inline(__always) get { deadline.roundedUp_as }
-    }
+    package var roundedUp_as: UInt32 { deadline.roundedUp_as }
 
     /// Counts ticks that there was no call for.
     package mutating func miss(_ count: Int64) { unreported = Int(Int64(unreported).addingSaturating(count)) }

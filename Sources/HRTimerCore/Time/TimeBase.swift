@@ -28,14 +28,16 @@ public struct TimeBase: Sendable {
     }
 
     /// The clock's present reading.
-    package var now_ns: Int64 {
-        #if compiler(>=6.3)
-        @section("hrt_hot")
-        #endif
-        @inline(__always) get {
-            if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
-            return hrt_clock_now_ns(clock.c)
-        }
+    @inlinable @inline(__always)
+    package var now_ns: Int64 { read_ns() }
+
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    @usableFromInline @inline(__always)
+    func read_ns() -> Int64 {
+        if let virtual { return virtual.now_ns.addingSaturating(virtual.offset_ns(of: clock)) }
+        return hrt_clock_now_ns(clock.c)
     }
 
     /// The calling thread spins from `begun_ns`, which it has just read, until `deadline_ns`. Gives the last reading, which
