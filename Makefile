@@ -120,7 +120,7 @@ api:
 BLOCKS ?= 3
 NAME ?= pareto
 PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.hybrid.slack-1.*' \
-    --only kernel.bare-loop.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
+    --only kernel.bare-loop.slack-1 --only kernel.futex-abs.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
     --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.source.normal --only hrtimer.loop-timer.normal
 pareto:
 	$(SWIFT) build -c release --product bench
