@@ -57,7 +57,7 @@ let scenarios: [String: @MainActor @Sendable () async throws -> Void] = [
 }
 
 /// Until no sleep is left.
-private func waitUntilNothingIsLeft() async throws {
+func waitUntilNothingIsLeft() async throws {
     while TimerExecutors.pendingSleeps > 0 { await Task.yield() }
 }
 
@@ -88,7 +88,7 @@ private func waitUntilNothingIsLeft() async throws {
     }
 }
 
-@Sendable private func nap(_ length: Duration) async throws {
+@Sendable func nap(_ length: Duration) async throws {
     for _ in 0..<10 {
         let deadline = ContinuousClock.now + length
         try await Task.sleep(until: deadline, clock: .continuous)
@@ -109,7 +109,7 @@ private actor Napper {
 }
 
 /// Such as another package may have.
-private final class QueueExecutor: TaskExecutor {
+final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "other")
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -304,121 +304,6 @@ private func threadName() -> String {
     var name = [UInt8](repeating: 0, count: 16)
     let count = read(file, &name, name.count)
     return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)
-}
-
-/// Tasks that have gone on after a sleep and block their threads keep no other sleep from its end, however many there are.
-@MainActor private func blocksEverywhere() async throws {
-    // libdispatch has other threads for this priority than those that the blockers take, of which the body's would wait for one.
-    try await Task(priority: .high) { try await napWhileAllBlock() }.value
-}
-
-@MainActor private func napWhileAllBlock() async throws {
-    let gate = DispatchSemaphore(value: 0)
-    let begun = Count()
-    let blockers = (0..<3 * sysconf(Int32(_SC_NPROCESSORS_ONLN))).map { number in
-        Task.detached {
-            try await Task.sleep(for: .milliseconds(1 + number))
-            begun.add()
-            block(at: gate)
-        }
-    }
-    // The main actor's, which needs nothing of the pool but to get there: the loop's thread has its own sleeps.
-    while begun.soFar < 2 { try await MonotonicClock().sleep(for: .milliseconds(1)) }
-    let executor = QueueExecutor()
-    for _ in 0..<20 {
-        try await Task.detached(executorPreference: executor) { try await nap(.microseconds(300)) }.value
-    }
-    for _ in blockers { gate.signal() }
-    for blocker in blockers { try await blocker.value }
-}
-
-private final class Count: Sendable {
-    private let count = Locked(0)
-    var soFar: Int { count.withLock { $0 } }
-    func add() { count.withLock { $0 += 1 } }
-}
-
-private func block(at gate: DispatchSemaphore) { gate.wait() }
-
-/// Sleeps that end at one instant, more than one thread takes at once, on both clocks and again and again.
-@MainActor private func manyAtOnce() async throws {
-    for count in [2, 9, 10, 65, 200] {
-        for _ in 0..<5 {
-            let continuous = ContinuousClock.now + .milliseconds(2)
-            let suspending = SuspendingClock.now + .milliseconds(2)
-            let tasks = (0..<count).map { number in
-                Task.detached {
-                    if number % 2 == 0 {
-                        try await Task.sleep(until: continuous, clock: .continuous)
-                        expect(ContinuousClock.now >= continuous, "early beside others")
-                    } else {
-                        try await Task.sleep(until: suspending, clock: .suspending)
-                        expect(SuspendingClock.now >= suspending, "early beside others")
-                    }
-                }
-            }
-            for task in tasks { try await task.value }
-        }
-    }
-    try await waitUntilNothingIsLeft()
-}
-
-/// A sleep that is over before it begins wakes none of the threads that wait for sleeps, and switches no more often than the
-/// standard library's, whose deadline may be past by the time that it looks.
-@MainActor private func noTime() async throws {
-    try await Task.detached {
-        // The waiting thread is there, and would be woken.
-        try await Task.sleep(for: .milliseconds(1))
-        let rounds = 2000
-        let wokenBefore = switches(ofThreads: "hrtimer-sleep")
-        for _ in 0..<rounds { try await Task.sleep(for: .zero) }
-        for _ in 0..<rounds { try await Task.sleep(until: .now - .seconds(1), clock: .suspending) }
-        for _ in 0..<rounds { try await Task.sleep(until: .now - .seconds(1), clock: .continuous) }
-        let woken = switches(ofThreads: "hrtimer-sleep") - wokenBefore
-        expect(woken < rounds / 10, "\(3 * rounds) sleeps for no time woke waiting threads \(woken) times")
-    }.value
-}
-
-/// How often the threads of that name have slept.
-private func switches(ofThreads name: String) -> Int {
-    var sum = 0
-    for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [] {
-        guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8) else {
-            continue
-        }
-        let lines = status.split(separator: "\n")
-        guard lines.first.map({ $0.hasSuffix(name) }) ?? false else { continue }
-        let count = lines.first { $0.hasPrefix("voluntary_ctxt_switches:") }?.split(whereSeparator: \.isWhitespace).last
-        sum += count.flatMap { Int($0) } ?? 0
-    }
-    return sum
-}
-
-/// On a thread of ours a sleep for no time lets others run there, as everywhere: a task that waits so for another one of the
-/// same thread does not keep it from coming.
-@MainActor private func noTimeHere() async throws {
-    let set = Count()
-    Task { @MainActor in set.add() }
-    var rounds = 0
-    while rounds < 1000, set.soFar == 0 {
-        rounds += 1
-        try await Task.sleep(for: .zero)
-    }
-    expect(set.soFar == 1, "sleeps for no time on the main actor let nobody else run there")
-    let engine = try TimerEngine()
-    let executor = TimerExecutor(engine: engine)
-    let setThere = Count()
-    try await Task(executorPreference: executor) {
-        let its = here()
-        Task(executorPreference: executor) { setThere.add() }
-        var rounds = 0
-        while rounds < 1000, setThere.soFar == 0 {
-            rounds += 1
-            try await Task.sleep(for: .zero)
-            expect(here() == its, "a sleep for no time left the executor's thread")
-        }
-    }.value
-    expect(setThere.soFar == 1, "sleeps for no time on an engine's thread let nobody else run there")
 }
 
 /// Where sleeps coalesce, those that may be late end together, in the wake-up of the first that may not be later.

@@ -4,6 +4,21 @@ import Synchronization
 
 // Early calls: the thread that such a call resumes spins up to the deadline by itself, at the engine's cost.
 extension EngineCore {
+    /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
+    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin. But a
+    /// watch for late fires sees the deadline that the engine's thread called for, which is to be the task's.
+    static func leads(
+        _ configuration: TimerEngine.Configuration,
+        _ time: TimeBase,
+        _ budget: SpinBudget
+    ) -> Locked<SpinWindow>? {
+        let isPrecise = configuration.precision == .precise
+        guard isPrecise || configuration.precision == .normal && configuration.latenessWatch == nil,
+            time.virtual == nil
+        else { return nil }
+        return Locked(SpinWindow(budget: budget, coverage: isPrecise ? configuration.spinCoverage : 0.5))
+    }
+
     /// Whether it makes early calls early.
     package var isEarly: Bool { leads != nil }
 

@@ -63,21 +63,6 @@ package final class EngineCore: Sendable {
         leads = Self.leads(configuration, time, spinBudget)
     }
 
-    /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
-    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin. But a
-    /// watch for late fires sees the deadline that the engine's thread called for, which is to be the task's.
-    private static func leads(
-        _ configuration: TimerEngine.Configuration,
-        _ time: TimeBase,
-        _ budget: SpinBudget
-    ) -> Locked<SpinWindow>? {
-        let isPrecise = configuration.precision == .precise
-        guard isPrecise || configuration.precision == .normal && configuration.latenessWatch == nil,
-            time.virtual == nil
-        else { return nil }
-        return Locked(SpinWindow(budget: budget, coverage: isPrecise ? configuration.spinCoverage : 0.5))
-    }
-
     convenience init(started configuration: TimerEngine.Configuration) throws(TimerError) {
         try self.init(configuration)
         try start()
