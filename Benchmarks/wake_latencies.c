@@ -1,9 +1,14 @@
 // What the spin window is built on, measured on this machine: how far a wake latency follows from
-// the ones before, what a prediction is worth, and what a second wake is. Linked with the library's
-// own spin window. Writes CSV.
-//   wake_latencies RATE FIRES
+// the ones before, from where it ran and from the load, what a prediction is worth, and what a
+// second wake is. Linked with the library's own spin window. Writes CSV, each line beginning with
+// NAME; the latencies themselves go to FILE, from where another build of the spin window replays
+// them.
+//   wake_latencies NAME RATE FIRES FILE
+//   wake_latencies NAME RATE replay FILE
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +18,15 @@
 #include "hrt_clock.h"
 #include "hrt_spin_window.h"
 
-enum { BLOCK = 20, KEPT = 100, MODES = 7 };
+enum { BLOCK = 20, KEPT = 100, MODES = 7, STATES = 10, GROUPS = 16 };
+
+static const char *name;
+
+// One sleep: how late it ended, and what was known before it began.
+struct sleep {
+    int64_t latency_ns;
+    unsigned processor, idle_state, running;
+};
 
 static const int64_t EXACT_NS = 1000;
 
@@ -38,7 +51,7 @@ static int ascending(const void *left, const void *right) {
 }
 
 static void print(double rate, const char *what, double value, const char *unit) {
-    printf("%g,%s,%.3f,%s\n", rate, what, value, unit);
+    printf("%s,%g,%s,%.3f,%s\n", name, rate, what, value, unit);
 }
 
 static void percentiles(double rate, const int64_t *latencies, size_t count) {
@@ -66,8 +79,90 @@ static void correlation(double rate, const int64_t *latencies, size_t count, siz
     print(rate, what, product / square, "");
 }
 
+// How much of the variance is between groups of sleeps of which the same was known before: 0 says
+// nothing about the latency, 1 everything.
+static void explained(double rate, const struct sleep *sleeps, size_t count, const char *by,
+                      unsigned (*group_of)(const struct sleep *)) {
+    double sum[GROUPS] = {0}, squares = 0, total = 0, between = 0;
+    size_t members[GROUPS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        double latency_ns = fmin((double)sleeps[i].latency_ns, 300e3);
+        unsigned group = group_of(&sleeps[i]) % GROUPS;
+        sum[group] += latency_ns;
+        members[group]++;
+        total += latency_ns;
+        squares += latency_ns * latency_ns;
+    }
+    double mean = total / (double)count, variance = squares - mean * total;
+    for (unsigned group = 0; group < GROUPS; group++) {
+        if (members[group] == 0) continue;
+        double distance = sum[group] / (double)members[group] - mean;
+        between += (double)members[group] * distance * distance;
+    }
+    char what[64];
+    snprintf(what, sizeof what, "variance explained by %s", by);
+    print(rate, what, variance > 0 ? 100 * between / variance : 0, "%");
+}
+
+static unsigned processor_of(const struct sleep *sleep) { return sleep->processor; }
+static unsigned idle_state_of(const struct sleep *sleep) { return sleep->idle_state; }
+static unsigned running_of(const struct sleep *sleep) {
+    return sleep->running < GROUPS ? sleep->running : GROUPS - 1;
+}
+
+// How often the processor has been in each of its idle states, of
+// /sys/devices/system/cpu/cpu*/cpuidle; 0 for a state that it lacks.
+static void read_idle_states(unsigned processor, uint64_t usage[STATES]) {
+    for (int state = 0; state < STATES; state++) {
+        char path[96];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cpuidle/state%d/usage",
+                 processor, state);
+        usage[state] = 0;
+        FILE *file = fopen(path, "r");
+        if (file == NULL) return;
+        if (fscanf(file, "%" SCNu64, &usage[state]) != 1) usage[state] = 0;
+        fclose(file);
+    }
+}
+
+// The state that it was in most often between the two.
+static unsigned most_used(const uint64_t before[STATES], const uint64_t after[STATES]) {
+    unsigned most = 0;
+    for (unsigned state = 1; state < STATES; state++)
+        if (after[state] - before[state] > after[most] - before[most]) most = state;
+    return most;
+}
+
+// Of loadavg(5): how many threads run or could run, this one included.
+static unsigned running_threads(void) {
+    unsigned running = 0;
+    FILE *file = fopen("/proc/loadavg", "r");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%*f %*f %*f %u", &running) != 1) running = 0;
+    fclose(file);
+    return running;
+}
+
+// Sleeps, and what was known before each.
+static void sleep_often(double rate, struct sleep *sleeps, size_t count) {
+    int64_t step_ns = (int64_t)(1e9 / rate), deadline_ns = now_ns() + step_ns;
+    unsigned idle_state = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t before[STATES], after[STATES];
+        unsigned processor = (unsigned)sched_getcpu();
+        read_idle_states(processor, before);
+        sleeps[i].processor = processor;
+        sleeps[i].idle_state = idle_state;
+        sleeps[i].running = running_threads();
+        sleeps[i].latency_ns = sleep_until(deadline_ns);
+        read_idle_states(processor, after);
+        idle_state = most_used(before, after);
+        while (deadline_ns <= now_ns()) deadline_ns += step_ns;
+    }
+}
+
 // The library's windows for these latencies, and the rival: a quantile of the last hundred.
-static void replay(double rate, const int64_t *latencies, size_t count) {
+static void replay(double rate, const int64_t *latencies, size_t count, bool is_library) {
     int64_t sleep_ns = (int64_t)(1e9 / rate);
     hrt_spin_budget budget;
     hrt_spin_window window;
@@ -83,6 +178,13 @@ static void replay(double rate, const int64_t *latencies, size_t count) {
         exact += latencies[i] <= used_ns + EXACT_NS;
         spun += (double)spun_ns;
     }
+    const char *which = is_library ? "predicted" : "predicted, fading a tenth as fast";
+    char what[64];
+    snprintf(what, sizeof what, "%s: exact", which);
+    print(rate, what, 100 * exact / replayed, "%");
+    snprintf(what, sizeof what, "%s: spun", which);
+    print(rate, what, spun / replayed / 1000, "us");
+    if (!is_library) return;
     // The largest that spins no more, so that the shares can be compared.
     for (int quantile = KEPT - 1; quantile > 0; quantile--) {
         rival_exact = rival_spun = 0;
@@ -96,8 +198,6 @@ static void replay(double rate, const int64_t *latencies, size_t count) {
         }
         if (rival_spun <= spun) break;
     }
-    print(rate, "predicted: exact", 100 * exact / replayed, "%");
-    print(rate, "predicted: spun", spun / replayed / 1000, "us");
     print(rate, "quantile of the last 100: exact", 100 * rival_exact / replayed, "%");
     print(rate, "quantile of the last 100: spun", rival_spun / replayed / 1000, "us");
 }
@@ -137,24 +237,55 @@ static void wakes(double rate, size_t count) {
     }
 }
 
-int main(int argc, char **argv) {
-    double rate = argc == 3 ? atof(argv[1]) : 0;
-    size_t count = argc == 3 ? (size_t)atoi(argv[2]) : 0;
-    if (rate <= 0 || count <= 2 * KEPT) {
-        fprintf(stderr, "usage: wake_latencies RATE FIRES (in Hz; more than %d)\n", 2 * KEPT);
-        return 64;
-    }
+static void *allocate(size_t count, size_t size) {
+    void *memory = malloc(count * size);
+    if (memory != NULL) return memory;
+    perror("wake_latencies");
+    exit(1);
+}
+
+static int measure(double rate, size_t count, const char *path) {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    int64_t *latencies = malloc(count * sizeof *latencies);
-    int64_t step_ns = (int64_t)(1e9 / rate), deadline_ns = now_ns() + step_ns;
-    for (size_t i = 0; i < count; i++) {
-        latencies[i] = sleep_until(deadline_ns);
-        while (deadline_ns <= now_ns()) deadline_ns += step_ns;
-    }
+    struct sleep *sleeps = allocate(count, sizeof *sleeps);
+    int64_t *latencies = allocate(count, sizeof *latencies);
+    sleep_often(rate, sleeps, count);
+    for (size_t i = 0; i < count; i++) latencies[i] = sleeps[i].latency_ns;
     percentiles(rate, latencies, count);
     for (size_t lag = 1; lag <= 3; lag++) correlation(rate, latencies, count, lag);
-    replay(rate, latencies, count);
+    explained(rate, sleeps, count, "the processor", processor_of);
+    explained(rate, sleeps, count, "the idle state before", idle_state_of);
+    explained(rate, sleeps, count, "the threads that run", running_of);
+    replay(rate, latencies, count, true);
     wakes(rate, count / 4);
+    FILE *file = fopen(path, "wb");
+    bool is_written = file != NULL && fwrite(latencies, sizeof *latencies, count, file) == count;
+    if (file != NULL && fclose(file) != 0) is_written = false;
+    if (!is_written) perror(path);
+    free(sleeps);
     free(latencies);
-    return 0;
+    return is_written ? 0 : 1;
+}
+
+static int replay_file(double rate, const char *path) {
+    enum { MOST = 1000000 };
+    int64_t *latencies = allocate(MOST, sizeof *latencies);
+    FILE *file = fopen(path, "rb");
+    size_t count = file == NULL ? 0 : fread(latencies, sizeof *latencies, MOST, file);
+    if (file != NULL) fclose(file);
+    if (count > KEPT) replay(rate, latencies, count, false);
+    free(latencies);
+    return count > KEPT ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    double rate = argc == 5 ? atof(argv[2]) : 0;
+    bool replays = argc == 5 && strcmp(argv[3], "replay") == 0;
+    size_t count = argc == 5 ? (size_t)atoi(argv[3]) : 0;
+    if (rate <= 0 || (!replays && count <= 2 * KEPT)) {
+        fprintf(stderr, "usage: wake_latencies NAME RATE FIRES|replay FILE (in Hz; more than %d)\n",
+                2 * KEPT);
+        return 64;
+    }
+    name = argv[1];
+    return replays ? replay_file(rate, argv[4]) : measure(rate, count, argv[4]);
 }

@@ -133,6 +133,13 @@ import Testing
                 engine.schedule(after: 3600, precision: .precise) { _ in }
                 #expect(await engine.atFire(.normal, bound_us) == others_us)
                 #expect(await engine.atFire(.precise, bound_us) == min(before_us, Int32(microseconds)))
+                let soon = engine.schedule(after: 0, every: .milliseconds(500), precision: .precise) { _ in }
+                #expect(await engine.atFire(.normal, bound_us) == min(before_us, Int32(microseconds)))
+                // Cancelled, it holds for no more than its last interval, and nothing else wakes the thread meanwhile.
+                engine.cancel(soon)
+                let end = MonotonicInstant.now + .seconds(30)
+                while bound_us() != others_us, .now < end { try await Task.sleep(for: .milliseconds(10)) }
+                #expect(bound_us() == others_us)
                 engine.schedule(after: 0, every: .milliseconds(500), precision: .precise) { _ in }
                 #expect(await engine.atFire(.normal, bound_us) == min(before_us, Int32(microseconds)))
             }
