@@ -18,7 +18,7 @@ static const int64_t AWAY_NS = 10 * 1000;
 //
 // It reads the requested clock by the vDSO, in the time of two pauses. The processor's own counter
 // would need calibration, whose error could make a fire early.
-HRT_HOT
+HRT_HOT_PRECISE
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                  int64_t now_ns, int64_t longest_ns, int64_t *spun_ns) {
     while (now_ns < deadline_ns) {
@@ -35,7 +35,7 @@ int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadlin
     return now_ns;
 }
 
-HRT_HOT
+HRT_HOT_PRECISE
 int64_t hrt_spin_until(hrt_clock clock, int64_t deadline_ns, int64_t now_ns, int64_t longest_ns,
                        int64_t *spun_ns) {
     static const _Atomic uint32_t nobody_wakes;

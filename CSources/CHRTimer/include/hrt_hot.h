@@ -13,15 +13,21 @@
 // are in one section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
-// The same for what a loop's pass alone runs, so that an engine's thread does not fetch it.
+// The same for what an engine's fires run, a loop's, and precise ones: a thread fetches what it
+// needs, since what it does not need takes as long to come.
+#define HRT_HOT_ENGINE __attribute__((section("hrt_hot_engine")))
 #define HRT_HOT_LOOP __attribute__((section("hrt_hot_loop")))
+#define HRT_HOT_PRECISE __attribute__((section("hrt_hot_precise")))
 
-// The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME").
-extern const char __start_hrt_hot[] __attribute__((visibility("hidden")));
-extern const char __stop_hrt_hot[] __attribute__((visibility("hidden")));
-// Not there in a program without loops.
-extern const char __start_hrt_hot_loop[] __attribute__((visibility("hidden"), weak));
-extern const char __stop_hrt_hot_loop[] __attribute__((visibility("hidden"), weak));
+// The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME"). Weak:
+// a program may lack a section.
+#define HRT_CODE_SECTION(name)                                                    \
+    extern const char __start_##name[] __attribute__((visibility("hidden"), weak)); \
+    extern const char __stop_##name[] __attribute__((visibility("hidden"), weak));
+HRT_CODE_SECTION(hrt_hot)
+HRT_CODE_SECTION(hrt_hot_engine)
+HRT_CODE_SECTION(hrt_hot_loop)
+HRT_CODE_SECTION(hrt_hot_precise)
 
 // What the thread's latest fire touched: with few timers the next one touches it too. Addresses
 // alone, prefetched and never read: what lay there may be gone.
@@ -67,10 +73,11 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 #endif
 
 // Has the processor fetch what a fire on this thread will touch: the memory noted, the stack, and
-// the code. For a thread that has just woken.
+// the code of all fires. For a thread that has just woken.
 void hrt_prefetch_fire(void);
 
-// What a loop's thread needs beside that: the code of its pass.
-void hrt_prefetch_loop(void);
+// The same with the code of one of the other sections.
+#define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
+void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop);
 
 #endif

@@ -184,7 +184,7 @@ static int look(hrt_loop *loop, bool waits) {
     hrt_poller_run(loop->poller, waits);
     if (waits) {
         hrt_prefetch_fire();
-        hrt_prefetch_loop();
+        HRT_PREFETCH_CODE(hrt_hot_loop);
     }
     return take_wake(loop) | (loop->ready_count > 0 ? HRT_LOOP_READY : 0);
 }
@@ -213,7 +213,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     atomic_store(&loop->is_in_futex, true);
     do {
         is_over = hrt_futex_sleep(&loop->woken, loop->clock, wake_ns);
-        hrt_prefetch_loop();
+        HRT_PREFETCH_CODE(hrt_hot_loop);
         found = take_wake(loop);
     } while (found == 0 && !is_over);
     atomic_store(&loop->is_in_futex, false);
@@ -225,7 +225,7 @@ static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
     hrt_prefetch_fire();
-    hrt_prefetch_loop();
+    HRT_PREFETCH_CODE(hrt_hot_loop);
     loop->is_expired = true;
     loop->ready_count = 0;
     return take_wake(loop);
@@ -256,19 +256,20 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
     }
 }
 
-HRT_HOT_LOOP
+HRT_HOT_PRECISE
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
         // Checks the descriptors once: otherwise timers that are never slept for would starve them.
         if (early.has_begun) return hrt_loop_poll(loop);
         int found = hrt_loop_wait(loop, early.wake_ns);
+        HRT_PREFETCH_CODE(hrt_hot_precise);
         if (found == 0) hrt_woken_early(loop->clock, early, window);
         if (found != 0 || !early.is_first) return found;
     }
 }
 
-HRT_HOT_LOOP
+HRT_HOT_PRECISE
 int hrt_loop_spin(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window, int64_t *out_now_ns,
                   int64_t *out_spun_ns) {
     *out_spun_ns = 0;

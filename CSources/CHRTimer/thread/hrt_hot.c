@@ -22,9 +22,9 @@ void hrt_prefetch_fire(void) {
     hrt_prefetch_read(__start_hrt_hot, (size_t)(__stop_hrt_hot - __start_hrt_hot));
 }
 
-HRT_HOT_LOOP
-void hrt_prefetch_loop(void) {
-    prefetch_pages(__start_hrt_hot_loop, __stop_hrt_hot_loop);
-    hrt_prefetch_read(__start_hrt_hot_loop, (size_t)(__stop_hrt_hot_loop - __start_hrt_hot_loop));
+HRT_HOT
+void hrt_prefetch_code(const char *start, const char *stop) {
+    prefetch_pages(start, stop);
+    hrt_prefetch_read(start, (size_t)(stop - start));
 }
 #endif

@@ -57,11 +57,12 @@ static int until(hrt_wait *wait, int64_t deadline_ns) {
     __builtin_unreachable();
 }
 
-HRT_HOT
+HRT_HOT_ENGINE
 int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         int64_t reading_ns = hrt_tick_reading(wait->clock, deadline_ns);
         int outcome = until(wait, reading_ns);
+        HRT_PREFETCH_CODE(hrt_hot_engine);
         if (outcome == HRT_WAIT_WOKEN || hrt_clock_tick_ns(wait->clock) == 0) return outcome;
         // Ticks may be uneven.
         if (hrt_clock_now_ns(wait->clock) >= deadline_ns) return outcome;

@@ -3,7 +3,7 @@
 #include "hrt_wait_parts.h"
 #include "../include/hrt_hot.h"
 
-HRT_HOT
+HRT_HOT_ENGINE
 int hrt_wait_futex_until(hrt_wait *wait, int64_t deadline_ns) {
     for (;;) {
         bool is_over = hrt_futex_sleep(&wait->woken, wait->clock, deadline_ns);

@@ -6,7 +6,7 @@ import Synchronization
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
@@ -33,7 +33,7 @@ extension SourceCore: TimerOwner {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     @inline(__always)
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
@@ -95,7 +95,7 @@ extension SourceCore: TimerOwner {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package func laterDeadline() -> Int64? {
         let before_ns = state.ticks.deadline_ns
@@ -108,7 +108,7 @@ extension SourceCore: TimerOwner {
 
     /// On the engine's thread: a nominal deadline has come, or is about to.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Closed once more: it may have been moved since the engine looked.
@@ -148,7 +148,7 @@ extension SourceCore: TimerOwner {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
         close()
@@ -165,7 +165,7 @@ extension SourceCore: TimerOwner {
 
     /// On the engine's thread, with its lock held.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
@@ -182,7 +182,7 @@ extension SourceCore: TimerOwner {
 
     /// Where the policy has the handler's return decide about the next deadline.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private func endTicks(_ now_ns: Int64) {
         if state.repetition.policy.decidesAtReturn { state.endTick(state.alarm?.time.now_ns ?? now_ns) }
@@ -196,7 +196,7 @@ extension SourceCore: TimerOwner {
 
     /// The handler has returned, or is not called after all.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private func endRunning(_ state: inout State) -> Latch? {
         state.running = nil

@@ -152,7 +152,11 @@ extension LoopTimer {
 extension TimerLoop {
     /// On the loop's thread: frees what other threads let go of.
     func freeReleased() {
-        guard core.hasPosted(.releases) else { return }
+        if core.hasPosted(.releases) { freePosted() }
+    }
+
+    @inline(never)
+    private func freePosted() {
         // First: what is released from now on is posted again.
         core.clear(.releases)
         core.locals.freeReleased()

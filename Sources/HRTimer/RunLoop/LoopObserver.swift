@@ -136,7 +136,11 @@ extension TimerLoop {
     #endif
     func tell(_ activity: LoopObserver.Activity) {
         // Most loops have no observer: then a pass takes no lock for them.
-        guard isObserved(activity) else { return }
+        if isObserved(activity) { tellObservers(activity) }
+    }
+
+    @inline(never)
+    private func tellObservers(_ activity: LoopObserver.Activity) {
         let observers = state.withLock { state in state.observers.items { state.serves($0) } }
         for observer in observers where observer.activities.contains(activity) {
             // An earlier one may have taken it out.

@@ -29,7 +29,7 @@ extension LoopState {
     /// Dequeues the timers that expire by `deadline_ns`, and prepares the pass and its first call, while there is time
     /// for it. False if that is not `wanted`, or if something is to be called before.
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
     mutating func prepareAhead(of deadline_ns: Int64, isWanted: Bool, _ fire: inout Fire) -> Bool {
         core.expireAll(upTo: deadline_ns)

@@ -118,7 +118,11 @@ extension TimerLoop {
     @section("hrt_hot_loop")
     #endif
     func callTriggers(onlyFirst: Bool) -> Bool {
-        guard core.hasPosted(.triggers) else { return false }
+        core.hasPosted(.triggers) && callSignalled(onlyFirst: onlyFirst)
+    }
+
+    @inline(never)
+    private func callSignalled(onlyFirst: Bool) -> Bool {
         let triggers = state.withLock { state in
             if state.triggers.entries.isEmpty { core.clear(.triggers) }
             return state.triggers.items { state.serves($0) }

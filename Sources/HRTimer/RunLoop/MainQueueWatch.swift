@@ -70,7 +70,11 @@ extension TimerLoop {
     @section("hrt_hot_loop")
     #endif
     func isMainQueueReady() -> Bool {
-        guard isMain, isObserved(.beforeWaiting) || isObserved(.afterWaiting) else { return false }
+        isMain && (isObserved(.beforeWaiting) || isObserved(.afterWaiting)) && lookAtMainQueue()
+    }
+
+    @inline(never)
+    private func lookAtMainQueue() -> Bool {
         let descriptor = state.withLock { $0.servesMainQueue ? $0.mainQueue.descriptorToLookAt() : nil }
         return descriptor.map { !waiter.look(at: $0, for: .readable).isEmpty } ?? false
     }

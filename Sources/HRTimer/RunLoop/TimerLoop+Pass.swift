@@ -52,7 +52,11 @@ extension TimerLoop {
     #endif
     private func performBlocks() {
         freeReleased()
-        guard core.hasPosted(.blocks) else { return }
+        if core.hasPosted(.blocks) { performPosted() }
+    }
+
+    @inline(never)
+    private func performPosted() {
         let blocks = core.state.withLock { state in
             let index = state.served
             let blocks = state.performs.take { state.modes.contains($0, index) }
@@ -181,7 +185,20 @@ extension TimerLoop {
                 prepareAhead(of: until_ns, isTold, &fire, &isPrepared)
             }
         }
-        // Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+        return sleep(on: virtual, until: park, spinBudget, isTold, &fire, &isPrepared)
+    }
+
+    /// Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+    @inline(never)
+    private func sleep(
+        on virtual: any VirtualTime,
+        until park: Park,
+        _ spinBudget: Double?,
+        _ isTold: Bool,
+        _ fire: inout Fire,
+        _ isPrepared: inout Bool
+    ) -> (LoopWaiter.Found, now_ns: Int64?) {
+        let until_ns = park.until_ns
         let found = waiter.poll()
         guard found.isEmpty, virtual.now_ns < until_ns else { return (found, nil) }
         guard park.isPrecise else { return (wait(on: virtual, until: until_ns, for: until_ns), nil) }
@@ -207,7 +224,7 @@ extension TimerLoop {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
     private func prepareAhead(of until_ns: Int64, _ isTold: Bool, _ fire: inout Fire, _ isPrepared: inout Bool) -> Bool
     {

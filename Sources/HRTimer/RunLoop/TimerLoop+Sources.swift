@@ -139,7 +139,13 @@ extension TimerLoop {
     @section("hrt_hot_loop")
     #endif
     func serveDescriptors(_ ready: ReadyDescriptors, onlyFirst: Bool) -> Bool {
-        var hasCalled = serveEdges(onlyFirst: onlyFirst)
+        let hasCalled = (waiter.mayHaveEdges || core.hasPosted(.signals)) && serveEdges(onlyFirst: onlyFirst)
+        return ready.found.isEmpty ? hasCalled : serveFound(ready, onlyFirst: onlyFirst, hasCalled)
+    }
+
+    @inline(never)
+    private func serveFound(_ ready: ReadyDescriptors, onlyFirst: Bool, _ hasCalledEdge: Bool) -> Bool {
+        var hasCalled = hasCalledEdge
         let look = ready.look
         for ready in ready.found where !(hasCalled && onlyFirst) {
             let entry = state.withLock { state -> WatchedDescriptors.Entry? in
@@ -164,9 +170,7 @@ extension TimerLoop {
         return hasCalled
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_loop")
-    #endif
+    @inline(never)
     private func serveEdges(onlyFirst: Bool) -> Bool {
         var hasCalled = false
         while waiter.mayHaveEdges || core.hasPosted(.signals), !(hasCalled && onlyFirst), let entry = takeEdge() {

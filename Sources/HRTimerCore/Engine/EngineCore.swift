@@ -194,7 +194,7 @@ extension EngineCore {
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
         var request = TimerRequest()
@@ -299,7 +299,7 @@ extension EngineCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
@@ -312,7 +312,7 @@ extension EngineCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     @inline(__always)
     private func sleepUnwatched(until park: Park) -> Slept {
@@ -344,7 +344,7 @@ extension EngineCore {
     /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
     /// also the begin of the next.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     func turn(_ slept: Slept, limit_ns: Int64 = .max, _ fire: inout Fire) -> TurnEnd {
         var now_ns = time.now_ns
@@ -385,7 +385,7 @@ extension EngineCore {
     /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun; nil if the
     /// clock is to be moved to the deadline first.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     func make(_ fire: inout Fire) -> (wasCalled: Bool, spun_ns: Int64)? {
         var now_ns = fire.begun_ns

@@ -47,7 +47,7 @@ package struct Fire: ~Copyable {
     private let byAddress = PassedByAddress()
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package init() {}
 

@@ -40,7 +40,7 @@ package struct FiringAccount: Sendable {
 
     /// A wake-up of a loop, which also descriptors, blocks and other threads cause.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package mutating func countWakeup(isSpurious: Bool) {
         statistics.wakeups += 1

@@ -14,7 +14,7 @@ extension FiringCore {
 
     /// The next timer of the groups that are served with a deadline of `bound_ns` or earlier.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package mutating func next(upTo bound_ns: Int64) -> Next {
         let limit = PassLimit(now_ns: bound_ns, sequence: .max)
@@ -47,14 +47,14 @@ extension FiringCore {
 
     /// Takes all that is due by then out of the queue, to wait until its group is served.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package mutating func expireAll(upTo bound_ns: Int64) {
         if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     @inline(never)
     private mutating func expireRest(_ bound_ns: Int64) {
@@ -63,7 +63,7 @@ extension FiringCore {
 
     /// Takes some out of the queue. False if it has but moved timers within, or nothing is due.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
         let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
@@ -73,7 +73,7 @@ extension FiringCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     private mutating func insert(from begin: Int, to end: Int) {
         // The records of all are prefetched before the first is read, so that their cache misses overlap.
@@ -157,7 +157,7 @@ extension FiringCore {
 
     /// What a pass fires that begins now.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package func passLimit(now_ns: Int64) -> PassLimit {
         PassLimit(now_ns: now_ns, sequence: hrt_queue_last_arming(queue))

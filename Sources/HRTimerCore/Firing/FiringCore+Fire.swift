@@ -18,7 +18,7 @@ extension FiringCore {
     /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe before they come, but for
     /// none after `limit_ns`.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     package mutating func poll(_ now_ns: Int64, horizon_ns: Int64, limit_ns: Int64, _ fire: inout Fire) -> Poll {
         if isShutDown { return .ended }
@@ -42,7 +42,7 @@ extension FiringCore {
 
     /// Nothing is due: tidies up a little, or parks.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private mutating func rest() -> Poll {
         if tidy() { return .again }
@@ -53,7 +53,7 @@ extension FiringCore {
 
     /// Prepares the next call of a pass, of the groups that are served. False if there is none.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package mutating func prepareNext(
         _ now_ns: Int64,
@@ -89,7 +89,7 @@ extension FiringCore {
 
     /// Prepares the call for `deadline_ns`, while there is time for it, if nothing is to be called before. False otherwise.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_precise")
     #endif
     package mutating func prepareAhead(
         of deadline_ns: Int64,
@@ -154,7 +154,7 @@ extension FiringCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_precise")
     #endif
     private mutating func waitForCommit(_ token: TimerToken, _ deadline_ns: Int64) {
         takeCommitted()
@@ -177,7 +177,7 @@ extension FiringCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot

@@ -21,7 +21,7 @@ extension FiringCore {
     /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
     /// end of the core.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     @inline(__always)
     package mutating func armOwned(
@@ -62,7 +62,7 @@ extension FiringCore {
     /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. An owner that no longer wants
     /// one calls `clearOptions(for:)`.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_engine")
     #endif
     @inline(never)
     package mutating func armOwned(

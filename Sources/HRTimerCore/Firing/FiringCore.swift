@@ -286,7 +286,7 @@ extension FiringCore {
 
     /// The same for an owner that has its timers shown by their records.
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     package mutating func arm(_ token: TimerToken, deadlineOfOwner_ns deadline_ns: Int64) {
         records[token.slot].deadline_ns = deadline_ns

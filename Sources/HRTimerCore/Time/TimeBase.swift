@@ -32,7 +32,7 @@ public struct TimeBase: Sendable {
     package var now_ns: Int64 { read_ns() }
 
     #if compiler(>=6.3)
-    @section("hrt_hot")
+    @section("hrt_hot_loop")
     #endif
     @usableFromInline @inline(__always)
     func read_ns() -> Int64 {
