@@ -3,7 +3,15 @@
 #include "../../CSources/CHRTimer/include/hrt_queue.h"
 #include "CTestSupport.h"
 
-size_t ctest_hot_bytes(void) { return (size_t)(__stop_hrt_hot - __start_hrt_hot); }
+static size_t common_bytes(void) { return (size_t)(__stop_hrt_hot - __start_hrt_hot); }
+
+size_t ctest_hot_engine_bytes(void) {
+    return common_bytes() + (size_t)(__stop_hrt_hot_engine - __start_hrt_hot_engine);
+}
+
+size_t ctest_hot_loop_bytes(void) {
+    return common_bytes() + (size_t)(__stop_hrt_hot_loop - __start_hrt_hot_loop);
+}
 
 bool ctest_hot_has_queue(void) {
     const char *code = (const char *)hrt_queue_take_due;

@@ -84,9 +84,10 @@ typedef struct {
 // 0 or a negative errno.
 int ctest_thread_schedule(ctest_schedule *_Nonnull out_schedule);
 
-// The section of the functions that each fire runs, hrt_hot.h: its size, and whether the queue's
-// are in it.
-size_t ctest_hot_bytes(void);
+// What the thread of an engine, and of a loop, fetches of the sections of hrt_hot.h when it wakes;
+// and whether the queue's functions are among it.
+size_t ctest_hot_engine_bytes(void);
+size_t ctest_hot_loop_bytes(void);
 bool ctest_hot_has_queue(void);
 
 // What the calling thread's latest fire noted, of an hrt_touched_kind.
