@@ -221,6 +221,13 @@ import Testing
                 #expect(error.errorNumber == EINVAL)
             }
             configuration.realTime = RealTimeSettings()
+            configuration.realTime.processorWakeLatency = .zero
+            #expect(
+                try await TimerEngine(configuration).awaitSettingResults().last?.description
+                    == "processorWakeLatency: refused, cannot set processorWakeLatency to 0.0 seconds by "
+                    + "pm_qos_resume_latency_us (takes 0 ... 2000 s, and processors): Invalid argument"
+            )
+            configuration.realTime = RealTimeSettings()
             configuration.realTime.processors = []
             let engineWithoutProcessors = try TimerEngine(configuration)
             #expect(await engineWithoutProcessors.awaitSettingResults().last?.isGranted == false)

@@ -15,8 +15,9 @@ enum {
 };
 
 // Each new entry weighs 1 / KEPT times the one before, which equals multiplying the weights of all
-// old ones by KEPT. A histogram that fades ten times as slowly covers a little more and spins more
-// for it than that is worth, also at a coverage of 0.99 (Benchmarks/wake-latencies).
+// old ones by KEPT. A histogram that fades ten times as slowly covers a little more, also at a
+// coverage of 0.99, and spins a little more for it (Benchmarks/wake-latencies): no reason for a
+// second one.
 #ifndef HRT_SPIN_WINDOW_KEPT
 #define HRT_SPIN_WINDOW_KEPT 0.99f
 #endif

@@ -9,8 +9,8 @@
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 
-// Marks a function that every fire runs. All of them, of C and of Swift (`@section("hrt_hot")`),
-// are in one section of the program.
+// Marks a function that every fire runs. Those of C and of Swift (`@section("hrt_hot")`) are in one
+// section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
 // The same for what an engine's fires run, a loop's, and precise ones: a thread fetches what it
@@ -21,7 +21,7 @@
 
 // The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME"). Weak:
 // a program may lack a section.
-#define HRT_CODE_SECTION(name)                                                    \
+#define HRT_CODE_SECTION(name)                                                      \
     extern const char __start_##name[] __attribute__((visibility("hidden"), weak)); \
     extern const char __stop_##name[] __attribute__((visibility("hidden"), weak));
 HRT_CODE_SECTION(hrt_hot)
@@ -76,7 +76,7 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 // the code of all fires. For a thread that has just woken.
 void hrt_prefetch_fire(void);
 
-// The same with the code of one of the other sections.
+// Has it fetch the code of one of the other sections, too.
 #define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
 void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop);
 

@@ -177,7 +177,7 @@ extension TimerLoop {
         if until_ns == .min { return (waiter.poll(), nil) }
         guard let virtual = time.virtual else {
             if let wakeLatency = waiter.wakeLatency {
-                let found = sleepUnbounded(wakeLatency, until_ns)
+                let found = boundLatency(wakeLatency, until_ns)
                 if !found.isEmpty { return (found, nil) }
             }
             guard park.isPrecise else { return (waiter.wait(until: until_ns), nil) }
@@ -209,18 +209,16 @@ extension TimerLoop {
         }
     }
 
-    /// As the engine's: bounds the wake latency if a precise timer is due soon; if one is due later, sleeps until then first.
+    /// What was found before the sleep itself.
     @inline(never)
-    private func sleepUnbounded(_ wakeLatency: WakeLatency, _ until_ns: Int64) -> LoopWaiter.Found {
-        let soon_ns = core.state.withLock { $0.core.nextPrecise_ns }.subtractingSaturating(WakeLatency.lead_ns)
-        if time.now_ns < soon_ns {
-            wakeLatency.hold(false)
-            if until_ns == .max || until_ns <= soon_ns { return [] }
-            let found = waiter.wait(until: soon_ns)
-            if !found.isEmpty { return found }
+    private func boundLatency(_ wakeLatency: WakeLatency, _ until_ns: Int64) -> LoopWaiter.Found {
+        let precise_ns = core.state.withLock { $0.core.nextPrecise_ns }
+        var found: LoopWaiter.Found = []
+        _ = wakeLatency.holdIfSoon(precise_ns, now_ns: time.now_ns, until_ns: until_ns) { instant_ns in
+            found = waiter.wait(until: instant_ns)
+            return !found.isEmpty
         }
-        wakeLatency.hold(true)
-        return []
+        return found
     }
 
     #if compiler(>=6.3)

@@ -304,7 +304,7 @@ extension EngineCore {
     private func sleep(until park: Park, _ wakeLatency: WakeLatency?) -> Slept {
         hrt_probe_park(park.until_ns, park.isPrecise ? 1 : 0)
         if isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
-        let isWoken = wakeLatency.map { sleepUnbounded($0, park) } ?? false
+        let isWoken = wakeLatency.map { boundLatency($0, park) } ?? false
         let slept = isWoken ? Slept() : sleepUnwatched(until: park)
         if isWatched.load(ordering: .relaxed) { observer.value?.didWake(from: park) }
         hrt_probe_wake(park.until_ns, park.isPrecise ? 1 : 0)
@@ -325,18 +325,11 @@ extension EngineCore {
         return Slept(horizon_ns: park.until_ns)
     }
 
-    /// Bounds the wake latency if a precise timer is due soon; if one is due later, sleeps without a bound until it is due soon.
-    /// True if woken meanwhile.
+    /// True if woken before the sleep itself.
     @inline(never)
-    private func sleepUnbounded(_ wakeLatency: WakeLatency, _ park: Park) -> Bool {
-        let soon_ns = state.withLock { $0.nextPrecise_ns }.subtractingSaturating(WakeLatency.lead_ns)
-        if time.now_ns < soon_ns {
-            wakeLatency.hold(false)
-            if park.until_ns == .max || park.until_ns <= soon_ns { return false }
-            if waiter.wait(until: soon_ns) { return true }
-        }
-        wakeLatency.hold(true)
-        return false
+    private func boundLatency(_ wakeLatency: WakeLatency, _ park: Park) -> Bool {
+        let precise_ns = state.withLock { $0.nextPrecise_ns }
+        return wakeLatency.holdIfSoon(precise_ns, now_ns: time.now_ns, until_ns: park.until_ns, waiter.wait)
     }
 
     /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time.

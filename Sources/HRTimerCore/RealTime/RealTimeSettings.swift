@@ -58,8 +58,8 @@ public struct RealTimeSettings: Sendable, Hashable {
     /// asks for `.precise` itself. For a second at most after the last one is cancelled.
     public var wakeLatency: Duration?
 
-    /// The same for `processors` alone, and for as long: `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`, which the
-    /// other processors' power is spared by. Takes `processors`, and the right to write these files, which root has.
+    /// The same for `processors` alone, and for as long: `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`. It spares
+    /// the power of the other processors. Takes `processors`, and the right to write these files, which root has.
     ///
     /// The least value of this process's threads holds, and of what stood in the file, which is written back. A process that
     /// is killed leaves its value there.

@@ -23,6 +23,25 @@ package final class WakeLatency: @unchecked Sendable {
         processors?.hold(isHeld)
     }
 
+    /// A thread is about to sleep until `until_ns`, and its next precise timer is due at `precise_ns`. Holds the bounds if that is
+    /// soon. If it is later, and before the end of the sleep, `sleep` comes first, without a bound, until it is soon. True
+    /// if that was woken.
+    package func holdIfSoon(
+        _ precise_ns: Int64,
+        now_ns: Int64,
+        until_ns: Int64,
+        _ sleep: (Int64) -> Bool
+    ) -> Bool {
+        let soon_ns = precise_ns.subtractingSaturating(Self.lead_ns)
+        if now_ns < soon_ns {
+            hold(false)
+            if precise_ns == .max || until_ns <= soon_ns { return false }
+            if sleep(soon_ns) { return true }
+        }
+        hold(true)
+        return false
+    }
+
     deinit { hold(false) }
 }
 

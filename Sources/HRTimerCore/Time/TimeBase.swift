@@ -31,6 +31,7 @@ public struct TimeBase: Sendable {
     @inlinable @inline(__always)
     package var now_ns: Int64 { read_ns() }
 
+    // Inlined in this module. Other modules call it, and of those a loop's pass most often.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
