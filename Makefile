@@ -121,7 +121,7 @@ BLOCKS ?= 3
 NAME ?= pareto
 PARETO = --preset thorough --blocks $(BLOCKS) --settle 50 --no-progress --only 'kernel.hybrid.slack-1.*' \
     --only kernel.bare-loop.slack-1 --only kernel.futex-abs.slack-1 --only kernel.spin-sleep --only kernel.sdl-delay-precise \
-    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.source.normal --only hrtimer.loop-timer.normal
+    --only hrtimer.source.precise --only hrtimer.loop-timer.precise --only hrtimer.engine.normal --only hrtimer.source.normal --only hrtimer.loop-timer.normal
 pareto:
 	$(SWIFT) build -c release --product bench
 	for interval in 1ms 4.167ms 16.667ms; do \

@@ -121,6 +121,7 @@ import Testing
             var created: OpaquePointer?
             #expect(hrt_loop_create(&created) == 0)
             let loop = created!
+            hrt_loop_enter(loop)
             var trace: OpaquePointer?
             try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
             var best_ns = Int64.max

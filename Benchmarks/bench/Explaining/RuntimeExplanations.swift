@@ -253,6 +253,7 @@ extension Explanation {
         guard id.hasPrefix("hrtimer.") else { return nil }
         let call =
             switch id.split(separator: ".")[1] {
+            case "engine": "TimerEngine.schedule(at:every:)"
             case "source": "TimerSource.schedule(deadline:repeating:)"
             case "loop-timer": "LoopTimer on a TimerLoop"
             case "display-link": "DisplayLink.add(to:forMode:)"

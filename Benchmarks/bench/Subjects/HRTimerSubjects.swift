@@ -6,6 +6,13 @@ import HRTimer
 extension Subject {
     /// This library's faces, each on an engine or loop of its own.
     static let hrtimer: [Subject] = [
+        Subject(
+            "hrtimer.engine.normal",
+            "TimerEngine.schedule(at:every:), on the engine's thread; by --only",
+            isDefault: false
+        ) {
+            try measureEngine($0)
+        },
         Subject("hrtimer.source.normal", "TimerSource, repeating, on the engine's thread") {
             try measureSource($0, .normal)
         },
@@ -62,6 +69,20 @@ extension Subject {
             try measureExecutorSleep($0, .precise)
         },
     ]
+
+    private static func measureEngine(_ recorder: BlockRecorder) throws {
+        try withEngine(recorder, .normal) { engine in
+            let token = engine.schedule(
+                at: MonotonicInstant(nanoseconds: recorder.begin()),
+                every: .nanoseconds(recorder.interval_ns)
+            ) { fire in
+                let woke_ns = cbench_now_ns()
+                recorder.fire(woke_ns, for: Int64(fire.missedTicks + 1))
+            }
+            defer { engine.cancelAndWait(token) }
+            try recorder.waitUntilFull()
+        }
+    }
 
     private static func measureSource(
         _ recorder: BlockRecorder,

@@ -26,14 +26,14 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
     int operation = sleep_operation(clock);
     struct timespec deadline = hrt_timespec_from_ns(deadline_ns);
     struct timespec *timeout = deadline_ns == HRT_NEVER ? NULL : &deadline;
-    int status = HRT_STATUS(
-        syscall(SYS_futex, word, operation, 0, timeout, NULL, FUTEX_BITSET_MATCH_ANY));
+    long status = hrt_direct_call(SYS_futex, (long)word, operation, 0, (long)timeout, 0,
+                                  (long)(uint32_t)FUTEX_BITSET_MATCH_ANY);
     hrt_prefetch_fire();
     switch (status) {
         case -ETIMEDOUT: return true;
         case 0: return false;        // woken, or spuriously, which futex(2) allows
         case -EAGAIN: return false;  // the word was not 0 any more: a wake came first
-        default: hrt_impossible("futex", -status);
+        default: hrt_impossible("futex", (int)-status);
     }
 }
 

@@ -70,6 +70,11 @@ void hrt_loop_leave_host(hrt_loop *_Nonnull loop);
 // Nothing may be watched any more, and no thread may be inside a wake.
 void hrt_loop_destroy(hrt_loop *_Nonnull loop);
 
+// The calling thread begins to wait: the loop goes by its timer slack, which is read here and not
+// at each wait, a system call less. Without this it counts as none. What the thread sets its slack
+// to later counts from the next call; until then a wait may be late by as much. Cannot fail.
+void hrt_loop_enter(hrt_loop *_Nonnull loop);
+
 // Blocks until CLOCK_MONOTONIC reads deadline_ns or later (0, never early), or until a wake is
 // pending (HRT_LOOP_WOKEN, which consumes it) or a descriptor is ready (HRT_LOOP_READY). A past
 // deadline checks everything without blocking. HRT_NEVER is no deadline. The timerfd is armed only

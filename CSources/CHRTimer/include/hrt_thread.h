@@ -35,6 +35,10 @@ typedef struct {
 // of sched_setattr(2): -EPERM, -EACCES, -EINVAL, -EBUSY (no room for one more deadline).
 int hrt_thread_set_schedule(const hrt_schedule *_Nonnull schedule);
 
+// Which thread this is, to be compared alone, as long as the thread is there: where its
+// thread-local storage begins. A register, where pthread_self(3) is a call into the C library.
+static inline const void *_Nonnull hrt_thread_pointer(void) { return __builtin_thread_pointer(); }
+
 // The kernel's id of this thread, gettid(2).
 int32_t hrt_thread_id(void);
 

@@ -42,6 +42,7 @@ struct hrt_loop {
     bool may_use_futex;        // it need not wait for descriptors while nothing is watched
     _Atomic bool is_in_futex;  // the waiter sleeps on `woken`, or is about to
     _Atomic uint32_t woken;    // 1 while a wake is pending
+    int64_t slack_ns;          // of the thread that runs it
 };
 
 struct hrt_watch {
@@ -198,6 +199,8 @@ int hrt_loop_poll(hrt_loop *loop) {
     return take_wake(loop);
 }
 
+void hrt_loop_enter(hrt_loop *loop) { loop->slack_ns = (int64_t)hrt_thread_timer_slack_ns(); }
+
 // With nothing watched a futex suffices, and the kernel's timer wakes the thread directly. Its wait
 // is subject to the thread's timer slack, which a timerfd is not, and which belongs to the thread's
 // owner. So the futex's deadline is earlier by the slack, and the wait ends at the deadline at the
@@ -205,8 +208,7 @@ int hrt_loop_poll(hrt_loop *loop) {
 // waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
 HRT_HOT_LOOP
 static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
-    int64_t wake_ns =
-        deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - (int64_t)hrt_thread_timer_slack_ns();
+    int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - loop->slack_ns;
     bool is_over;
     int found;
     loop->ready_count = 0;

@@ -1,6 +1,6 @@
 #if os(Linux)
+import CHRTimer
 import HRTimerCore
-import HRTimerLibc
 import Synchronization
 
 extension SourceCore: TimerOwner {
@@ -126,7 +126,7 @@ extension SourceCore: TimerOwner {
             state.isInFlight = true
             state.engineSubmits = true
             state.extras?.pointee.lead?.submit(for: state.ticks.deadline_ns)
-            fire.callback = submit
+            fill(&fire.callback, submit)
             fire.isEarly = state.hasLead
             return true
         }
@@ -142,7 +142,11 @@ extension SourceCore: TimerOwner {
             return false
         }
         state.engineSubmits = false
-        fire.callback = state.lateHandlers == nil ? event : watchedInline(event, deadline_ns: deadline_ns, state)
+        if state.lateHandlers == nil {
+            fill(&fire.callback, event)
+        } else {
+            fill(&fire.callback, watchedInline(event, deadline_ns: deadline_ns, state))
+        }
         fire.missedTicks = Int(clamping: state.data - 1)
         return true
     }
@@ -233,7 +237,7 @@ extension SourceCore: TimerOwner {
         callHere(isEvent: false) {
             withLock { state in
                 if state.isCancelled || state.hasEnded { return nil }
-                state.running = pthread_self()
+                state.running = hrt_thread_pointer()
                 return state.extras?.pointee.owned.registration.take()
             }
         }
@@ -269,7 +273,7 @@ extension SourceCore: TimerOwner {
         guard let ticks = takeTicks(now_ns, &state) else { return nil }
         state.isInFlight = true
         state.data = ticks
-        state.running = pthread_self()
+        state.running = hrt_thread_pointer()
         guard let account = state.account, let event = state.event else { return state.event }
         return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
@@ -332,7 +336,7 @@ extension SourceCore: TimerOwner {
         do {
             var left = Left()
             withLock { state, engine in
-                state.running = pthread_self()
+                state.running = hrt_thread_pointer()
                 letGo(&state, &engine, &left)
             }
             left.owned.cancel?.run()

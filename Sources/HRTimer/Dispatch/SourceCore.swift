@@ -12,7 +12,7 @@ import Synchronization
 /// end need not wake the engine (`SourceCore+Expecting`): one wake-up at most while it runs, or waits in a blocked queue.
 ///
 /// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
-package final class SourceCore: @unchecked Sendable {
+@usableFromInline package final class SourceCore: @unchecked Sendable {
     // Sendable: all but the state is constant.
 
     @exclusivity(unchecked)
@@ -82,7 +82,7 @@ package final class SourceCore: @unchecked Sendable {
         /// The engine was shut down: only the cancel handler of a source that was cancelled before is still called.
         var hasEnded = false
         /// The thread that runs a handler.
-        var running: pthread_t?
+        var running: UnsafeRawPointer?
         /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
         var isInFlight = false
         /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, even if the
@@ -335,7 +335,14 @@ package final class SourceCore: @unchecked Sendable {
     package var policy: MissedTickPolicy { withLock { $0.repetition.policy } }
     package var precision: TimerPrecision? { withLock { $0.precision } }
     package var isCancelled: Bool { isCancelledForAll.load(ordering: .relaxed) }
-    package var data: UInt { withLock { $0.data } }
+    package var data: UInt { readData() }
+
+    // For inline code of users, whose handlers read it at each fire.
+    #if compiler(>=6.3)
+    @section("hrt_hot_engine")
+    #endif
+    @usableFromInline
+    func readData() -> UInt { withLock { $0.data } }
 
     /// Nil if none is to come, and on another clock.
     package var nextDeadline_ns: Int64? {

@@ -19,7 +19,7 @@ public import HRTimerCore
 ///
 /// Deadlines are on `CLOCK_MONOTONIC`, which stands still while the system is suspended.
 public final class TimerSource: Sendable {
-    package let core: SourceCore
+    @usableFromInline package let core: SourceCore
 
     /// A source that is not active yet and runs its handlers on the engine's thread.
     ///
@@ -222,7 +222,7 @@ public final class TimerSource: Sendable {
     public var isCancelled: Bool { core.isCancelled }
 
     /// How many nominal deadlines passed since the event handler was called last; at least 1 inside of it.
-    public var data: UInt { core.data }
+    @inlinable public var data: UInt { core.readData() }
 
     /// When the source fires next, as far as it is known: nil if it does not, and on another clock than its engine's. A
     /// deadline that has passed while the source is suspended or its handler runs.

@@ -73,9 +73,8 @@ extension TimerLoop {
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
-    func fireDueTimers(_ first: inout Fire, at now_ns: Int64?) {
+    func fireDueTimers(_ first: inout Fire, _ second: inout Fire, at now_ns: Int64?) {
         guard var now_ns else { return }
-        var second = Fire()
         while true {
             guard let then_ns = fire(&first, at: now_ns, preparing: &second) else { return }
             guard let next_ns = fire(&second, at: then_ns, preparing: &first) else { return }

@@ -203,7 +203,7 @@ extension LoopTimer.State {
         lastFired_ns = deadline_ns
         missedTicks = told
         self.ticks = ticks
-        handler = self.handler
+        if let function = self.handler { fill(&handler, function) }
         return true
     }
 

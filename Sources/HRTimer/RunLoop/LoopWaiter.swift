@@ -74,6 +74,11 @@ final class LoopWaiter: @unchecked Sendable {
         if let loop { hrt_loop_destroy(loop) }
     }
 
+    /// The calling thread begins to run the loop.
+    func enter() {
+        if let loop, !isHosted { hrt_loop_enter(loop) }
+    }
+
     /// Empty when `deadline_ns` has come. `Int64.max` has no deadline.
     func wait(until deadline_ns: Int64) -> Found {
         looks &+= 1

@@ -6,23 +6,22 @@ import Synchronization
 // One pass of a run.
 extension TimerLoop {
     /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes
-    /// on.
+    /// on. The two fires are the run's, empty before and after: while one is finished the other is prepared.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
-    func pass(limit_ns: Int64, returnsAfterSource: Bool) -> RunResult? {
+    func pass(limit_ns: Int64, returnsAfterSource: Bool, _ fire: inout Fire, _ second: inout Fire) -> RunResult? {
         tell(.beforeTimers)
         tell(.beforeSources)
         performBlocks()
         var hasServed = callTriggers(onlyFirst: returnsAfterSource)
         if hasServed { performBlocks() }
         var ready = ReadyDescriptors()
-        var fire = Fire()
         if hasServed || limit_ns < .max && limit_ns <= time.now_ns || isMainQueueReady() {
             updateWatches()
             _ = waiter.poll()
             ready = takeReady()
-            fireDueTimers(&fire, at: beginPass(&fire))
+            fireDueTimers(&fire, &second, at: beginPass(&fire))
         } else {
             tell(.beforeWaiting)
             var call_ns = sleep(limit_ns: limit_ns, &fire)
@@ -32,7 +31,7 @@ extension TimerLoop {
                 tell(.afterWaiting)
                 call_ns = beginPass(&fire)
             }
-            fireDueTimers(&fire, at: call_ns)
+            fireDueTimers(&fire, &second, at: call_ns)
         }
         if ready.hasMainQueue, serveMainQueue() { hasServed = true }
         if serveDescriptors(ready, onlyFirst: returnsAfterSource) { hasServed = true }

@@ -163,10 +163,13 @@ extension TimerLoop {
         onOwnThread {
             guard begin(mode, canServeMainQueue: !isOnMainQueue && opensMainQueue()) else { return nil }
             defer { state.withLock { $0.endRun(time.now_ns) } }
+            waiter.enter()
             tell(.entry)
             defer { tell(.exit) }
+            var first = Fire()
+            var second = Fire()
             while true {
-                let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource)
+                let outcome = pass(limit_ns: limit_ns, returnsAfterSource: returnsAfterSource, &first, &second)
                 if let outcome { return outcome }
             }
         } ?? nil

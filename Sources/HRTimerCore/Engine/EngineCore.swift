@@ -273,11 +273,20 @@ extension EngineCore {
             return thread.hasEnded
         }
         hasSettingResults.open()
-        var fire = Fire()
-        var slept = Slept()
-        while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park, settings.wakeLatency) }
+        serve(settings.wakeLatency)
         settings.giveBack()
         hasEnded?.open()
+    }
+
+    /// The thread's life.
+    #if compiler(>=6.3)
+    @section("hrt_hot_engine")
+    #endif
+    @inline(never)
+    private func serve(_ wakeLatency: WakeLatency?) {
+        var fire = Fire()
+        var slept = Slept()
+        while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park, wakeLatency) }
     }
 
     /// What came of a sleep.

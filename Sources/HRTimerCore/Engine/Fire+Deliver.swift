@@ -19,7 +19,7 @@ extension Fire {
         case .owner(let owner): call(owner, now_ns, time)
         case nil: break
         }
-        self.target = consume target
+        fill(&self.target, consume target)
     }
 
     /// What is called is let go at once: its owner may have another handler by now.
@@ -29,9 +29,9 @@ extension Fire {
             spinOut(now_ns, time)
             function.call(owner)
         } else {
-            let callback = callback.take()
+            guard let callback = callback.take() else { return }
             spinOut(now_ns, time)
-            callback?.run()
+            callback.run()
         }
     }
 
@@ -40,24 +40,20 @@ extension Fire {
     @section("hrt_hot")
     #endif
     @inline(__always)
-    package func fetch() {
-        if let callback { Self.fetch(callback) } else if let function { Self.fetch(function) }
-        switch target {
-        case .handler(let handler): Self.fetch(Handler(call: handler))
-        default: break
-        }
+    package mutating func fetch() {
+        if callback != nil { return Self.fetch(&callback) }
+        if function != nil { return Self.fetch(&function) }
+        Self.fetch(&target)
     }
 
-    private struct Handler {
-        let call: @Sendable (TimerFire) -> Void
-    }
-
-    /// Of a function as Swift has it: the address of its code, and that of what it captured.
+    /// Of a function as Swift has it: the address of its code, and that of what it captured. Where it is: a copy would count
+    /// references.
     @inline(__always)
-    private static func fetch<Function>(_ function: Function) {
-        // Unsafe: two words, of which only the addresses are used, as hints.
-        withUnsafeBytes(of: function) { words in
-            let (code, captured) = words.load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
+    private static func fetch<Function: ~Copyable>(_ function: inout Function) {
+        // Unsafe: two words, of which only the addresses are used, as hints. Those of an owner without a function, whose
+        // call is withdrawn, are its own.
+        withUnsafeMutablePointer(to: &function) { place in
+            let (code, captured) = UnsafeRawPointer(place).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
             hrt_prefetch_read(code, 256)
             hrt_prefetch_read(captured, 64)
             hrt_note_touched(HRT_TOUCHED_CODE, code, 256)

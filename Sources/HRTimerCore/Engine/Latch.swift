@@ -4,7 +4,7 @@ import CHRTimer
 /// Something that comes once, for which any number of threads wait: `hrt_latch`, a futex and no descriptor.
 ///
 /// In a child of `fork(2)` a latch that was made before counts as open: the thread that was to open it is not there.
-package final class Latch: @unchecked Sendable {
+@usableFromInline package final class Latch: @unchecked Sendable {
     // Sendable: the C core's functions are for any thread. On the heap, since a futex must not move.
     private let c: UnsafeMutablePointer<hrt_latch>
     private let generation = hrt_fork_generation()
@@ -83,8 +83,8 @@ package final class Latch: @unchecked Sendable {
 ///     // Who ends it:
 ///     let latch = state.withLock { state in state.isGoingOn = false; return state.waiting.release() }
 ///     latch?.open()
-package struct WaitList: Sendable {
-    private var latch: Latch?
+@usableFromInline package struct WaitList: Sendable {
+    @usableFromInline var latch: Latch?
 
     package init() {}
 
@@ -97,7 +97,7 @@ package struct WaitList: Sendable {
     }
 
     /// The latch of those who wait, to be opened once the lock is let go, if there are any. Who comes from now on gets another.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func release() -> Latch? {
         latch.take()
     }

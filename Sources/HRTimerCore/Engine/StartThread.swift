@@ -1,4 +1,5 @@
 #if os(Linux)
+import CHRTimer
 package import HRTimerLibc
 
 /// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and
@@ -56,4 +57,7 @@ package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
 package func isCurrent(_ thread: pthread_t) -> Bool {
     pthread_equal(thread, pthread_self()) != 0
 }
+
+/// The same of a thread that was noted by `hrt_thread_pointer()`.
+package func isCurrent(_ thread: UnsafeRawPointer) -> Bool { thread == hrt_thread_pointer() }
 #endif

@@ -2,6 +2,13 @@
 import CHRTimer
 import HRTimerLibc
 
+/// Sets what is nil, so that nothing is let go: a fire does that four times, and to find nothing there is a function apart each
+/// time.
+@inlinable @inline(__always)
+package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Value?) {
+    withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
+}
+
 /// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled
 /// with the core's lock held. What it holds at the end is let go after the lock.
 ///
@@ -39,7 +46,7 @@ package struct Fire: ~Copyable {
     /// What is in those ticks of it; an owner keeps its own.
     var jitter: TickJitter?
     /// The timer whose handler runs this one's thread, in a nested run of a loop.
-    var outer: (token: TimerToken, thread: pthread_t)?
+    var outer: (token: TimerToken, thread: UnsafeRawPointer)?
     /// What an owner leaves to be done, and to be freed, when the lock is let go.
     package var block: Callback?
     package var released = Released()

@@ -19,6 +19,9 @@ package struct FiringAccount: Sendable {
     func noteTouched() { lateness?.noteTouched() }
 
     /// Begins to count the deadlines of another wake-up.
+    #if compiler(>=6.3)
+    @section("hrt_hot_loop")
+    #endif
     package mutating func beginPass() {
         hasLooked = false
         lastDeadline_ns = nil

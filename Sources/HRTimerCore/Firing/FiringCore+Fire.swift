@@ -143,10 +143,10 @@ extension FiringCore {
             if isLive(fire.token) { records[slot].target = consume target }
             return false
         }
-        fire.target = consume target
+        fill(&fire.target, consume target)
         fire.lateFrom_ns = max(fire.deadline_ns, records[slot].lateFrom_ns)
         fire.outer = running
-        running = (fire.token, pthread_self())
+        running = (fire.token, hrt_thread_pointer())
         account.statistics.fires += 1
         hrt_probe_expire(slot, fire.deadline_ns, now_ns)
         if fire.isAhead { waitForCommit(fire.token, fire.place_ns) }
@@ -259,7 +259,7 @@ extension FiringCore {
         }
         fire.hasCoreEnded = isShutDown
         if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
-            records[fire.token.slot].target = consume target
+            fill(&records[fire.token.slot].target, consume target)
         } else {
             // To be freed after the lock.
             fire.target = consume target

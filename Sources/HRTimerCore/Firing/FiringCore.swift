@@ -56,7 +56,7 @@ import Synchronization
     /// The thread that changed that timer has restored it to `before`.
     package var isRestored = false
     /// The timer whose callback is prepared or runs, and the thread that does it.
-    var running: (token: TimerToken, thread: pthread_t)?
+    var running: (token: TimerToken, thread: UnsafeRawPointer)?
     /// Threads that wait for the running handler to return.
     var waiters = WaitList()
 
@@ -108,7 +108,14 @@ import Synchronization
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be read there.
-    package var isShutDown: Bool { hasEnded || isInForkedChild }
+    @inlinable @inline(__always)
+    package var isShutDown: Bool { readIsShutDown() }
+
+    #if compiler(>=6.3)
+    @section("hrt_hot_loop")
+    #endif
+    @usableFromInline @inline(__always)
+    func readIsShutDown() -> Bool { hasEnded || isInForkedChild }
 }
 
 // Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.

@@ -85,12 +85,12 @@ package struct Grid: Sendable, Hashable {
 }
 
 /// An instant to an attosecond, rounded up to the nanosecond at which something may happen.
-package struct ExactInstant: Sendable, Hashable {
-    package var rounded_ns: Int64
+@usableFromInline package struct ExactInstant: Sendable, Hashable {
+    @usableFromInline package var rounded_ns: Int64
     /// By how much the exact instant is before that: less than a nanosecond.
-    package var roundedUp_as: UInt32
+    @usableFromInline package var roundedUp_as: UInt32
 
-    package init(_ rounded_ns: Int64, roundedUp_as: UInt32 = 0) {
+    @inlinable package init(_ rounded_ns: Int64, roundedUp_as: UInt32 = 0) {
         self.rounded_ns = rounded_ns
         self.roundedUp_as = roundedUp_as
     }

@@ -53,24 +53,26 @@
 }
 
 /// How far a timer has come on its grid: its next nominal deadline, and the ticks that no call has reported yet.
-package struct GridPosition: Sendable, Equatable {
+///
+/// Usable from inline code: a source reads its own several times a fire.
+@usableFromInline package struct GridPosition: Sendable, Equatable {
     /// Ticks without a call since the last call, for the next one to report.
-    package var unreported: Int
-    private var deadline: ExactInstant
+    @usableFromInline package var unreported: Int
+    @usableFromInline var deadline: ExactInstant
 
-    package init(deadline_ns: Int64, roundedUp_as: UInt32 = 0, unreported: Int = 0) {
+    @inlinable package init(deadline_ns: Int64, roundedUp_as: UInt32 = 0, unreported: Int = 0) {
         deadline = ExactInstant(deadline_ns, roundedUp_as: roundedUp_as)
         self.unreported = unreported
     }
 
     /// `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
-    package var deadline_ns: Int64 {
+    @inlinable package var deadline_ns: Int64 {
         get { deadline.rounded_ns }
         set { deadline.rounded_ns = newValue }
     }
 
     /// See `ExactInstant`.
-    package var roundedUp_as: UInt32 { deadline.roundedUp_as }
+    @inlinable package var roundedUp_as: UInt32 { deadline.roundedUp_as }
 
     /// Counts ticks that there was no call for.
     package mutating func miss(_ count: Int64) { unreported = Int(Int64(unreported).addingSaturating(count)) }
