@@ -128,7 +128,7 @@ import Synchronization
     private func lead(_ state: borrowing State) -> SourceLead? {
         let isPrecise = core.precision == .precise || state.precision == .precise
         guard let target = state.target, target.hasThreads, state.actor == nil else { return nil }
-        guard isPrecise, core.time.virtual == nil else { return nil }
+        guard isPrecise, core.time.hasLeads else { return nil }
         return SourceLead(budget: core.spinBudget)
     }
 

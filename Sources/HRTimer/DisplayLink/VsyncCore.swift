@@ -335,7 +335,7 @@ struct VsyncCore: Sendable {
             active.contains { $0.loop === request }
         }
         let loop = requested ?? active.first?.loop
-        guard let driver, let loop, driver.isReal == loop.time.hasRealDisplays else {
+        guard let driver, let loop, driver.timeID == loop.time.id else {
             hostings += 1
             return (hosting.take(), nil)
         }

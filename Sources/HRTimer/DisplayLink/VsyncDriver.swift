@@ -9,8 +9,8 @@ protocol VsyncDriver: AnyObject, Sendable {
     var descriptor: Int32 { get }
     /// The rate that the driver claims; a hint.
     var toldRate: FrameRate? { get }
-    /// Whether it is on the kernel's clock; in tests it may be on a virtual one.
-    var isReal: Bool { get }
+    /// Which time its answers are on, the kernel's or, in tests, a virtual one: a loop on another cannot ask it.
+    var timeID: TimeID { get }
 
     /// 0 or a negative errno.
     func request(_ refreshes: Int64) -> Int32
@@ -118,7 +118,7 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     }
 
     var descriptor: Int32 { vs_descriptor(source) }
-    var isReal: Bool { true }
+    var timeID: TimeID { TimeBase.kernel.id }
 
     var toldRate: FrameRate? {
         var (numerator, denominator): (Int64, Int64) = (0, 1)

@@ -18,9 +18,10 @@ struct RunWatch: Sendable {
 extension TimerLoop {
     /// A timer was added. Without any lock.
     func watchForRun() {
-        guard time.isWatchedForMisuse else { return }
-        let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
-        if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
+        time.lookForMisuse {
+            let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
+            if isWanted, let engine = RunWatch.engine { look(engine, after_ns: untilOverdue_ns) }
+        }
     }
 
     /// Until the earliest timer is overdue by more than a loop that is run would let it be; `Int64.max` for never.

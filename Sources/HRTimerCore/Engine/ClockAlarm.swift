@@ -2,8 +2,7 @@
 /// A timer on another clock than its owner's: calls a closure when that clock comes to a deadline, and the owner fires where
 /// it always does.
 ///
-/// On kernel time its engine is the process's shared one for that clock; on virtual time, where an engine has no thread, it has
-/// an engine of its own.
+/// Its engine is the shared one for that clock, of the process or of its virtual time.
 ///
 /// Any thread. `set(deadline_ns:)` may be called with the lock of another engine or of a loop held: the lock of the clock's
 /// engine comes after it, and no closure is called with that one held.
@@ -13,36 +12,22 @@ package final class ClockAlarm: @unchecked Sendable {
     /// The clock of its deadlines.
     package let time: TimeBase
     private let core: EngineCore
-    /// The engine that ends with the alarm; nil where it is shared.
-    private let owned: EngineCore?
     private var token = TimerToken.stale
 
     /// It has no deadline yet. `expired` is called on the engine's thread, without a lock, and not once the alarm is gone.
     package init(on time: TimeBase, _ expired: @escaping @Sendable (ClockAlarm) -> Void) {
         self.time = time
-        owned = time.virtual == nil ? nil : Self.makeEngine(time)
-        core = owned ?? Self.sharedEngine(time.clock).core
+        core = Self.engine(of: time).core
         var request = TimerRequest()
         request.isOwned = true
         token = core.schedule(.handler { [weak self] _ in if let self { expired(self) } }, request)
     }
 
-    private static func sharedEngine(_ clock: TimerClock) -> AnyTimerEngine {
-        switch clock {
-        case .monotonic: TimerEngine.shared
-        case .bootTime: BootTimeTimerEngine.shared
-        case .wall: WallTimerEngine.shared
-        }
-    }
-
-    private static func makeEngine(_ time: TimeBase) -> EngineCore {
-        var configuration = TimerEngine.Configuration(time: time)
-        configuration.clock = time.clock
-        do {
-            return try EngineCore(started: configuration)
-        } catch {
-            // As for the engines that a virtual time shares: a test that went on would wait for a call that never comes.
-            fatalError("an alarm on the clock \(time.clock) of a virtual time \(error)")
+    private static func engine(of time: TimeBase) -> AnyTimerEngine {
+        switch time.clock {
+        case .monotonic: TimerEngine.shared(in: time)
+        case .bootTime: BootTimeTimerEngine.shared(in: time)
+        case .wall: WallTimerEngine.shared(in: time)
         }
     }
 
@@ -59,7 +44,6 @@ package final class ClockAlarm: @unchecked Sendable {
     /// For good. Without a lock. `expired` is not called any more, after a call that runs.
     package func cancel() {
         _ = core.cancel(token)
-        owned?.shutdown()
     }
 
     deinit {

@@ -171,10 +171,14 @@ private let sharedWall = SharedEngine { try WallTimerEngine(.shared(.init(name: 
 extension ClockTimerEngine<BootTimeInstant> {
     /// The engine for code that needs none of its own; see `TimerEngine.shared`.
     public static var shared: BootTimeTimerEngine { sharedBootTime.engine }
+
+    static func shared(in time: TimeBase) -> BootTimeTimerEngine { sharedBootTime.engine(in: time) }
 }
 
 extension ClockTimerEngine<WallInstant> {
     /// The engine for code that needs none of its own; see `TimerEngine.shared`.
     public static var shared: WallTimerEngine { sharedWall.engine }
+
+    static func shared(in time: TimeBase) -> WallTimerEngine { sharedWall.engine(in: time) }
 }
 #endif

@@ -14,7 +14,7 @@ extension EngineCore {
     ) -> Locked<SpinWindow>? {
         let isPrecise = configuration.precision == .precise
         guard isPrecise || configuration.precision == .normal && configuration.latenessWatch == nil,
-            time.virtual == nil
+            time.hasLeads
         else { return nil }
         return Locked(SpinWindow(budget: budget, coverage: isPrecise ? configuration.spinCoverage : 0.5))
     }

@@ -69,14 +69,15 @@ package final class EngineCore: Sendable {
     }
 
     package func start() throws(TimerError) {
-        if time.runs(self) {
+        try time.run(self) {
             clockHasMoved()
-            return hasSettingResults.open()
-        }
-        // Under the lock, so that a handler that ends the engine finds its thread.
-        try thread.withLock { thread throws(TimerError) in
-            thread.handle = try startThread { [self] in run() }
-            thread.hasEnded = Latch()
+            hasSettingResults.open()
+        } onThread: { () throws(TimerError) in
+            // Under the lock, so that a handler that ends the engine finds its thread.
+            try thread.withLock { thread throws(TimerError) in
+                thread.handle = try startThread { [self] in run() }
+                thread.hasEnded = Latch()
+            }
         }
     }
 
@@ -378,10 +379,9 @@ extension EngineCore {
     /// In debug builds: one user's slow handler makes everybody's timers late.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
-        guard time.isWatchedForMisuse else { return }
         // A call prepared before its deadline spun up to that first.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
-        UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name)
+        time.lookForMisuse { UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name) }
     }
 
     /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun; nil if the

@@ -17,8 +17,10 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
     }
 
     /// In virtual time that time's own.
-    package var engine: Engine {
-        own(in: .current) ?? present ?? made()
+    package var engine: Engine { engine(in: .current) }
+
+    package func engine(in time: TimeBase) -> Engine {
+        own(in: time) ?? present ?? made()
     }
 
     private func own(in time: TimeBase) -> Engine? {

@@ -274,6 +274,8 @@ public final class TimerEngine: AnyTimerEngine, @unchecked Sendable {
 
 extension TimerEngine {
     /// The engine for code that needs none of its own, and one that spins for requests of `.precise`.
+    static func shared(in time: TimeBase) -> TimerEngine { sharedMonotonic.engine(in: time) }
+
     package static func shared(_ precision: TimerPrecision) -> TimerEngine {
         precision == .precise ? sharedPrecise.engine : shared
     }

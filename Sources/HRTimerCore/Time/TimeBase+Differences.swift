@@ -43,11 +43,15 @@ package struct WeakTimeBase: Sendable {
 
 // Threads. A virtual time runs one thing after the other.
 extension TimeBase {
-    /// Has a virtual time run the participant, which it holds weakly. False if it needs a thread of its own.
-    package func runs(_ participant: any VirtualTimeParticipant) -> Bool {
-        guard let virtual else { return false }
+    /// Has a virtual time run the participant, which it holds weakly, and begin by `here`; starts a thread for it otherwise.
+    package func run<Failure: Error>(
+        _ participant: any VirtualTimeParticipant,
+        here: () -> Void,
+        onThread start: () throws(Failure) -> Void
+    ) throws(Failure) {
+        guard let virtual else { return try start() }
         virtual.attach(participant)
-        return true
+        here()
     }
 
     /// For work of this time that is about to go on elsewhere, on a queue or another thread: gives what is to be called there.
@@ -86,6 +90,10 @@ extension TimeBase {
     package func apart(_ submit: () -> Void, orHere body: () -> Void) {
         if virtual == nil { submit() } else { body() }
     }
+
+    /// Whether a call is made early by a learned lead, to be at its place by its deadline. A virtual clock stands still on the
+    /// way there: there is nothing to learn, and nothing that could be late.
+    package var hasLeads: Bool { virtual == nil }
 
     /// Whether what is due comes while the calling thread waits for it. A clock that is moved by hand may be moved by that
     /// very thread.
@@ -142,9 +150,11 @@ extension TimeBase {
     /// How exact engines are that everybody shares: what a test waits for comes at its deadline, whatever the tolerance.
     var sharedPrecision: TimerPrecision { virtual == nil ? .coalesced : .normal }
 
-    /// Whether usage warnings look at how threads take part: on virtual time only what a test moves goes on, and that may
-    /// be slow, or late, on purpose.
-    package var isWatchedForMisuse: Bool { UsageWarning.isLookedFor && virtual == nil }
+    /// Usage warnings look at how threads take part, in debug builds. Not on virtual time, where only what a test moves goes on,
+    /// and that may be slow, or late, on purpose.
+    package func lookForMisuse(_ look: () -> Void) {
+        if UsageWarning.isLookedFor, virtual == nil { look() }
+    }
 
     /// Whether the kernel's counts of a thread say anything about lateness: a virtual clock does not go on while a thread waits.
     var hasKernelCounts: Bool { virtual == nil }

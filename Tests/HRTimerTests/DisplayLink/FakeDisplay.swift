@@ -24,7 +24,7 @@ final class FakeDisplay: VsyncDriver, @unchecked Sendable {
     private let loop: TimerLoop
     let descriptor: Int32
     private let writeEnd: Int32
-    let isReal = false
+    var timeID: TimeID { time.base.id }
     var toldRate: FrameRate?
     private(set) var period_ns: Double
     var phase_ns = 3_000_000.0
