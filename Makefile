@@ -102,7 +102,7 @@ rivals:
 figures:
 	Benchmarks/figures $(if $(WRITE),--write)
 
-# The files themselves, anew: eighty minutes, on a quiet machine.
+# The files themselves, anew: two hours and a half, on a quiet machine.
 results:
 	SWIFT="$(SWIFT)" Benchmarks/results $(ARGS)
 

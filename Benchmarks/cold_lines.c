@@ -1,37 +1,41 @@
-// Counts the cache lines of code and data that a process touches from one fire of the bench to the
-// next: what a fire after some milliseconds of idleness has to fetch. Reads what valgrind's lackey
-// writes with --trace-mem=yes; a fire is an execution of the instruction at the address given.
-// Prints the medians of each block of fires: what sets a block up executes far more than a fire.
+// Counts the cache lines and the pages, of code and of data, that a process touches from one fire
+// of the bench to the next: what a fire after some milliseconds of idleness has to fetch. Reads
+// what valgrind's lackey writes with --trace-mem=yes; a fire is an execution of the instruction at
+// the address given. Prints the medians of each block of fires: what sets a block up executes far
+// more than a fire.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_SHIFT = 6, BUCKETS = 1 << 20, MOST_FIRES = 100000, SETUP_INSTRUCTIONS = 200000 };
+enum { LINE_SHIFT = 6, PAGE_SHIFT = 12, BUCKETS = 1 << 20 };
+enum { MOST_FIRES = 100000, SETUP_INSTRUCTIONS = 200000 };
 
-// Of each line, in which fire it was touched last.
+// Of each block of memory, a line or a page, in which fire it was touched last.
 struct set {
-    uint64_t lines[BUCKETS];
+    int shift;
+    uint64_t blocks[BUCKETS];
     uint32_t fires[BUCKETS];
     size_t count;
 };
 
-static struct set code, data;
+static struct set code = {.shift = LINE_SHIFT}, data = {.shift = LINE_SHIFT};
+static struct set code_pages = {.shift = PAGE_SHIFT}, data_pages = {.shift = PAGE_SHIFT};
 static uint32_t fire = 1;
 
-static void touch_line(struct set *set, uint64_t line) {
-    size_t bucket = (line * 0x9e3779b97f4a7c15u) >> 44;
-    while (set->lines[bucket] != line && set->fires[bucket] != 0) bucket = (bucket + 1) % BUCKETS;
+static void touch_block(struct set *set, uint64_t block) {
+    size_t bucket = (block * 0x9e3779b97f4a7c15u) >> 44;
+    while (set->blocks[bucket] != block && set->fires[bucket] != 0) bucket = (bucket + 1) % BUCKETS;
     if (set->fires[bucket] == fire) return;
-    set->lines[bucket] = line;
+    set->blocks[bucket] = block;
     set->fires[bucket] = fire;
     set->count++;
 }
 
 static void touch(struct set *set, uint64_t address, uint64_t size) {
-    for (uint64_t line = address >> LINE_SHIFT; line <= (address + size - 1) >> LINE_SHIFT; line++)
-        touch_line(set, line);
+    uint64_t last = (address + size - 1) >> set->shift;
+    for (uint64_t block = address >> set->shift; block <= last; block++) touch_block(set, block);
 }
 
 static int ascending(const void *left, const void *right) {
@@ -45,14 +49,17 @@ static size_t median(size_t *values, size_t count) {
 }
 
 static size_t lines_of_code[MOST_FIRES], lines_of_data[MOST_FIRES], instructions[MOST_FIRES];
+static size_t pages_of_code[MOST_FIRES], pages_of_data[MOST_FIRES];
 static size_t fires;
 
 static void print_block(void) {
     if (fires == 0) return;
     size_t count = fires;
     fires = 0;
-    printf("%zu fires: %zu instructions, %zu lines of code, %zu lines of data\n", count,
-           median(instructions, count), median(lines_of_code, count), median(lines_of_data, count));
+    printf("%zu fires: %zu instructions, %zu lines of code in %zu pages, %zu of data in %zu\n",
+           count, median(instructions, count), median(lines_of_code, count),
+           median(pages_of_code, count), median(lines_of_data, count),
+           median(pages_of_data, count));
 }
 
 // `executed` instructions since the fire before.
@@ -62,9 +69,11 @@ static void note_fire(size_t executed) {
     } else if (fires < MOST_FIRES) {
         lines_of_code[fires] = code.count;
         lines_of_data[fires] = data.count;
+        pages_of_code[fires] = code_pages.count;
+        pages_of_data[fires] = data_pages.count;
         instructions[fires++] = executed;
     }
-    code.count = data.count = 0;
+    code.count = data.count = code_pages.count = data_pages.count = 0;
     fire++;
 }
 
@@ -83,6 +92,7 @@ int main(int argc, char **argv) {
         uint64_t address = strtoull(line + 3, &end, 16);
         uint64_t size = *end == ',' ? strtoull(end + 1, NULL, 10) : 1;
         touch(is_code ? &code : &data, address, size);
+        touch(is_code ? &code_pages : &data_pages, address, size);
         if (!is_code) continue;
         executed++;
         if (address != marker) continue;

@@ -10,7 +10,7 @@ static inline void prefetch_pages(const char *start, const char *stop) {
 HRT_HOT
 void hrt_prefetch_fire(void) {
     // Of a loop's pass and of an engine's turn, from the frame that wakes.
-    enum { STACK_BELOW = 1536, STACK_ABOVE = 2560 };
+    enum { STACK_BELOW = 768, STACK_ABOVE = 1536 };
     // Pages first, so that their translations are looked up side by side.
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(hrt_touched[kind].address, 1);

@@ -5,9 +5,6 @@ import Synchronization
 
 extension SourceCore: TimerOwner {
     /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // What was never active is not armed.
@@ -32,9 +29,6 @@ extension SourceCore: TimerOwner {
         return arm(timer, deadline_ns, &state, &engine)
     }
 
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     @inline(__always)
     func arm(_ timer: TimerToken, _ deadline_ns: Int64, _ state: inout State, _ engine: inout FiringCore) -> Bool {
         if let precision = state.precision {

@@ -9,7 +9,6 @@ extension LoopState {
     @section("hrt_hot_loop")
     #endif
     mutating func beginPass(now_ns: Int64) {
-        core.expireAll(upTo: now_ns)
         setLimit(core.passLimit(now_ns: now_ns))
         core.account.beginPass()
     }

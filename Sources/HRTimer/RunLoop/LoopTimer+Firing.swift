@@ -85,7 +85,10 @@ extension TimerLoop {
     /// Makes a call, and prepares the next one: gives the reading of the clock for that, or nil if there is none.
     ///
     /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
-    @inline(__always)
+    #if compiler(>=6.3)
+    @section("hrt_hot_loop")
+    #endif
+    @inline(never)
     private func fire(_ fire: inout Fire, at now_ns: Int64, preparing next: inout Fire) -> Int64? {
         if core.isWatched.load(ordering: .relaxed) {
             core.deliverWatched(&fire, now_ns)

@@ -109,20 +109,23 @@ extension TimerLoop {
             let now_ns = woken_ns ?? time.now_ns
             let isOver = !found.isEmpty || park.until_ns == .min || now_ns >= limit_ns
             var hasCall = false
-            let isDue = core.state.withLock { state -> Bool in
+            let isReason = core.state.withLock { state -> Bool in
                 // Before the observers of `afterWaiting`: what they add needs no wake.
                 state.core.stayAwake()
+                let isDue: Bool
+                if found.isEmpty, !isTold {
+                    state.beginPass(now_ns: now_ns)
+                    hasCall = state.prepareNext(now_ns: now_ns, &fire)
+                    isDue = state.core.account.hasLooked
+                } else {
+                    isDue = state.core.hasExpired(by: now_ns)
+                }
                 // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
                 // reason for a pass.
-                state.core.expireAll(upTo: now_ns)
-                let isDue = state.core.firstExpired_ns <= now_ns
                 if park.until_ns > .min { state.core.account.countWakeup(isSpurious: !isOver && !isDue) }
-                guard found.isEmpty, !isTold, isDue else { return isOver || isDue }
-                state.beginPass(now_ns: now_ns)
-                hasCall = state.prepareNext(now_ns: now_ns, &fire)
-                return true
+                return isOver || isDue
             }
-            if isDue { return hasCall ? now_ns : nil }
+            if isReason { return hasCall ? now_ns : nil }
         }
     }
 

@@ -194,9 +194,6 @@ extension EngineCore {
     }
 
     /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
         var request = TimerRequest()
         request.deadline_ns = time.now_ns

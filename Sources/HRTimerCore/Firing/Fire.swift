@@ -6,6 +6,7 @@ import HRTimerLibc
 /// time.
 @inlinable @inline(__always)
 package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Value?) {
+    assert(place == nil, "what is there would never be let go")
     withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
 }
 

@@ -7,7 +7,7 @@ package struct FiringAccount: Sendable {
     /// The deadline that was called last since the thread woke, or since the pass began.
     private var lastDeadline_ns: Int64?
     /// Whether something was due since then, or that was looked at already.
-    private var hasLooked = false
+    package private(set) var hasLooked = false
 
     /// The thread has come back from a wait.
     mutating func wakeUp() {

@@ -13,23 +13,36 @@ extension FiringCore {
     }
 
     /// The next timer of the groups that are served with a deadline of `bound_ns` or earlier.
-    #if compiler(>=6.3)
-    @section("hrt_hot_engine")
-    #endif
+    @inline(__always)
     package mutating func next(upTo bound_ns: Int64) -> Next {
-        let limit = PassLimit(now_ns: bound_ns, sequence: .max)
+        next(within: PassLimit(now_ns: bound_ns, sequence: .max))
+    }
+
+    /// The same of a pass.
+    #if compiler(>=6.3)
+    @section("hrt_hot")
+    #endif
+    mutating func next(within limit: PassLimit) -> Next {
+        if hasExpired { return nextExpired(within: limit) }
+        let count = hrt_queue_take_due(queue, limit.now_ns, batch.baseAddress, Self.batchSize)
+        if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
+        // The first is not put among the others to be taken from there at once.
+        if batch[0].arming <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
+            if count > 1 { insert(from: 1, to: count) }
+            return .expired(entry(batch[0]))
+        }
+        insert(from: 0, to: count)
+        return nextExpired(within: limit)
+    }
+
+    /// The same where some have expired. Apart: of few timers mostly one is due, and it is taken at once.
+    #if compiler(>=6.3)
+    @section("hrt_hot_precise")
+    #endif
+    @inline(never)
+    private mutating func nextExpired(within limit: PassLimit) -> Next {
+        let bound_ns = limit.now_ns
         while true {
-            guard hasExpired else {
-                let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
-                if count == 0 { return isDueInQueue(at: bound_ns) ? .more : .none }
-                // The first is not put among the others to be taken from there at once.
-                if served.contains(Int(records[batch[0].token.slot].group)) {
-                    if count > 1 { insert(from: 1, to: count) }
-                    return .expired(entry(batch[0]))
-                }
-                insert(from: 0, to: count)
-                continue
-            }
             let found = expired.find(within: limit, served)
             // What a handler has armed since may come before what was taken.
             let mustLook =
@@ -41,20 +54,28 @@ extension FiringCore {
             guard let found else { return .none }
             let entry = expired.pop(found)
             records[entry.token.slot].phase = .idle
+            fetchNext()
             return .expired(entry)
         }
     }
 
+    /// Whether something is due by then, of the groups that are served, once all of it is out of the queue.
+    @inline(never)
+    package mutating func hasExpired(by bound_ns: Int64) -> Bool {
+        expireAll(upTo: bound_ns)
+        return firstExpired_ns <= bound_ns
+    }
+
     /// Takes all that is due by then out of the queue, to wait until its group is served.
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
     package mutating func expireAll(upTo bound_ns: Int64) {
         if isDueInQueue(at: bound_ns) { expireRest(bound_ns) }
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
     @inline(never)
     private mutating func expireRest(_ bound_ns: Int64) {
@@ -63,8 +84,9 @@ extension FiringCore {
 
     /// Takes some out of the queue. False if it has but moved timers within, or nothing is due.
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
+    @inline(never)
     private mutating func expire(upTo bound_ns: Int64) -> Bool {
         let count = hrt_queue_take_due(queue, bound_ns, batch.baseAddress, Self.batchSize)
         if count == 0 { return false }
@@ -73,8 +95,9 @@ extension FiringCore {
     }
 
     #if compiler(>=6.3)
-    @section("hrt_hot_loop")
+    @section("hrt_hot_precise")
     #endif
+    @inline(never)
     private mutating func insert(from begin: Int, to end: Int) {
         // The records of all are prefetched before the first is read, so that their cache misses overlap.
         for index in begin..<end { records.fetch(batch[index].token.slot) }

@@ -60,19 +60,21 @@ extension FiringCore {
         within limit: PassLimit,
         _ fire: inout Fire
     ) -> Bool {
-        while let found = expired.find(within: limit, served) {
-            let entry = expired.pop(found)
-            fetchNext()
-            account.noteDue(entry.place_ns, sharesWakeups: precision == .coalesced)
-            if prepare(entry, now_ns, &fire) { return true }
+        while true {
+            switch next(within: limit) {
+            case .expired(let entry):
+                account.noteDue(entry.place_ns, sharesWakeups: precision == .coalesced)
+                if prepare(entry, now_ns, &fire) { return true }
+            case .more: continue
+            case .none: return false
+            }
         }
-        return false
     }
 
     /// The next owner's memory is fetched while this one is called: among a thousand due timers each lies in other lines of the
     /// cache, and to wait for them took a quarter of a fire (`bench ops --operation fire`).
     @inline(__always)
-    private func fetchNext() {
+    func fetchNext() {
         let next = expired.likelyNext
         if next.generation != 0 { fetchTarget(of: next.slot) }
     }

@@ -62,7 +62,7 @@ extension FiringCore {
     /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. An owner that no longer wants
     /// one calls `clearOptions(for:)`.
     #if compiler(>=6.3)
-    @section("hrt_hot_engine")
+    @section("hrt_hot_precise")
     #endif
     @inline(never)
     package mutating func armOwned(

@@ -99,10 +99,10 @@ extension FiringCore {
     }
 
     /// The thread is awake, or about to be.
-    @inline(__always)
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
+    @inline(__always)
     package mutating func stayAwake() { parkedUntil_ns = .min }
 
     /// The clock was moved while nothing was fired: as if the thread had looked, and found nothing due.
