@@ -49,6 +49,31 @@ import Testing
         #expect(latenesses.all.min()! < atBest(.microseconds(100)))
     }
 
+    @Test("Ten precise engines without budgets of their own spin at most 1.25 % of a core together, in the best second")
+    func tenEngines() throws {
+        let engines = try (0..<10).map { _ in try TimerEngine(.init(precision: .precise)) }
+        defer { for engine in engines { engine.shutdown() } }
+        let early = Recorder<Duration>()
+        for engine in engines {
+            engine.schedule(after: .milliseconds(1), every: .milliseconds(1)) { fire in
+                if fire.lateness < .zero { early.append(fire.lateness) }
+            }
+        }
+        var best = 1.0
+        // What the budget had saved is gone after a second.
+        for second in 0..<4 {
+            let (begin, before) = (MonotonicInstant.now, engines.reduce(Duration.zero) { $0 + $1.statistics.spinTime })
+            blockThread(until: begin.nanoseconds + 1_000_000_000)
+            let spun = engines.reduce(Duration.zero) { $0 + $1.statistics.spinTime } - before
+            let share = spun / begin.duration(to: .now)
+            #expect(spun > .zero)
+            if second > 0 { best = min(best, share) }
+        }
+        #expect(early.count == 0)
+        // Each may spin to its end what it has begun.
+        #expect(best <= 0.0125 * 1.1)
+    }
+
     @Test("On a queue a precise source's handler is never early, and its best call is less than 5 µs late")
     func preciseOnQueue() throws {
         let engine = try TimerEngine(.init(precision: .precise))
