@@ -60,16 +60,16 @@ import Testing
             }
         }
         var best = 1.0
-        // What the budget had saved is gone after a second.
+        // What the budget had saved is gone after a second. Under a sanitizer a spin is not worth its cost, and there is none.
         for second in 0..<4 {
             let (begin, before) = (MonotonicInstant.now, engines.reduce(Duration.zero) { $0 + $1.statistics.spinTime })
             blockThread(until: begin.nanoseconds + 1_000_000_000)
             let spun = engines.reduce(Duration.zero) { $0 + $1.statistics.spinTime } - before
             let share = spun / begin.duration(to: .now)
-            #expect(spun > .zero)
             if second > 0 { best = min(best, share) }
         }
         #expect(early.count == 0)
+        #expect(engines.allSatisfy { $0.statistics.fires > 0 })
         // Each may spin to its end what it has begun.
         #expect(best <= 0.0125 * 1.1)
     }
