@@ -143,6 +143,29 @@ import Testing
         }
     }
 
+    private static func fire(at deadline: MonotonicInstant, on loop: TimerLoop) {
+        loop.add(LoopTimer(fireAt: deadline) { _ in }, forMode: .default)
+        loop.run()
+    }
+
+    @Test("A run of a loop goes by the slack that its thread has when it begins: the timerfd waits for the last of it")
+    func slackOfRun() async {
+        await #expect(processExitsWith: .success) {
+            #expect(hrt_thread_set_timer_slack_ns(50_000_000) == 0)
+            let loop = TimerLoop()
+            var trace: OpaquePointer?
+            try check(ctest_trace_begin(hrt_thread_id(), &trace), "trace this thread by ptrace(2)")
+            // An interrupt within the slack is needed, and comes mostly.
+            for _ in 0..<40 where Self.settimes(trace!) == 0 {
+                let deadline = MonotonicInstant.now.advanced(by: .milliseconds(70))
+                Self.fire(at: deadline, on: loop)
+                #expect(MonotonicInstant.now >= deadline)
+            }
+            #expect(Self.settimes(trace!) > 0)
+            ctest_trace_end(trace!)
+        }
+    }
+
     @Test("A past deadline teaches the spin window nothing; what is spun is told, and taken from its budget")
     func window() {
         var wait: OpaquePointer?
