@@ -10,17 +10,18 @@ extension FiringCore {
         let isPast = isFiring && request.deadline_ns <= looked_ns
         let token = addRecord(armedFor_ns: isPast || !options.isPlain ? .max : request.deadline_ns, options)
         let slot = token.slot
-        records[slot].target = consume target
-        records[slot].recurrence = request.repetition
-        records[slot].isJittered = request.jitter != nil
+        let record = records.place(slot)
+        fill(&record.pointee.target, consume target)
+        record.pointee.recurrence = request.repetition
+        record.pointee.isJittered = request.jitter != nil
         if let jitter = request.jitter { jitters[slot] = jitter }
-        records[slot].roundedUp_as = 0
-        records[slot].unreported = 0
-        records[slot].isOwned = request.isOwned
-        records[slot].isEarly = request.isEarly
+        record.pointee.roundedUp_as = 0
+        record.pointee.unreported = 0
+        record.pointee.isOwned = request.isOwned
+        record.pointee.isEarly = request.isEarly
         if request.isOwned { hasOwners = true }
-        records[slot].group = request.group
-        records[slot].deadline_ns = request.deadline_ns
+        record.pointee.group = request.group
+        record.pointee.deadline_ns = request.deadline_ns
         if isPast {
             arm(token, request.deadline_ns, place_ns: looked_ns)
         } else if !options.isPlain, request.deadline_ns < .max {

@@ -10,18 +10,23 @@ import HRTimerLibc
 @usableFromInline package struct SlotArray<Element: ~Copyable>: ~Copyable {
     @inlinable static var chunkSize: Int { 1024 }
 
-    /// Nil for a chunk that was given back or is not mapped yet.
-    @usableFromInline var chunks: [UnsafeMutablePointer<Element>?] = []
+    /// Nil for a chunk that was given back or is not mapped yet. A table of pointers and no array, which checks its bounds and
+    /// counts references at each access: a fire makes some dozens.
+    @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>?>
+    @usableFromInline var chunkCount = 0
+    private var capacity = 4
     private let vacant: @Sendable () -> Element
     /// The chunk at which the next `trim` continues.
     private var trimmed = 0
 
     package init(vacant: @escaping @Sendable () -> Element) {
         self.vacant = vacant
+        chunks = .allocate(capacity: capacity)
     }
 
     deinit {
-        for chunk in chunks { if let chunk { Self.giveBack(chunk) } }
+        for index in 0..<chunkCount { if let chunk = chunks[index] { Self.giveBack(chunk) } }
+        chunks.deallocate()
     }
 
     private static var chunkBytes: Int { chunkSize * MemoryLayout<Element>.stride }
@@ -35,12 +40,12 @@ import HRTimerLibc
     @inlinable @inline(__always)
     package mutating func makeRoom(for slot: UInt32) {
         let chunk = Int(slot) / Self.chunkSize
-        if chunk >= chunks.count || chunks[chunk] == nil { makeChunk(chunk) }
+        if chunk >= chunkCount || chunks[chunk] == nil { makeChunk(chunk) }
     }
 
     @usableFromInline @inline(never)
     mutating func makeChunk(_ chunk: Int) {
-        while chunk >= chunks.count { chunks.append(nil) }
+        while chunk >= chunkCount { appendChunk() }
         // mmap(2) and not malloc(3), which returns only the end of its heap to the system.
         let memory = mmap(nil, Self.chunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let memory, memory != MAP_FAILED else {
@@ -51,10 +56,22 @@ import HRTimerLibc
         chunks[chunk] = elements
     }
 
+    /// One that is not mapped yet.
+    private mutating func appendChunk() {
+        if chunkCount == capacity {
+            let more = UnsafeMutablePointer<UnsafeMutablePointer<Element>?>.allocate(capacity: 2 * capacity)
+            more.initialize(from: chunks, count: chunkCount)
+            chunks.deallocate()
+            (chunks, capacity) = (more, 2 * capacity)
+        }
+        (chunks + chunkCount).initialize(to: nil)
+        chunkCount += 1
+    }
+
     /// Gives back the memory of chunks in which every element is vacant: a bounded part of the work a call. True if
     /// there is more to do.
     package mutating func trim(isVacant: (borrowing Element) -> Bool) -> Bool {
-        let end = min(trimmed + 16, chunks.count)
+        let end = min(trimmed + 16, chunkCount)
         for index in trimmed..<end {
             guard let chunk = chunks[index] else { continue }
             if (0..<Self.chunkSize).allSatisfy({ isVacant(chunk[$0]) }) {
@@ -62,7 +79,7 @@ import HRTimerLibc
                 chunks[index] = nil
             }
         }
-        trimmed = end < chunks.count ? end : 0
+        trimmed = end < chunkCount ? end : 0
         return trimmed != 0
     }
 
@@ -73,8 +90,8 @@ import HRTimerLibc
 
     /// The same with its slot.
     package mutating func forEachSlot(_ body: (UInt32, inout Element) -> Void) {
-        for (index, chunk) in chunks.enumerated() {
-            guard let chunk else { continue }
+        for index in 0..<chunkCount {
+            guard let chunk = chunks[index] else { continue }
             for place in 0..<Self.chunkSize { body(UInt32(index * Self.chunkSize + place), &chunk[place]) }
         }
     }
@@ -93,7 +110,8 @@ import HRTimerLibc
     @inlinable @inline(__always)
     func place(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
         // There is room for every slot that was used.
-        chunks[Int(slot) / Self.chunkSize].unsafelyUnwrapped + Int(slot) % Self.chunkSize
+        assert(Int(slot) / Self.chunkSize < chunkCount)
+        return chunks[Int(slot) / Self.chunkSize].unsafelyUnwrapped + Int(slot) % Self.chunkSize
     }
 }
 
