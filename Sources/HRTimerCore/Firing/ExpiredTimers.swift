@@ -24,8 +24,8 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     private var lists: UnsafeMutableBufferPointer<List>
     private var listCount = 0
     private var count = 0
-    /// Right after `pop` one that is expired, most likely the next; stale if none is known.
-    private(set) var likelyNext = TimerToken.stale
+    /// Right after `pop` two that are expired, most likely the next and the one after it; stale if none is known.
+    private(set) var likelyNext = (first: TimerToken.stale, second: TimerToken.stale)
 
     init() {
         lists = .allocate(capacity: 4)
@@ -130,7 +130,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         let entry = lists[list].entries[position.index]
         lists[list].remove(at: position.index)
         count -= 1
-        likelyNext = lists[list].isEmpty ? .stale : lists[list].entries[lists[list].first].token
+        likelyNext = lists[list].firstTwo
         return entry
     }
 
@@ -138,7 +138,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         for place in 0..<listCount { lists[place].free() }
         listCount = 0
         count = 0
-        likelyNext = .stale
+        likelyNext = (.stale, .stale)
     }
 }
 
@@ -179,6 +179,15 @@ private struct List {
     func free() { entries.deallocate() }
 
     var isEmpty: Bool { first == end }
+
+    /// Stale where there is none.
+    @inline(__always)
+    var firstTwo: (TimerToken, TimerToken) {
+        (
+            first < end ? entries[first].token : .stale,
+            first + 1 < end ? entries[first + 1].token : .stale
+        )
+    }
 
     @inline(__always)
     mutating func insert(_ entry: Entry) {

@@ -3,16 +3,19 @@ import CHRTimer
 
 // What owners of timers do, who keep their state under the core's lock.
 extension FiringCore {
-    /// A timer for an owner, not armed yet. Stale if the core has ended.
+    /// A timer for an owner, not armed yet. Stale if the core has ended. The owner's first stored property is or begins with the
+    /// optional function that it calls, guarded by the core's lock, so that what that captured can be fetched ahead.
     package mutating func addOwned(_ owner: any TimerOwner, group: FiringGroup = 0) -> TimerToken {
         if isShutDown { return .stale }
         let token = addRecord(armedFor_ns: .max, TimerOptions())
-        records[token.slot].target = .owner(owner)
-        records[token.slot].isOwned = true
+        let record = records.place(token.slot)
+        fill(&record.pointee.target, .owner(owner))
+        record.pointee.isOwned = true
+        record.pointee.hasFunctionFirst = true
         hasOwners = true
-        records[token.slot].group = group
-        records[token.slot].recurrence = .once
-        records[token.slot].deadline_ns = .max
+        record.pointee.group = group
+        record.pointee.recurrence = .once
+        record.pointee.deadline_ns = .max
         return token
     }
 

@@ -187,10 +187,12 @@ extension FiringCore {
         records.makeRoom(for: token.slot)
         if !options.isPlain { hasOptions = true }
         // Field by field: a record moved as a whole takes as long as the arming.
-        records[token.slot].phase = .idle
-        records[token.slot].isPrecise = options.isPrecise
-        records[token.slot].isEarly = false
-        records[token.slot].tolerance_ns = options.tolerance_ns
+        let record = records.place(token.slot)
+        record.pointee.phase = .idle
+        record.pointee.isPrecise = options.isPrecise
+        record.pointee.isEarly = false
+        record.pointee.hasFunctionFirst = false
+        record.pointee.tolerance_ns = options.tolerance_ns
         return TimerToken(token, owner: id)
     }
 
@@ -204,10 +206,11 @@ extension FiringCore {
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
-        records[token.slot].phase = .vacant
         forgetJitter(token.slot)
-        swap(&target, &records[token.slot].target)
-        return records[token.slot].group
+        let record = records.place(token.slot)
+        record.pointee.phase = .vacant
+        fill(&target, record.pointee.target.take())
+        return record.pointee.group
     }
 
     /// The same for a timer without a target.

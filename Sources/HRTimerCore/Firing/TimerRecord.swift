@@ -26,6 +26,8 @@ import CHRTimer
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
+    /// Its owner's first stored property is the function that it calls, or begins with it: see `FiringCore.addOwned`.
+    var hasFunctionFirst = false
     /// It has a `TickJitter`, among the core's `jitters`.
     var isJittered = false
     /// A timer armed for the past is not late before it was armed.
