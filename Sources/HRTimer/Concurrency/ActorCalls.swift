@@ -136,6 +136,25 @@ func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> V
     return withoutActor(Isolated(function: function), as: Plain.self).function
 }
 
+/// The function without its actor, which is given in place of nil: moved, without a reference counted. To ask a function for its
+/// actor where it is not in memory copies it.
+@inline(__always)
+func withoutActor(
+    _ function: consuming (@isolated(any) @Sendable () -> Void)?,
+    _ actor: inout (any Actor)?
+) -> Callback? {
+    struct Isolated { let function: (@isolated(any) @Sendable () -> Void)? }
+    struct Plain { let callback: Callback? }
+    var place = Isolated(function: consume function)
+    return withUnsafeMutablePointer(to: &place) { place in
+        actor = place.pointee.function?.isolation
+        // Unsafe: both types have the same layout, and what is moved out is nil afterwards.
+        let plain = UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
+        place.initialize(to: Isolated(function: nil))
+        return plain.callback
+    }
+}
+
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
 private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 

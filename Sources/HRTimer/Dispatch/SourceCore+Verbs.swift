@@ -118,8 +118,10 @@ extension SourceCore {
 
     package func cancel() {
         var left = Left()
-        let mustFinish = withLock { state, engine -> Bool in
+        let mustFinish = engineState.withLock { engine -> Bool in
             if state.isCancelled { return false }
+            // Whatever it was moved to: no exchange is needed to know.
+            movable_ns.store(Self.closed, ordering: .relaxed)
             setCancelled(&state)
             if !state.isInFlight, !state.hasCancelHandler {
                 // Nothing to call where handlers belong: freed at once.

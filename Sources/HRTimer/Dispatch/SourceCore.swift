@@ -55,7 +55,7 @@ import Synchronization
     private let engine: TimerEngine
     var core: EngineCore { engine.core }
     /// The core's own, for the verbs: a source that is made and dropped counts one reference less.
-    private let engineState: LockedPlace<FiringCore>
+    let engineState: LockedPlace<FiringCore>
     /// The engine's.
     let defersMoves: Bool
     /// Leeway counts as none.

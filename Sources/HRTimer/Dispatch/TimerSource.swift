@@ -146,14 +146,9 @@ public final class TimerSource: Sendable {
     /// all that came while it was busy make one call, whose `data` reports their number. A source that is cancelled or
     /// suspended before that is not called.
     public func setEventHandler(_ handler: consuming (@isolated(any) @Sendable () -> Void)?) {
-        guard let function = consume handler else { return core.setEventHandler(nil) }
-        guard function.isolation == nil else { return setEventHandler(ofActor: function) }
-        core.setEventHandler(Callback(withoutActor(consume function)))
-    }
-
-    @inline(never)
-    private func setEventHandler(ofActor function: @escaping @isolated(any) @Sendable () -> Void) {
-        core.setEventHandler(Callback(withoutActor(function)), on: function.isolation)
+        var actor: (any Actor)?
+        let callback = withoutActor(consume handler, &actor)
+        core.setEventHandler(callback, on: actor)
     }
 
     /// What to call once when the source has become active, before the first call of the event handler, where that is called.
