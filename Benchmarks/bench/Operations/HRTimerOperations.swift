@@ -73,8 +73,7 @@ extension PublicOperations {
                 try armPending(timers) { _ in _ = scheduled(deadlines.any(), on: engine) }
                 return measure(engine) { _ in
                     let source = TimerSource(engine: engine)
-                    let payload = Payload()
-                    source.setEventHandler { withExtendedLifetime(payload) {} }
+                    source.setEventHandler(makeHandler())
                     source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
                     source.activate()
                     source.cancel()

@@ -56,8 +56,9 @@ extension PublicOperations {
     @inline(never)
     private static func makeHandle() -> LimitHandle { LimitHandle() }
 
+    /// What the sources that are compared are given, too.
     @inline(never)
-    private static func makeHandler() -> @Sendable () -> Void {
+    static func makeHandler() -> @Sendable () -> Void {
         let payload = Payload()
         return { withExtendedLifetime(payload) {} }
     }

@@ -57,8 +57,7 @@ extension PublicOperations {
 
     static func dispatchSource(_ deadline_ns: Int64, on queue: DispatchQueue) -> any DispatchSourceTimer {
         let source = DispatchSource.makeTimerSource(queue: queue)
-        let payload = Payload()
-        source.setEventHandler { withExtendedLifetime(payload) {} }
+        source.setEventHandler(handler: makeHandler())
         source.schedule(deadline: .init(instant_ns: deadline_ns))
         source.activate()
         return source

@@ -181,8 +181,7 @@ extension SourceOperations {
 
     private static func source(_ engine: TimerEngine, _ deadlines: inout Deadlines) -> TimerSource {
         let source = TimerSource(engine: engine)
-        let payload = PublicOperations.Payload()
-        source.setEventHandler { withExtendedLifetime(payload) {} }
+        source.setEventHandler(PublicOperations.makeHandler())
         source.schedule(deadline: MonotonicInstant(nanoseconds: deadlines.any()))
         source.activate()
         return source
