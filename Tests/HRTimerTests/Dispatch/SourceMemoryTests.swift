@@ -25,7 +25,9 @@ import Testing
         func words(after object: AnyObject) -> Words {
             Unmanaged.passUnretained(object).toOpaque().load(fromByteOffset: 16, as: Words.self)
         }
-        func words<Function>(of function: Function) -> Words { withUnsafeBytes(of: function) { $0.load(as: Words.self) } }
+        func words<Function>(of function: Function) -> Words {
+            withUnsafeBytes(of: function) { $0.load(as: Words.self) }
+        }
         let event = try #require(source.core.withLock { $0.event })
         #expect(words(after: source.core) == words(of: event))
         #expect(words(after: timer) == words(of: try #require(timer.withState { $0.handler })))
