@@ -188,6 +188,13 @@ void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKI
     hrt_note_touched(HRT_TOUCHED_NODE, hrt_node_of(queue, slot), sizeof(struct hrt_node));
 }
 
+void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING {
+    for (unsigned number = 0; number < HRT_CLASSES; number++) {
+        struct hrt_class *class = queue->classes[number];
+        if (class != NULL && class->near_count != 0) hrt_near_fetch(queue, class);
+    }
+}
+
 HRT_HOT
 uint64_t hrt_queue_last_arming(const hrt_queue *queue) HRT_NONBLOCKING {
     return queue->last_sequence & ~HRT_ARMED;

@@ -126,6 +126,13 @@ void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
     class->near_count--;
 }
 
+void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+    if (class->fetched > queue->slots) class->fetched = 0;
+    class->fetched =
+        class->fetched == 0 ? class->run_first : hrt_node_at(queue, class->fetched)->next;
+    hrt_prefetch(hrt_node_at(queue, class->fetched), sizeof(struct hrt_node));
+}
+
 HRT_HOT
 uint32_t hrt_near_first(const struct hrt_queue *queue,
                         const struct hrt_class *class) HRT_NONBLOCKING {

@@ -12,6 +12,11 @@ void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING;
 
+// Has the processor fetch one more node of the run. The nodes are linked through each other: a
+// caller that takes a batch of them waits for one miss after the other, unless they were fetched
+// one by one while it was busy with the batch before.
+void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+
 // The first node of the run or the heap, 0 if there is none; and its key, HRT_KEY_NEVER if there is
 // none.
 uint32_t hrt_near_first(const struct hrt_queue *queue,

@@ -33,6 +33,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../include/hrt_prefetch.h"
 #include "../include/hrt_queue.h"
 
 #define HRT_UNLIKELY(condition) __builtin_expect((condition), 0)

@@ -176,8 +176,9 @@ size_t hrt_rare_take_due(struct hrt_queue *queue, uint64_t now_key, hrt_due *out
         hrt_node_disarm(queue, index, node);
     }
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
-        if (queue->classes[number] != NULL)
-            hrt_class_taken(queue->classes[number], now_key, index == 0 && is_known);
+        if (queue->classes[number] == NULL) continue;
+        hrt_class_taken(queue->classes[number], now_key, index == 0 && is_known);
+        queue->classes[number]->fetched = 0;
     }
     return taken;
 }

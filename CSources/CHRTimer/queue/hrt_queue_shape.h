@@ -91,6 +91,8 @@ struct hrt_class {
     uint32_t near_count;
     uint32_t run_first;
     uint32_t run_last;
+    uint32_t fetched;  // how far along the run nodes were fetched ahead; 0 for not at all. A hint:
+                       // that node may have left the run
     uint32_t heap_count;
     struct hrt_room heap;         // `indices`
     struct hrt_windows *windows;  // NULL but in the per-class wheel of timers with tolerance

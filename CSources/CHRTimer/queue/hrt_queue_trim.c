@@ -72,7 +72,9 @@ static bool empty_first_block(struct hrt_queue *queue) {
 
 bool hrt_queue_trim(hrt_queue *queue) {
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
-        if (queue->classes[number] != NULL) hrt_wheel_file_listed(queue, queue->classes[number]);
+        if (queue->classes[number] == NULL) continue;
+        hrt_wheel_file_listed(queue, queue->classes[number]);
+        queue->classes[number]->fetched = 0;
     }
     hrt_slab_spill(queue, queue->spare_count);
     bool goes_on = queue->trim_block != 0 && hrt_slab_is_empty_block(queue, queue->trim_block);

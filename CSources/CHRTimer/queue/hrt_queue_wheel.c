@@ -293,6 +293,7 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
                 return;
             }
             nodes[count++] = index;
+            if (class->windows != NULL) hrt_windows_fetch(class->windows, index);
             index = hrt_node_at(queue, index)->next;
         }
     }

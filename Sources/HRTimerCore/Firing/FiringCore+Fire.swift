@@ -79,6 +79,7 @@ extension FiringCore {
         let (next, second) = expired.likelyNext
         if second.generation != 0 { fetchTarget(of: second.slot) }
         if next.generation != 0 { fetchCaptured(by: next.slot) }
+        hrt_queue_fetch_next(queue)
     }
 
     /// Has the processor fetch what the timer calls.
