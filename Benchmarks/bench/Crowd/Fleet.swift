@@ -106,6 +106,7 @@ struct CrowdRival: Sendable {
             CrowdRival("hrtimer.loop-timer.coalesced", takesTolerance: true) { LoopFleet(.coalesced) },
             CrowdRival("hrtimer.clock-sleep.normal") { try SleepFleet(onExecutor: false) },
             CrowdRival("hrtimer.executor-sleep.normal") { try SleepFleet(onExecutor: true) },
+            CrowdRival("limit.sorted-closures", takesTolerance: true) { LimitFleet() },
             CrowdRival("dispatch.source", takesTolerance: true) { DispatchFleet() },
             CrowdRival("swift.task-sleep", takesTolerance: true) { TaskSleepFleet() },
             CrowdRival("foundation.timer", takesTolerance: true) { FoundationFleet() },

@@ -1,0 +1,59 @@
+import CBench
+import CHRTimer
+import HRTimerCore
+
+/// What no engine can do without for these timers: at each wake-up, for every timer that is due, a lock before and after, a
+/// reading of the clock, and the call of its closure, which is where it was allocated. No queue: the timers lie in an array in the
+/// order in which they are due, as they do in each interval anew. All have the same interval and tolerance.
+///
+/// Unchecked: it is touched by the measuring thread alone.
+final class LimitFleet: RatedCrowd, @unchecked Sendable {
+    private struct Timer {
+        var deadline_ns: Int64
+        let fire: @Sendable (Int64) -> Void
+    }
+
+    private var timers: [Timer] = []
+    private var interval_ns: Int64 = 0
+    private var tolerance_ns: Int64 = 0
+    private let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
+
+    init() { lock.initialize(to: hrt_lock()) }
+
+    deinit { lock.deallocate() }
+
+    func arm(_ fleet: Fleet) throws {
+        for (index, timer) in fleet.timers.enumerated() {
+            let member = fleet.member(index)
+            timers.append(Timer(deadline_ns: timer.first_ns) { _ in member.fire() })
+        }
+        timers.sort { $0.deadline_ns < $1.deadline_ns }
+        interval_ns = fleet.timers.first?.interval_ns ?? .max
+        tolerance_ns = fleet.timers.first?.tolerance_ns ?? 0
+    }
+
+    func run(until instant_ns: Int64) {
+        _ = hrt_thread_set_timer_slack_ns(1)
+        var next = 0
+        while !timers.isEmpty {
+            let wake_ns = timers[next].deadline_ns + tolerance_ns
+            if wake_ns >= instant_ns { return cbench_sleep_until(instant_ns) }
+            cbench_sleep_until(wake_ns)
+            var now_ns = cbench_now_ns()
+            timers.withUnsafeMutableBufferPointer { timers in
+                while timers[next].deadline_ns <= now_ns {
+                    hrt_lock_acquire(lock)
+                    timers[next].deadline_ns += interval_ns
+                    hrt_lock_release(lock)
+                    timers[next].fire(now_ns)
+                    now_ns = cbench_now_ns()
+                    hrt_lock_acquire(lock)
+                    next = next + 1 == timers.count ? 0 : next + 1
+                    hrt_lock_release(lock)
+                }
+            }
+        }
+    }
+
+    func clear() { timers = [] }
+}
