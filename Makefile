@@ -32,7 +32,7 @@ test:
 frozen:
 	$(SWIFT) test --disable-xctest --filter '^HRTimer(Core|Testing|Compat|Calendar)?Tests\.' $(TESTS)
 
-# The tests RUNS times in a row, the last ten beside three processes that compute without end; by hand, for hours.
+# The tests RUNS times in a row, the last quarter beside three processes that compute without end; by hand, for hours.
 RUNS ?= 50
 steady:
 	$(SWIFT) build --build-tests
