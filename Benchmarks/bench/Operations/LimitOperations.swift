@@ -90,5 +90,5 @@ private final class LimitHandle {
 private final class LimitCore {
     var handler: (@Sendable () -> Void)?
     /// With the handler and the runtime's two words as many bytes as a source's core.
-    var state = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    var state = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -194,8 +194,8 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
 
     func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { deadline_ns ?? .max }
 
-    func laterDeadline() -> Int64? {
-        guard let deadline_ns, deadline_ns > core.time.now_ns else { return nil }
+    func laterDeadline(_ core: inout FiringCore) -> Int64? {
+        guard let deadline_ns, deadline_ns > self.core.time.now_ns else { return nil }
         return deadline_ns
     }
 

@@ -10,14 +10,15 @@ import HRTimerCore
 extension SourceCore {
     /// On the engine's thread, with its lock held, after a call was submitted.
     func expect(_ engine: inout FiringCore) {
-        guard let timer = state.timer, state.isInFlight, !state.isCancelled else { return }
+        guard let timer = state.timer, !engine.isShutDown, state.isInFlight, !state.isCancelled else { return }
         guard state.isActive, state.suspensions == 0 else { return }
-        guard state.repetition.repeats, !state.repetition.policy.countsFromReturn else { return }
+        let recurrence = engine.record(of: timer).pointee.recurrence
+        guard recurrence.repeats, !recurrence.policy.countsFromReturn else { return }
         guard let extras = state.extras, extras.pointee.owned.alarm == nil else { return }
-        // Once the handler runs, the next one is in the state.
-        var ticks = state.ticks
-        if state.running == nil { state.repetition.advance(&ticks) }
-        let deadline_ns = ticks.deadline_ns
+        // Once the handler runs, the next one is in the record.
+        var position = engine.record(of: timer).pointee.position
+        if state.running == nil { recurrence.advance(&position) }
+        let deadline_ns = position.deadline_ns
         guard deadline_ns < .max else { return }
         extras.pointee.expected_ns = deadline_ns
         let instant_ns = extras.pointee.lead?.expect(deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns

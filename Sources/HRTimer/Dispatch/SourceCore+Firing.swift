@@ -8,12 +8,13 @@ extension SourceCore: TimerOwner {
     @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
         // What was never active is not armed.
-        guard let timer = state.timer, state.isActive else { return false }
+        guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
         if !state.isCancelled, !state.isInFlight, state.suspensions == 0, !state.isIdle {
-            deadline_ns = state.ticks.deadline_ns
+            let record = engine.record(of: timer)
+            deadline_ns = record.pointee.position.deadline_ns
             let isOpen =
-                defersMoves && state.leeway_ns == 0 && !state.repetition.repeats && state.alarm == nil
+                defersMoves && state.leeway_ns == 0 && !record.pointee.recurrence.repeats && state.alarm == nil
                 && state.precision == nil
             movable_ns.store(isOpen ? deadline_ns : Self.closed, ordering: .relaxed)
         }
@@ -62,7 +63,7 @@ extension SourceCore: TimerOwner {
         _ engine: inout FiringCore,
         isAfterCall: Bool = false
     ) -> (mustWake: Bool, submit: Callback?) {
-        if let submit = state.submit, isDue(state), state.timer != nil, !engine.isShutDown {
+        if let submit = state.submit, isDue(state, engine) {
             state.isInFlight = true
             noteSubmittedHere(&state, now_ns: core.time.now_ns, isAfterCall: isAfterCall)
             engine.countFire()
@@ -75,10 +76,11 @@ extension SourceCore: TimerOwner {
     func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
 
     /// Whether a call of the event handler may be made now.
-    private func isDue(_ state: borrowing State) -> Bool {
-        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil
+    private func isDue(_ state: borrowing State, _ engine: borrowing FiringCore) -> Bool {
+        guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0, state.event != nil,
+            let deadline_ns = record(state, engine)?.pointee.position.deadline_ns
         else { return false }
-        return state.ticks.deadline_ns < .max && state.ticks.deadline_ns <= now_ns(state)
+        return deadline_ns < .max && deadline_ns <= now_ns(state)
     }
 
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 {
@@ -91,10 +93,11 @@ extension SourceCore: TimerOwner {
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
-    package func laterDeadline() -> Int64? {
-        let before_ns = state.ticks.deadline_ns
-        close()
-        let later_ns = state.ticks.deadline_ns
+    package func laterDeadline(_ engine: inout FiringCore) -> Int64? {
+        guard let record = record(state, engine) else { return nil }
+        let before_ns = record.pointee.position.deadline_ns
+        close(engine)
+        let later_ns = record.pointee.position.deadline_ns
         guard later_ns > before_ns else { return nil }
         movable_ns.store(later_ns, ordering: .relaxed)
         return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
@@ -106,12 +109,13 @@ extension SourceCore: TimerOwner {
     #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
         // Closed once more: it may have been moved since the engine looked.
-        close()
+        close(engine)
+        let record = engine.record(of: fire.token)
         state.extras?.pointee.expected_ns = .max
         guard state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 else { return false }
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
-            beIdle(now_ns, &state)
+            beIdle(now_ns, &state, record)
             // Rescheduled for a later deadline.
             if !state.isIdle { _ = rearm(&state, &engine) }
             return false
@@ -119,18 +123,18 @@ extension SourceCore: TimerOwner {
         if let submit = state.submit {
             state.isInFlight = true
             state.engineSubmits = true
-            state.extras?.pointee.lead?.submit(for: state.ticks.deadline_ns)
+            state.extras?.pointee.lead?.submit(for: record.pointee.position.deadline_ns)
             fill(&fire.callback, submit)
             fire.isEarly = state.hasLead
             return true
         }
         if fire.isAhead {
-            engine.before.ticks = state.ticks
+            engine.before.ticks = record.pointee.position
             engine.before.delay_ns = state.extras?.pointee.jitter?.delay_ns ?? 0
         }
         state.isSetAnew = false
-        let deadline_ns = state.ticks.deadline_ns
-        guard let event = Self.takeCall(now_ns, &state) else {
+        let deadline_ns = record.pointee.position.deadline_ns
+        guard let event = Self.takeCall(now_ns, &state, record) else {
             // Rescheduled for a later deadline.
             _ = rearm(&state, &engine)
             return false
@@ -149,7 +153,7 @@ extension SourceCore: TimerOwner {
     @section("hrt_hot_engine")
     #endif
     package func finish(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) {
-        close()
+        close(engine)
         if !state.engineSubmits {
             finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
             return
@@ -167,8 +171,13 @@ extension SourceCore: TimerOwner {
     #endif
     private func finishCall(wasCalled: Bool, _ now_ns: Int64, _ engine: inout FiringCore, _ block: inout Callback?) {
         let latch = endRunning(&state)
-        if !wasCalled, !state.isSetAnew { state.restoreTicks(engine.before) }
-        if wasCalled { endTicks(now_ns) }
+        if let record = record(state, engine) {
+            if wasCalled {
+                endTicks(now_ns, record)
+            } else if !state.isSetAnew {
+                state.restoreTicks(engine.before, record)
+            }
+        }
         if wasCalled { _ = rearm(&state, &engine) } else { rearmUnlessPutBack(&engine) }
         if latch == nil, !state.isCancelled { return }
         let isCancelled = state.isCancelled
@@ -182,8 +191,9 @@ extension SourceCore: TimerOwner {
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
-    private func endTicks(_ now_ns: Int64) {
-        if state.repetition.policy.decidesAtReturn { state.endTick(state.alarm?.time.now_ns ?? now_ns) }
+    private func endTicks(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
+        guard record.pointee.recurrence.policy.decidesAtReturn else { return }
+        state.endTick(state.alarm?.time.now_ns ?? now_ns, record)
     }
 
     /// After a call that was withdrawn: the engine restores the timer, unless a thread changed something.
@@ -207,7 +217,9 @@ extension SourceCore: TimerOwner {
     func deliver() {
         callHere(isEvent: true) {
             let (event, early_ns) = withLock { state, engine -> (Callback?, Int64?) in
-                if Self.mayDeliver(state), let deadline_ns = deadlineToSpinTo(state) { return (nil, deadline_ns) }
+                if Self.mayDeliver(state), let deadline_ns = deadlineToSpinTo(state, engine) {
+                    return (nil, deadline_ns)
+                }
                 return (takeSubmittedCall(&state, &engine), nil)
             }
             guard let early_ns else { return event }
@@ -218,8 +230,9 @@ extension SourceCore: TimerOwner {
 
     /// The engine counted the fire when it submitted the call, and could not know of the ticks.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
-        let (deadline_ns, now_ns) = (state.ticks.deadline_ns, now_ns(state))
-        guard Self.mayDeliver(state), let event = Self.takeCall(now_ns, &state) else { return nil }
+        guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
+        let (deadline_ns, now_ns) = (record.pointee.position.deadline_ns, now_ns(state))
+        guard let event = Self.takeCall(now_ns, &state, record) else { return nil }
         engine.countMissed(state.data - 1)
         if state.hasLead { engine.recordElsewhere(now_ns - deadline_ns) }
         if core.hasWatchers { return watched(event, deadline_ns: deadline_ns, &state) }
@@ -245,7 +258,7 @@ extension SourceCore: TimerOwner {
         let callback = take()
         callback?.run()
         let (latch, isCancelled, isOnActor, next) = withLock { state, engine in
-            if isEvent, callback != nil { endTicks(core.time.now_ns) }
+            if isEvent, callback != nil, let record = record(state, engine) { endTicks(core.time.now_ns, record) }
             let latch = endRunning(&state)
             return (
                 latch, state.isCancelled, isEvent && state.actor != nil,
@@ -262,9 +275,13 @@ extension SourceCore: TimerOwner {
 
     /// None if the source was rescheduled while the call was on its way.
     @inline(__always)
-    private static func takeCall(_ now_ns: Int64, _ state: inout State) -> Callback? {
-        let deadline_ns = state.ticks.deadline_ns
-        guard let ticks = takeTicks(now_ns, &state) else { return nil }
+    private static func takeCall(
+        _ now_ns: Int64,
+        _ state: inout State,
+        _ record: UnsafeMutablePointer<TimerRecord>
+    ) -> Callback? {
+        let deadline_ns = record.pointee.position.deadline_ns
+        guard let ticks = takeTicks(now_ns, state, record) else { return nil }
         state.isInFlight = true
         state.data = ticks
         state.running = hrt_thread_pointer()
@@ -272,27 +289,33 @@ extension SourceCore: TimerOwner {
         return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
 
-    /// The nominal deadlines up to now; the next one stays in the state. Nil if none has come.
+    /// The nominal deadlines up to now; the next one stays in the record. Nil if none has come.
     @inline(__always)
-    private static func takeTicks(_ now_ns: Int64, _ state: inout State) -> UInt? {
-        guard state.ticks.deadline_ns <= now_ns, let missed = state.beginTick(now_ns) else { return nil }
+    private static func takeTicks(
+        _ now_ns: Int64,
+        _ state: borrowing State,
+        _ record: UnsafeMutablePointer<TimerRecord>
+    ) -> UInt? {
+        guard record.pointee.position.deadline_ns <= now_ns, let missed = state.beginTick(now_ns, record) else {
+            return nil
+        }
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
     /// A deadline has come, and there is no handler for it or for those that follow: they wake nobody.
-    private func beIdle(_ now_ns: Int64, _ state: inout State) {
-        guard state.ticks.deadline_ns <= now_ns else { return }
-        Self.forgetTicks(now_ns, &state)
+    private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
+        guard record.pointee.position.deadline_ns <= now_ns else { return }
+        Self.forgetTicks(now_ns, state, record)
         state.isIdle = true
     }
 
     /// Nominal deadlines up to now are not reported, under any policy.
-    static func forgetTicks(_ now_ns: Int64, _ state: inout State) {
-        if state.ticks.deadline_ns > now_ns { return }
-        let policy = state.repetition.policy
-        state.repetition = state.repetition.with(.merge)
-        _ = state.beginTick(now_ns)
-        state.repetition = state.repetition.with(policy)
+    static func forgetTicks(_ now_ns: Int64, _ state: borrowing State, _ record: UnsafeMutablePointer<TimerRecord>) {
+        if record.pointee.position.deadline_ns > now_ns { return }
+        let recurrence = record.pointee.recurrence
+        record.pointee.recurrence = recurrence.with(.merge)
+        _ = state.beginTick(now_ns, record)
+        record.pointee.recurrence = recurrence
     }
 
     /// The engine's thread has exited, or this is the last call that it makes.
@@ -312,11 +335,13 @@ extension SourceCore: TimerOwner {
     /// The deadline has come on the clock of the alarm, or was moved since.
     func hasExpired(_ alarm: ClockAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
-            guard state.alarm === alarm, let timer = state.timer else { return (false, nil) }
-            if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
-                beIdle(now_ns(state), &state)
+            guard state.alarm === alarm, let timer = state.timer, let record = record(state, engine) else {
+                return (false, nil)
             }
-            if state.submit != nil || !isDue(state) { return rearmOrSubmit(&state, &engine) }
+            if state.event == nil, state.isActive, !state.isCancelled, !state.isInFlight, state.suspensions == 0 {
+                beIdle(now_ns(state), &state, record)
+            }
+            if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
             // The call has the alarm set again when it ends.
             let now_ns = core.time.now_ns
             return (engine.armOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)

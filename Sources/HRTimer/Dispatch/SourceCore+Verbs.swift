@@ -18,14 +18,14 @@ extension SourceCore {
         let given_ns = max(deadline.nanoseconds, now_ns)
         let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
-        update { state in
+        update { state, record in
             // It would keep the alarm for ever.
-            if state.isCancelled || state.hasEnded { return }
-            state.ticks = GridPosition(deadline_ns: deadline_ns)
+            if state.isCancelled { return }
+            record.pointee.position = GridPosition(deadline_ns: deadline_ns)
             state.isSetAnew = true
             state.isIdle = false
-            state.repetition = repetition.with(state.repetition.policy)
-            state.placeJitter()
+            record.pointee.recurrence = repetition.with(record.pointee.recurrence.policy)
+            state.placeJitter(record)
             state.leeway_ns = capped(leeway_ns, repetition)
             if alarm != nil || state.extras != nil { swap(&alarm, &state.makeExtras().pointee.owned.alarm) }
         }
@@ -37,16 +37,16 @@ extension SourceCore {
     /// The present deadline moves from one jitter to the other, unless it has come.
     package func setJitter(_ jitter: Jitter?) {
         let jitter = jitter.map { $0.seeded(core.time.randomNumber()) }
-        update { state in
-            if state.isCancelled || state.hasEnded || jitter == nil && state.extras == nil { return }
+        update { state, record in
+            if state.isCancelled || jitter == nil && state.extras == nil { return }
             let extras = state.makeExtras()
             if let former = extras.pointee.jitter {
                 // A call on its way restores no former delay.
                 state.isSetAnew = true
-                former.removeDelay(&state.ticks)
+                former.removeDelay(&record.pointee.position)
             }
             extras.pointee.givenJitter = jitter
-            state.placeJitter()
+            state.placeJitter(record)
         }
     }
 
@@ -65,11 +65,12 @@ extension SourceCore {
         return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
     }
 
-    /// With the lock held: from now on the state has the deadline that holds.
+    /// With the lock held: from now on the record has the deadline that holds.
     @inline(__always)
-    func close() {
+    func close(_ engine: borrowing FiringCore) {
         if movable_ns.load(ordering: .relaxed) == Self.closed { return }
-        state.ticks.deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
+        let deadline_ns = movable_ns.exchange(Self.closed, ordering: .relaxed)
+        record(state, engine)?.pointee.position.deadline_ns = deadline_ns
     }
 
     package func activate() {

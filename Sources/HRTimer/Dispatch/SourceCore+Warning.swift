@@ -5,9 +5,9 @@ extension SourceCore {
     /// The handle is gone, in a debug build.
     @inline(never)
     func reportIfActive() {
-        let wouldFire = withLock { state, _ in
+        let wouldFire = withLock { state, engine in
             state.isActive && !state.isCancelled && !state.hasEnded && state.suspensions == 0 && !state.isInFlight
-                && state.event != nil && state.ticks.deadline_ns < .max
+                && state.event != nil && (record(state, engine)?.pointee.position.deadline_ns ?? .max) < .max
         }
         guard wouldFire else { return }
         UsageWarning.report(

@@ -6,7 +6,8 @@ import Synchronization
 
 /// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
 ///
-/// The source keeps its own grid: the engine's timer fires once and is armed again only when the handler has returned.
+/// Its grid is in the engine's record of it: the next nominal deadline that was not counted yet, and the recurrence. The engine fires
+/// once, and is armed again only when the handler has returned.
 /// While a handler runs or is suspended nothing is armed and nothing wakes; the ticks that pass meanwhile are counted by
 /// arithmetic when the next call begins. A call on a queue has the engine armed for the deadline after it at once, so that its
 /// end need not wake the engine (`SourceCore+Expecting`): one wake-up at most while it runs, or waits in a blocked queue.
@@ -73,10 +74,7 @@ import Synchronization
         /// A pointer and no object: no references are counted for it. Safe as the state is, under the engine's lock; never
         /// given out, and freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
-        /// The next nominal deadline that was not counted yet.
-        var ticks = GridPosition(deadline_ns: .max)
         var suspensions: UInt32 = 0
-        var repetition = Recurrence.once
         var isActive = false
         var isCancelled = false
         /// The engine was shut down: only the cancel handler of a source that was cancelled before is still called.
@@ -136,9 +134,16 @@ import Synchronization
     @inline(__always)
     func withLock<Result>(_ body: (inout State, inout FiringCore) -> Result) -> Result {
         engineState.withLock { engine in
-            close()
+            close(engine)
             return body(&state, &engine)
         }
+    }
+
+    /// The engine's record: nil before the first verb, and once the source or its engine has ended.
+    @inline(__always)
+    func record(_ state: borrowing State, _ engine: borrowing FiringCore) -> UnsafeMutablePointer<TimerRecord>? {
+        guard let timer = state.timer, !engine.isShutDown else { return nil }
+        return engine.record(of: timer)
     }
 
     @inline(__always)
@@ -148,10 +153,11 @@ import Synchronization
 
     /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
     @inline(__always)
-    func update(_ change: (inout State) -> Void) {
-        let (mustWake, submit) = withLock { state, engine in
+    func update(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Void) {
+        let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             register(&state, &engine)
-            change(&state)
+            guard let record = record(state, engine) else { return (false, nil) }
+            change(&state, record)
             return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
@@ -164,7 +170,7 @@ import Synchronization
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
             guard change(&state, &engine) else { return (false, nil) }
-            close()
+            close(engine)
             return rearmOrSubmit(&state, &engine)
         }
         if mustWake { core.wake() }
@@ -274,8 +280,8 @@ import Synchronization
             if state.isCancelled || state.hasEnded { return (false, nil) }
             swap(&state.event, &handler)
             if actor != nil || state.extras != nil && state.actor != nil { former = setActor(actor, &state) }
-            guard state.isIdle, state.event != nil else { return (false, nil) }
-            Self.forgetTicks(now_ns(state), &state)
+            guard state.isIdle, state.event != nil, let record = record(state, engine) else { return (false, nil) }
+            Self.forgetTicks(now_ns(state), state, record)
             state.isIdle = false
             return rearmOrSubmit(&state, &engine)
         }
@@ -319,7 +325,11 @@ import Synchronization
     }
 
     package func setPolicy(_ policy: MissedTickPolicy) {
-        withLock { state in state.repetition = state.repetition.with(policy) }
+        engineState.withLock { engine in
+            register(&state, &engine)
+            guard let record = record(state, engine) else { return }
+            record.pointee.recurrence = record.pointee.recurrence.with(policy)
+        }
     }
 
     package func setPrecision(_ precision: TimerPrecision?) {
@@ -332,7 +342,10 @@ import Synchronization
         }
     }
 
-    package var policy: MissedTickPolicy { withLock { $0.repetition.policy } }
+    package var policy: MissedTickPolicy {
+        engineState.withLock { engine in record(state, engine)?.pointee.recurrence.policy ?? Recurrence.once.policy }
+    }
+
     package var precision: TimerPrecision? { withLock { $0.precision } }
     package var isCancelled: Bool { isCancelledForAll.load(ordering: .relaxed) }
     package var data: UInt { readData() }
@@ -346,10 +359,13 @@ import Synchronization
 
     /// Nil if none is to come, and on another clock.
     package var nextDeadline_ns: Int64? {
-        withLock { state, _ in
-            guard state.alarm == nil, state.isActive, !state.isCancelled, !state.hasEnded else { return nil }
-            if state.isIdle { Self.forgetTicks(now_ns(state), &state) }
-            return state.ticks.deadline_ns < .max ? state.ticks.deadline_ns : nil
+        withLock { state, engine in
+            guard state.alarm == nil, state.isActive, !state.isCancelled, let record = record(state, engine) else {
+                return nil
+            }
+            if state.isIdle { Self.forgetTicks(now_ns(state), state, record) }
+            let deadline_ns = record.pointee.position.deadline_ns
+            return deadline_ns < .max ? deadline_ns : nil
         }
     }
 

@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What a source on the engine's thread with an event handler alone has nothing of. Apart, so that such a source takes 176 bytes
+/// What a source on the engine's thread with an event handler alone has nothing of. Apart, so that such a source takes 136 bytes
 /// where it took 352: servers have them by the hundred thousand (`bench ops memory`).
 struct SourceExtras {
     /// What is freed when the source has ended.
@@ -52,29 +52,34 @@ extension SourceCore.State {
     }
 
     /// Decides about the tick that has come; see `Recurrence.begin`.
-    mutating func beginTick(_ now_ns: Int64) -> Int? {
-        guard let extras, extras.pointee.jitter != nil else { return repetition.begin(&ticks, now_ns: now_ns) }
-        return repetition.begin(&ticks, now_ns: now_ns, &extras.pointee.jitter)
+    @inline(__always)
+    func beginTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) -> Int? {
+        guard let extras, extras.pointee.jitter != nil else {
+            return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns)
+        }
+        return record.pointee.recurrence.begin(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
     }
 
-    mutating func endTick(_ now_ns: Int64) {
-        guard let extras, extras.pointee.jitter != nil else { return repetition.end(&ticks, now_ns: now_ns) }
-        repetition.end(&ticks, now_ns: now_ns, &extras.pointee.jitter)
+    func endTick(_ now_ns: Int64, _ record: UnsafeMutablePointer<TimerRecord>) {
+        guard let extras, extras.pointee.jitter != nil else {
+            return record.pointee.recurrence.end(&record.pointee.position, now_ns: now_ns)
+        }
+        record.pointee.recurrence.end(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
     }
 
     /// The ticks go back to where they were before a call that was withdrawn.
-    mutating func restoreTicks(_ before: BeforeCall) {
-        ticks = before.ticks
+    func restoreTicks(_ before: BeforeCall, _ record: UnsafeMutablePointer<TimerRecord>) {
+        record.pointee.position = before.ticks
         extras?.pointee.jitter?.delay_ns = before.delay_ns
     }
 
     /// The present deadline is a nominal one, of a new grid: adds its jitter.
-    mutating func placeJitter() {
+    func placeJitter(_ record: UnsafeMutablePointer<TimerRecord>) {
         guard let extras else { return }
         extras.pointee.jitter = nil
-        guard let given = extras.pointee.givenJitter, repetition.repeats else { return }
-        extras.pointee.jitter = TickJitter(given, for: repetition, random: 0)
-        extras.pointee.jitter?.place(&ticks)
+        guard let given = extras.pointee.givenJitter, record.pointee.recurrence.repeats else { return }
+        extras.pointee.jitter = TickJitter(given, for: record.pointee.recurrence, random: 0)
+        extras.pointee.jitter?.place(&record.pointee.position)
     }
 
     var target: SourceCore.Target? { extras?.pointee.owned.target }

@@ -54,9 +54,11 @@ struct SourceLead: Sendable {
 
 extension SourceCore {
     /// On the target, with the lock held: the deadline of the call that has come before it, if it has.
-    func deadlineToSpinTo(_ state: borrowing State) -> Int64? {
-        guard let lead = state.extras?.pointee.lead, state.alarm == nil else { return nil }
-        let deadline_ns = state.ticks.deadline_ns
+    func deadlineToSpinTo(_ state: borrowing State, _ engine: borrowing FiringCore) -> Int64? {
+        guard let lead = state.extras?.pointee.lead, state.alarm == nil, let record = record(state, engine) else {
+            return nil
+        }
+        let deadline_ns = record.pointee.position.deadline_ns
         return lead.begin(deadline_ns, now_ns: core.time.now_ns) ? deadline_ns : nil
     }
 

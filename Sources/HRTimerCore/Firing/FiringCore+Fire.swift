@@ -96,8 +96,10 @@ extension FiringCore {
     /// The same of what an owner's function captured.
     @inline(__always)
     private func fetchCaptured(by slot: UInt32) {
-        guard records[slot].hasFunctionFirst, let owner = words(of: slot).0 else { return }
-        // Unsafe: after the runtime's two words come the function's, the second of which is read, to be prefetched alone.
+        // A fire of an outer run may have it.
+        guard records[slot].hasFunctionFirst, records[slot].target != nil, let owner = words(of: slot).0 else { return }
+        // Unsafe: the record keeps the owner. After the runtime's two words come the function's, the second of which is read, to be
+        // prefetched alone.
         hrt_prefetch(owner.load(fromByteOffset: 24, as: UnsafeRawPointer?.self), 64)
     }
 
@@ -141,7 +143,7 @@ extension FiringCore {
         fire.place_ns = entry.place_ns
         fire.sequence = entry.sequence
         fire.token = entry.token
-        fire.deadline_ns = record.pointee.deadline_ns
+        fire.deadline_ns = record.pointee.position.deadline_ns
         fire.isEarly = record.pointee.isEarly
         fire.begun_ns = now_ns
         fire.isAhead = entry.place_ns > now_ns
@@ -203,12 +205,8 @@ extension FiringCore {
     private mutating func prepareHandler(_ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
         let record = records.place(slot)
-        let before = record.pointee.unreported
-        fire.ticks = GridPosition(
-            deadline_ns: fire.deadline_ns,
-            roundedUp_as: record.pointee.roundedUp_as,
-            unreported: before
-        )
+        let before = record.pointee.position.unreported
+        fire.ticks = record.pointee.position
         let reported: Int?
         if record.pointee.isJittered {
             fire.jitter = jitters[slot]
@@ -222,7 +220,7 @@ extension FiringCore {
             return true
         }
         account.countMissed(fire.ticks.unreported - before)
-        record.pointee.unreported = fire.ticks.unreported
+        record.pointee.position.unreported = fire.ticks.unreported
         record.pointee.phase = .idle
         if record.pointee.isJittered { jitters[slot] = fire.jitter }
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
@@ -234,9 +232,9 @@ extension FiringCore {
     #endif
     private mutating func prepare(_ owner: any TimerOwner, _ call_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = fire.token.slot
-        if let later_ns = owner.laterDeadline() {
+        if let later_ns = owner.laterDeadline(&self) {
             records[slot].phase = .idle
-            setDeadline(fire.token, later_ns)
+            place(fire.token, later_ns)
             return false
         }
         fire.missedTicks = 0
@@ -327,7 +325,7 @@ extension FiringCore {
             record.pointee.recurrence.end(&fire.ticks, now_ns: now_ns)
         }
         account.countMissed(fire.ticks.unreported)
-        record.pointee.unreported = fire.ticks.unreported
+        record.pointee.position.unreported = fire.ticks.unreported
         setDeadline(fire.token, fire.ticks.deadline_ns, roundedUp_as: fire.ticks.roundedUp_as)
         return true
     }

@@ -15,7 +15,7 @@ extension FiringCore {
         hasOwners = true
         record.pointee.group = group
         record.pointee.recurrence = .once
-        record.pointee.deadline_ns = .max
+        record.pointee.position = GridPosition(deadline_ns: .max)
         return token
     }
 
@@ -58,7 +58,7 @@ extension FiringCore {
             return isWithdrawn
         }
         if precision == .coalesced { setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token) }
-        setDeadline(token, deadline_ns)
+        place(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 
@@ -81,7 +81,7 @@ extension FiringCore {
             disarm(token)
             return isWithdrawn
         }
-        setDeadline(token, deadline_ns)
+        place(token, deadline_ns)
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 

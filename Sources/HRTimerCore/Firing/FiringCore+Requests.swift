@@ -15,13 +15,11 @@ extension FiringCore {
         record.pointee.recurrence = request.repetition
         record.pointee.isJittered = request.jitter != nil
         if let jitter = request.jitter { jitters[slot] = jitter }
-        record.pointee.roundedUp_as = 0
-        record.pointee.unreported = 0
         record.pointee.isOwned = request.isOwned
         record.pointee.isEarly = request.isEarly
         if request.isOwned { hasOwners = true }
         record.pointee.group = request.group
-        record.pointee.deadline_ns = request.deadline_ns
+        record.pointee.position = GridPosition(deadline_ns: request.deadline_ns)
         if isPast {
             arm(token, request.deadline_ns, place_ns: looked_ns)
         } else if !options.isPlain, request.deadline_ns < .max {
@@ -35,8 +33,13 @@ extension FiringCore {
     /// before, and waits for at most one such call of each other timer, however far that is behind.
     @inline(__always)
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
-        records[token.slot].deadline_ns = deadline_ns
-        records[token.slot].roundedUp_as = roundedUp_as
+        records[token.slot].position.move(to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
+        place(token, deadline_ns)
+    }
+
+    /// The same for an owner's timer, whose position says what the owner waits for.
+    @inline(__always)
+    mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
         if isFiring, deadline_ns <= looked_ns {
             arm(token, deadline_ns, place_ns: looked_ns)
         } else {
@@ -70,7 +73,7 @@ extension FiringCore {
         guard !isShutDown, isLive(token) else { return false }
         if let tolerance_ns { setTolerance(tolerance_ns, token) }
         setDeadline(token, placed_ns(deadline_ns, token.slot))
-        records[token.slot].unreported = 0
+        records[token.slot].position.unreported = 0
         return true
     }
 
@@ -81,7 +84,7 @@ extension FiringCore {
         records[token.slot].recurrence = recurrence
         if records[token.slot].isJittered { jitters[token.slot]?.fit(to: recurrence) }
         setDeadline(token, placed_ns(deadline_ns, token.slot))
-        records[token.slot].unreported = 0
+        records[token.slot].position.unreported = 0
         return true
     }
 
@@ -112,7 +115,7 @@ extension FiringCore {
     /// for. Nil if the token is stale; `Int64.max` for one that waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, isLive(token) else { return nil }
-        return records[token.slot].deadline_ns
+        return records[token.slot].position.deadline_ns
     }
 
     struct Cancelled: ~Copyable {

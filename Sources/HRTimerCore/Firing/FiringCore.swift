@@ -241,7 +241,7 @@ extension FiringCore {
 
     /// Every timer: its deadline, group and target, which is nil while a fire has it.
     package mutating func forEachTimer(_ body: (Int64, FiringGroup, borrowing TimerTarget?) -> Void) {
-        records.forEach { if $0.phase != .vacant { body($0.deadline_ns, $0.group, $0.target) } }
+        records.forEach { if $0.phase != .vacant { body($0.position.deadline_ns, $0.group, $0.target) } }
     }
 
     /// Whether timers of the group are fired.
@@ -252,6 +252,10 @@ extension FiringCore {
 
     @inlinable
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
+
+    /// Where a live timer's record is, until the timer is removed. With the lock held.
+    @inlinable @inline(__always)
+    package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
     /// Moves a live timer to another group.
     package mutating func setGroup(_ group: FiringGroup, of token: TimerToken) {
@@ -299,7 +303,7 @@ extension FiringCore {
     @section("hrt_hot_loop")
     #endif
     package mutating func arm(_ token: TimerToken, deadlineOfOwner_ns deadline_ns: Int64) {
-        records[token.slot].deadline_ns = deadline_ns
+        records[token.slot].position.deadline_ns = deadline_ns
         arm(token, deadline_ns)
     }
 

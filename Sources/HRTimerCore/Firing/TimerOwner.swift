@@ -6,7 +6,7 @@
 package protocol TimerOwner: AnyObject, Sendable {
     /// The deadline that the timer was moved to without telling the core, later than the one that has come; nil if it
     /// was not. With the core's lock held.
-    func laterDeadline() -> Int64?
+    func laterDeadline(_ core: inout FiringCore) -> Int64?
 
     /// The deadline that holds of a timer that the core has armed for `armed_ns`; `Int64.max` if none does. With the core's
     /// lock held.
@@ -30,7 +30,7 @@ package protocol TimerOwner: AnyObject, Sendable {
 }
 
 extension TimerOwner {
-    package func laterDeadline() -> Int64? { nil }
+    package func laterDeadline(_ core: inout FiringCore) -> Int64? { nil }
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 { armed_ns }
     package func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool { false }
 }

@@ -5,7 +5,7 @@ import CHRTimer
 ///
 /// What a fire of an owner's timer touches comes first, to be in one cache line; and together what moving a timer does
 /// (`bench ops --operation re-arm`).
-@usableFromInline struct TimerRecord: ~Copyable, Sendable {
+@usableFromInline package struct TimerRecord: ~Copyable, Sendable {
     /// Nil in a slot that is free, and while a fire has it.
     var target: TimerTarget?
     /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to save a cache
@@ -15,13 +15,10 @@ import CHRTimer
     var isOwned = false
     /// What may be fired when: for a loop the number of a set of modes.
     @usableFromInline var group: FiringGroup = 0
-    /// What it is armed or called for; its place in the queue may be later, see `FiringCore.setDeadline`. Nothing for timers of
-    /// owners, who know.
-    var deadline_ns = Int64.max
-    /// Ticks that no call has reported yet.
-    var unreported = 0
-    /// See `ExactInstant.roundedUp_as`.
-    var roundedUp_as: UInt32 = 0
+    /// How far it has come on its grid. A handler's timer is armed or called for that deadline; its place in the queue may be later,
+    /// see `FiringCore.setDeadline`. An owner's may be armed for another instant: earlier, by a lead, or none, while a call is on its
+    /// way.
+    @usableFromInline package var position = GridPosition(deadline_ns: .max)
     /// Is to be precise where the core's other timers are not.
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
@@ -37,7 +34,7 @@ import CHRTimer
     var sequence: UInt64 = 0
     /// As requested; the part that the recurrence allows counts.
     @usableFromInline var tolerance_ns: Int64 = 0
-    @usableFromInline var recurrence = Recurrence.once
+    @usableFromInline package var recurrence = Recurrence.once
 
     /// Where a timer is, and what leads it from there to where:
     ///

@@ -8,9 +8,9 @@ import Testing
 
 /// What hundreds of thousands of sources take. `bench ops memory` measures all of it, beside Dispatch.
 @Suite struct SourceMemoryTests {
-    @Test("A source's state takes two cache lines at most, and its engine's record one and a half")
+    @Test("A source's state takes less than a cache line and a half, and its engine's record one and a half")
     func sizes() {
-        #expect(MemoryLayout<SourceCore.State>.size <= 120)
+        #expect(MemoryLayout<SourceCore.State>.size <= 88)
         #expect(MemoryLayout<TimerRecord>.stride <= 96)
     }
 
@@ -34,14 +34,14 @@ import Testing
     }
 
     // A sanitizer's malloc has other sizes.
-    @Test("A source's object takes 176 bytes", .disabled(if: isSanitized))
+    @Test("A source's object takes 136 bytes", .disabled(if: isSanitized))
     func objectSize() throws {
         let time = ManualTime()
         let engine = try TimerEngine(.init(time: time.base))
         let sources = (0..<16).map { _ in TimerSource(engine: engine) }
         // glibc rounds up to a multiple of 16, of which 8 bytes are its own, and leaves 16 more where they are no use to others.
         let sizes = sources.map { ctest_heap_bytes(Unmanaged.passUnretained($0.core).toOpaque()) }
-        #expect(sizes.min()! <= 184)
+        #expect(sizes.min()! <= 136)
         withExtendedLifetime(sources) {}
     }
 
