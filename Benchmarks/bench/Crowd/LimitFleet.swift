@@ -14,6 +14,8 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     }
 
     private var timers: [Timer] = []
+    /// The earliest: it stays that from one run to the next.
+    private var next = 0
     private var interval_ns: Int64 = 0
     private var tolerance_ns: Int64 = 0
     private let lock = UnsafeMutablePointer<hrt_lock>.allocate(capacity: 1)
@@ -33,8 +35,10 @@ final class LimitFleet: RatedCrowd, @unchecked Sendable {
     }
 
     func run(until instant_ns: Int64) {
+        // Others run on this thread too.
+        let slack_ns = hrt_thread_timer_slack_ns()
         _ = hrt_thread_set_timer_slack_ns(1)
-        var next = 0
+        defer { _ = hrt_thread_set_timer_slack_ns(slack_ns) }
         while !timers.isEmpty {
             let wake_ns = timers[next].deadline_ns + tolerance_ns
             if wake_ns >= instant_ns { return cbench_sleep_until(instant_ns) }
