@@ -89,8 +89,10 @@ package final class EngineCore: Sendable {
     /// Whether it has, or had, a thread of its own.
     var hasThread: Bool { thread.withLock { $0.hasEnded != nil } }
 
-    /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one.
+    /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one. In a forked child it is not
+    /// there.
     package var isOnItsThread: Bool {
+        if isInForkedChild { return false }
         if let itself = thread.withLock(\.itself) { return isCurrent(itself) }
         return state.withLock { !$0.isSpinning && $0.running.map { isCurrent($0.thread) } ?? false }
     }
