@@ -8,7 +8,7 @@
 
 byte now = 1;
 byte movable = 2;       // open: the deadline that holds
-byte deadline = 2;      // the state's, under the lock
+byte deadline = 2;      // the record's, under the lock
 byte armed = 2;         // what the engine waits for; CLOSED for nothing
 byte asked = 2;         // what the last move that was made asked for
 bool locked, called, isOver;

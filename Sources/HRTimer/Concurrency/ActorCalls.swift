@@ -114,7 +114,7 @@ func onItsActor(
 }
 
 /// Converts a struct with an `@isolated(any)` function to one with the same function without that, to be called on its
-/// actor. The only place where a function loses its actor.
+/// actor. Here alone, and below where the actor is asked for too, does a function lose its actor.
 ///
 /// Both functions are called alike: the actor is in the function's context, for `isolation` alone. They are in structs,
 /// since a function passed to generic code is wrapped, which must not happen to a timer's or link's on the hot path.

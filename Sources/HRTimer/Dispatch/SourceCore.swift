@@ -20,7 +20,7 @@ import Synchronization
     // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
     nonisolated(unsafe) var state = State()
 
-    /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the state's holds.
+    /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the record's holds.
     ///
     /// Opened and closed with the lock held. While it is open, a thread that only moves the deadline later, as
     /// keep-alives do, exchanges it and takes no lock: the engine looks here when the deadline comes that it knows.
