@@ -324,6 +324,8 @@ static void on_timer(struct queue_model *model, uint8_t operation, size_t subjec
 void queue_model_step(struct queue_model *model, uint8_t operation, uint64_t subject,
                       uint64_t value) {
     model->steps++;
+    // A hint: allowed at any time, whatever has become of the timers that it went by.
+    hrt_queue_fetch_next(model->queue);
     // The number of timers in play goes up and down with the subjects' range.
     size_t range = operation & 0x80 ? TIMERS : 8;
     switch (operation % 16) {

@@ -120,8 +120,9 @@ size_t hrt_queue_take_due(hrt_queue *queue, int64_t now_ns, hrt_due *out_due,
 // Notes what taking and arming that timer touches, for hrt_prefetch_fire on the same thread.
 void hrt_queue_note_touched(const hrt_queue *queue, uint32_t slot) HRT_NONBLOCKING;
 
-// Has the processor fetch one more of the timers that the next hrt_queue_take_due may give. To be
-// called once for each timer of the batch before, whose handlers take longer than a miss.
+// Has the processor fetch one more of the timers that the next hrt_queue_take_due may give. A hint,
+// allowed at any time; of use once for each timer of the batch before, whose handlers take longer
+// than a miss.
 void hrt_queue_fetch_next(hrt_queue *queue) HRT_NONBLOCKING;
 
 // The sequence of the latest arming; 0 before the first.

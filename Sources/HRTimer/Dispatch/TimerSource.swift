@@ -120,7 +120,7 @@ public final class TimerSource: Sendable {
     }
 
     /// What becomes of nominal deadlines that passed before the source could fire: `.merge` at first, GCD's rule. From the next
-    /// call on.
+    /// call on. A source that was cancelled, or whose engine has ended, has `.merge` again.
     public var policy: MissedTickPolicy {
         get { core.policy }
         set { core.setPolicy(newValue) }

@@ -72,7 +72,7 @@ extension FiringCore {
     }
 
     /// What the next two timers call is fetched while this one is called: among a thousand due timers each lies in other lines of
-    /// the cache, and to wait for them took a third of a fire (`bench ops --operation fire`, `bench crowd --phases random`). A
+    /// the cache, and to wait for them took a quarter of a fire (`bench ops --operation fire`, `bench crowd --phases random`). A
     /// closure's captures are known when its owner is there, so that the owner is fetched a fire before them.
     @inline(__always)
     func fetchNext() {

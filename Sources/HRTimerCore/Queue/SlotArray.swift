@@ -10,8 +10,8 @@ import HRTimerLibc
 @usableFromInline package struct SlotArray<Element: ~Copyable>: ~Copyable {
     @inlinable static var chunkSize: Int { 1024 }
 
-    /// Nil for a chunk that was given back or is not mapped yet. A table of pointers and no array, which checks its bounds and
-    /// counts references at each access: a fire makes some dozens.
+    /// Nil for a chunk that was given back or is not mapped yet. A table of pointers and no array, which checks its bounds at
+    /// each access.
     @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>?>
     @usableFromInline var chunkCount = 0
     private var capacity = 4

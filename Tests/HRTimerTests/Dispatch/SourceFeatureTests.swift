@@ -131,6 +131,10 @@ import Testing
         time.advance(by: .zero)
         time.advance(by: .milliseconds(policy == .delay ? 1000 : 500))
         #expect(calls.all == expected[policy])
+        source.cancel()
+        #expect(source.policy == .merge)
+        source.policy = policy
+        #expect(source.policy == .merge)
     }
 
     @Test("A registration handler is called once, when the source becomes active and before the first event")
