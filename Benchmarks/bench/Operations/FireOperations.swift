@@ -18,6 +18,9 @@ enum FireOperations {
                 OperationRival("hrtimer.source") { _ in try fireAll(timers) { try SourceCrowd(count: $0) } },
                 OperationRival("dispatch.source") { _ in try fireAll(timers) { DispatchCrowd(count: $0) } },
                 OperationRival("limit.locks-and-clock") { _ in try fireAll(timers) { LimitCrowd(count: $0) } },
+                OperationRival("limit.locks-and-clock.owner-asked-unlocked") { _ in
+                    try fireAll(timers) { LimitCrowd(count: $0, asksUnlocked: true) }
+                },
             ] + rated(timers)
         )
     }
