@@ -58,7 +58,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
     }
 
     deinit {
-        calls.end(source)
+        calls.release(source)
     }
 
     /// Takes an element. Does not call the handler itself, and returns at once. False after `cancel()`.

@@ -13,6 +13,10 @@ final class PacedCalls<Element: Sendable>: Sendable {
         var armed_ns = Int64.max
         /// It ended, and nothing is called any more.
         var hasEnded = false
+        /// The source's handler calls the user's with elements that have passed.
+        var isDelivering = false
+        /// The source, from the release of the last reference until all that had passed before is delivered.
+        var lastSource: TimerSource?
     }
 
     /// In a struct: by itself each copy of the function would be wrapped anew.
@@ -95,6 +99,19 @@ final class PacedCalls<Element: Sendable>: Sendable {
         withExtendedLifetime(left) {}
     }
 
+    /// The last reference is gone: drops what waits. What has passed is due already, and the handler is still called with it.
+    func release(_ source: TimerSource) {
+        var dropped: Element?
+        let isOver = state.withLock { state in
+            if state.hasEnded || state.passed.isEmpty && !state.isDelivering { return true }
+            dropped = state.gate.reset()
+            state.lastSource = source
+            return false
+        }
+        if isOver { end(source) }
+        withExtendedLifetime(dropped) {}
+    }
+
     var isWaiting: Bool { state.withLock { !$0.passed.isEmpty || $0.gate.wake_ns < .max } }
 
     /// Where the handler belongs.
@@ -102,11 +119,17 @@ final class PacedCalls<Element: Sendable>: Sendable {
         var passed: [Element] = []
         state.withLock { state in
             state.armed_ns = .max
+            state.isDelivering = true
             swap(&passed, &state.passed)
             if let element = state.gate.expire(at: now_ns(source)) { passed.append(element) }
             arm(source, &state, now_ns(source))
         }
         for element in passed { handler.withLock({ $0 })?.call(element) }
+        let last = state.withLock { state in
+            state.isDelivering = false
+            return state.passed.isEmpty ? state.lastSource.take() : nil
+        }
+        if let last { end(last) }
     }
 }
 #endif

@@ -150,6 +150,52 @@ import Testing
         #expect(calls.count == 0 && engine.liveTimers == 0)
     }
 
+    @Test("A flushed element, or one that has passed, is delivered even if the last reference goes before its call")
+    func flushedAndDropped() {
+        var debouncer: Debouncer<Int>? = debouncer()
+        debouncer?.send(1)
+        debouncer?.flush()
+        debouncer = nil
+        time.advance(by: .zero)
+        #expect(calls.all == [Call(1, 0)])
+        var throttle: Throttle<Int>? = throttle()
+        throttle?.send(2)
+        throttle?.send(3)
+        throttle = nil
+        time.advance(by: .seconds(10))
+        #expect(calls.all == [Call(1, 0), Call(2, 0)])
+        #expect(canaries.count == 0 && engine.liveTimers == 0)
+        // The handler itself has the last reference.
+        let last = Recorder<Throttle<Int>>()
+        last.append(
+            Throttle(for: .seconds(1), edges: .both, engine: engine) { [self] element in
+                if element == 5 { last.all.first?.send(6) }
+                last.removeAll()
+                record(element)
+            }
+        )
+        last.all.first?.send(5)
+        time.advance(by: .seconds(10))
+        #expect(calls.all.last == Call(5, 10) && engine.liveTimers == 0)
+        // Nothing is kept for a call that will never come.
+        debouncer = self.debouncer()
+        debouncer?.send(4)
+        debouncer?.flush()
+        debouncer = nil
+        engine.shutdown()
+        #expect(canaries.count == 0 && calls.count == 3)
+    }
+
+    @Test("A cancelled debouncer does not deliver what was flushed before")
+    func flushedAndCancelled() {
+        let debouncer = debouncer()
+        debouncer.send(1)
+        debouncer.flush()
+        debouncer.cancel()
+        time.advance(by: .seconds(10))
+        #expect(calls.count == 0 && engine.liveTimers == 0)
+    }
+
     @Test("In the handler one may send, flush and cancel: the call is not inside it, and none comes after a cancel")
     func inHandler() {
         let made = Recorder<Throttle<Int>>()
