@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-// System calls are made through this file, and nothing else reads or writes errno (make lint). The
-// exceptions are calls that cannot fail (clock_gettime(2), PR_GET_TIMERSLACK, sigaction(2) for a
-// signal that had an action before), calls whose failure has one answer whatever the reason
+// System calls are made through this file, and no other code reads or writes errno (`make lint`).
+// The exceptions are calls that cannot fail (clock_gettime(2), PR_GET_TIMERSLACK, sigaction(2) for
+// a signal that had an action before), calls whose failure has one answer whatever the reason
 // (mmap(2) and its kin, FUTEX_WAKE), functions that return their error (pthread_create(3)), and
-// close(2): it must not be made again, as the descriptor is gone even after EINTR.
+// close(2), which must not be repeated: the descriptor is gone even after EINTR.
 
-// What a call gives, or a negative errno: intro(2). A call that a signal's handler ended (EINTR) is
-// made again, with the same arguments: deadlines in them are absolute. signal(7), "Interruption of
-// system calls".
+// Evaluates to the call's result, or to a negative errno: intro(2). A call that a signal handler
+// interrupted (EINTR) is repeated with the same arguments: deadlines in them are absolute.
+// signal(7), "Interruption of system calls".
 #define HRT_CALL(call)                         \
     ({                                         \
         long result_;                          \
@@ -24,24 +24,25 @@
         result_ < 0 ? -(long)errno : result_;  \
     })
 
-// The same as 0 or a negative errno: a descriptor, or a count, is 0.
+// Evaluates to 0 or a negative errno, like HRT_CALL but without the descriptor or count.
 #define HRT_STATUS(call)                     \
     ({                                       \
         long status_ = HRT_CALL(call);       \
         status_ < 0 ? (int)status_ : 0;      \
     })
 
-// 0 if a function succeeds that says so otherwise, and else the negative errno: -ENOMEM where it
-// sets none, as some of libevent's.
+// Evaluates to 0 if the expression says that a function succeeded, and otherwise to the negative
+// errno: -ENOMEM if the function sets none, as some of libevent's.
 #define HRT_DONE(succeeds)       \
     ({                           \
         errno = ENOMEM;          \
         (succeeds) ? 0 : -errno; \
     })
 
-// The system call by its instruction: what it gives, or a negative errno. For the sleep of a thread
-// that is to be exact: syscall(2) and errno's place are functions of the C library, and after
-// milliseconds of idleness each is a page of code that is in no TLB (Benchmarks/cold-lines).
+// Makes the system call by its instruction; returns its result or a negative errno. For the sleep
+// of a thread that must be exact: syscall(2) and the location of errno are functions of the C
+// library, and after milliseconds of idleness each is a page of code that is in no TLB
+// (Benchmarks/cold-lines).
 static inline long hrt_direct_call(long number, long a, long b, long c, long d, long e, long f) {
     long result;
     do {
@@ -75,21 +76,21 @@ static inline long hrt_direct_call(long number, long a, long b, long c, long d, 
     return result;
 }
 
-// For an errno that only a bug of this library can cause: prints the operation and aborts. To go on
-// could mean to wait on a descriptor that other code has opened since.
+// For an errno that only a bug of this library can cause: prints the operation and aborts.
+// Continuing could mean waiting on a descriptor that other code has opened since.
 static inline _Noreturn void hrt_impossible(const char *operation, int error) {
     fprintf(stderr, "CHRTimer: impossible failure of %s: %s\n", operation, strerror(error));
     abort();
 }
 
-// The result of HRT_CALL, HRT_STATUS or HRT_DONE, where every failure is such a one.
+// Returns the result of HRT_CALL, HRT_STATUS or HRT_DONE, where every failure is impossible.
 static inline long hrt_must(const char *operation, long result) {
     if (result < 0) hrt_impossible(operation, (int)-result);
     return result;
 }
 
-// For what a signal's handler calls: the code that the signal interrupted finds errno as it was.
-// signal-safety(7)
+// For functions that a signal handler calls: save and restore errno, so that the code which the
+// signal interrupted finds it unchanged. signal-safety(7)
 static inline int hrt_kept_errno(void) { return errno; }
 static inline void hrt_restore_errno(int kept) { errno = kept; }
 

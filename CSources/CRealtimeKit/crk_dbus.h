@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The part of libdbus's interface (dbus/dbus.h, version 1, whose ABI is fixed) that is used, loaded
-// when it is needed: a program need not link it.
+// The part of libdbus's interface that is used (dbus/dbus.h, version 1, whose ABI is fixed). It is
+// loaded when it is needed, so a program need not link it.
 typedef struct DBusConnection DBusConnection;
 typedef struct DBusMessage DBusMessage;
 
@@ -43,7 +43,7 @@ typedef struct {
     void (*get)(crk_iterator *, void *);
 } crk_dbus;
 
-// NULL where there is no libdbus. Loaded once, and never unloaded.
+// Returns libdbus's functions, loaded once and never unloaded; NULL where there is no libdbus.
 const crk_dbus *crk_load_dbus(void);
 
 #endif

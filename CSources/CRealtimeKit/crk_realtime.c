@@ -40,7 +40,7 @@ static void note(const talk *talk, const char *what) {
              used == 0 ? "" : "; ", talk->service->title, what);
 }
 
-// Sends the message and frees it. NULL, and a note, if the answer is an error.
+// Sends the message, frees it and returns the answer. Notes an error, and returns NULL for it.
 static DBusMessage *ask(const talk *talk, DBusMessage *message) {
     crk_error error;
     talk->dbus->error_init(&error);
@@ -51,8 +51,8 @@ static DBusMessage *ask(const talk *talk, DBusMessage *message) {
     return answer;
 }
 
-// A property of the service's, which is an int32 or an int64; negative, and a note, if there is
-// none.
+// Returns a property of the service, which is an int32 or an int64. If there is none, notes that
+// and returns a negative value.
 static int64_t property(const talk *talk, const char *property) {
     const service *to = talk->service;
     DBusMessage *message =
@@ -76,7 +76,7 @@ static int64_t property(const talk *talk, const char *property) {
     return value;
 }
 
-// False if the process's limit cannot be lowered to what the service demands.
+// Lowers the process's limit to what the service demands. Returns false if that is impossible.
 static bool limit_time(const talk *talk, int64_t most_us) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_RTTIME, &limit) != 0) return false;
@@ -121,12 +121,12 @@ static bool try_service(const crk_dbus *dbus, const service *service, uint32_t p
     talk talk = {.dbus = dbus, .service = service, .answer = answer};
     crk_error error;
     dbus->error_init(&error);
-    // A connection of its own: the program's may be used by other threads, and may be given up.
+    // A private connection: other threads may use the program's shared one, or give it up.
     talk.connection = dbus->get_private(service->bus, &error);
     if (talk.connection == NULL) note(&talk, error.message != NULL ? error.message : "no bus");
     dbus->error_free(&error);
     if (talk.connection == NULL) return false;
-    // As by default the end of the bus would end the process.
+    // By default, the end of the bus would end the process.
     dbus->set_exit_on_disconnect(talk.connection, 0);
     bool is_granted = negotiate(&talk, priority);
     dbus->close(talk.connection);

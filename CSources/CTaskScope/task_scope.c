@@ -17,8 +17,8 @@ SWIFT_CALL void swift_task_cancel(void *task);
 SWIFT_CALL void *swift_task_addCancellationHandler(handler run, void *argument);
 SWIFT_CALL void swift_task_removeCancellationHandler(void *record);
 
-// CancellationNotificationStatusRecord of swift/ABI/TaskStatus.h. Read and written with the task's
-// lock held; by its owner also before other threads can see it.
+// CancellationNotificationStatusRecord of swift/ABI/TaskStatus.h. It is read and written with the
+// task's lock held, and by its owner also before other threads can see it.
 typedef struct record {
     size_t flags;
     struct record *next;
@@ -28,12 +28,12 @@ typedef struct record {
 
 _Static_assert(sizeof(record) == sizeof(((cts_scope *)NULL)->end), "the header has no room");
 
-// An AsyncTask begins with 16 bytes of heap object and a job of 48 or more, followed by 14 words of
-// its own (swift/ABI/Task.h, NumWords_AsyncTask). Only words that every task has are read.
+// An AsyncTask begins with 16 bytes of heap object and a job of 48 or more bytes, followed by 14
+// words of its own (swift/ABI/Task.h, NumWords_AsyncTask). Only words that every task has are read.
 enum { FIRST_WORD = 8, LAST_WORD = 20 };
 static const unsigned IS_CANCELLED = 0x100;  // ActiveTaskStatus::IsCancelled
 
-// The scope that the calling thread cancels now.
+// The scope that the calling thread is cancelling; NULL if it cancels none.
 static _Thread_local cts_scope *cancelling;
 
 // Runs at the end of a scope's walk: links the outer records again.
@@ -42,8 +42,8 @@ static SWIFT_CALL void run_end(SWIFT_CONTEXT void *argument) {
     ((record *)scope->inner)->next = scope->outer;
 }
 
-// Runs when the walk has passed all records inside the scope. If the scope cancels, ends the walk
-// here.
+// Runs when the walk has passed all records inside the scope. Ends the walk if it cancels this
+// scope.
 static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
     cts_scope *scope = argument;
     if (cancelling != scope) return;
@@ -55,12 +55,12 @@ static SWIFT_CALL void run_inner(SWIFT_CONTEXT void *argument) {
     inner->next = end;
 }
 
-// Does nothing, and lets the walk continue: the whole task is cancelled, not the scope.
+// Does nothing and lets the walk continue: the whole task is cancelled, not the scope.
 static SWIFT_CALL void run_outer(SWIFT_CONTEXT void *argument) {
     (void)argument;
 }
 
-// The words of the task that hold that record's address, as a bit each.
+// Returns the words of the task that hold the record's address, one bit for each word.
 static uint32_t words_with(const void *task, const void *record) {
     const uintptr_t *words = task;
     uint32_t found = 0;
@@ -71,8 +71,9 @@ static uint32_t words_with(const void *task, const void *record) {
     return found;
 }
 
-// The task's status: the word before the one that pointed to the outer record while that was the
-// innermost, and points to the inner record now. NULL if there is more than one such word.
+// Returns the task's status. It is the word before the one that pointed to the outer record while
+// that was the innermost, and points to the inner record now. Returns NULL unless there is exactly
+// one such word, and all known values are as expected.
 static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
     const record *inner = scope->inner;
     const record *outer = scope->outer;
@@ -82,7 +83,7 @@ static unsigned *find_status(const cts_scope *scope, uint32_t had_outer) {
     if (found == 0 || (found & (found - 1)) != 0) return NULL;
     uintptr_t *innermost = (uintptr_t *)scope->task + __builtin_ctz(found);
     unsigned *status = (unsigned *)(innermost - 1);
-    // Two words that are exchanged as one are aligned to 16 bytes.
+    // The runtime exchanges the two words as one, so they are aligned to 16 bytes.
     if ((uintptr_t)status % 16 != 0) return NULL;
     bool is_cancelled = (__atomic_load_n(status, __ATOMIC_ACQUIRE) & IS_CANCELLED) != 0;
     return is_cancelled == swift_task_isCancelled(scope->task) ? status : NULL;
@@ -93,7 +94,7 @@ bool cts_is_in_group(void) { return swift_task_hasTaskGroupStatusRecord(); }
 void cts_enter(cts_scope *scope) {
     *scope = (cts_scope){.task = swift_task_getCurrent()};
     if (scope->task == NULL) return;
-    // Each is NULL, and its handler has run, if the task is cancelled.
+    // If the task is cancelled, each call returns NULL, after its handler has run.
     scope->outer = swift_task_addCancellationHandler(run_outer, scope);
     if (scope->outer == NULL) return;
     uint32_t had_outer = words_with(scope->task, scope->outer);
@@ -120,7 +121,8 @@ bool cts_leave(cts_scope *scope) {
     bool is_taken_back = false;
     if (scope->status != NULL && __atomic_load_n(&scope->did_cancel, __ATOMIC_ACQUIRE)) {
         unsigned before = __atomic_fetch_and(scope->status, ~IS_CANCELLED, __ATOMIC_SEQ_CST);
-        // A thread that cancels from here on succeeds. One that tried before is seen below.
+        // A thread that cancels from here on succeeds. The caller sees what a thread that tried
+        // before had written.
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         is_taken_back = (before & IS_CANCELLED) != 0 && !swift_task_isCancelled(scope->task);
     }

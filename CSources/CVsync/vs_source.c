@@ -10,7 +10,7 @@ int64_t vs_now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// poll(2) takes a relative timeout: the time left, computed again after each signal.
+// poll(2) takes a relative timeout, so the time left is computed again after each signal.
 static int poll_until(struct pollfd *waiting, int64_t until_ms) {
     int64_t left_ms = until_ms - vs_now_ms();
     if (left_ms > 0) return poll(waiting, 1, (int)left_ms);

@@ -18,10 +18,10 @@ struct vs_source {
     int64_t told_numerator, told_denominator;
 };
 
-// CLOCK_MONOTONIC.
+// Returns the present time on CLOCK_MONOTONIC.
 int64_t vs_now_ms(void);
 
-// Waits until the descriptor is readable: 1, or until the instant: 0.
+// Returns 1 as soon as the descriptor is readable, or 0 at the given instant.
 int vs_wait_readable(int fd, int64_t until_ms);
 
 #endif

@@ -160,7 +160,7 @@ static int make_buffer(wayland_window *window) {
         wl->marshal_new(pool, VS_WL_SHM_POOL_CREATE_BUFFER, arguments, wl->buffer);
     wl->marshal(pool, VS_WL_SHM_POOL_DESTROY, NULL);
     wl->destroy(pool);
-    // The library may not have sent it yet, but it keeps a duplicate (wl_closure_marshal).
+    // It may not have been sent yet, but the library keeps a duplicate (wl_closure_marshal).
     close(memory);
     return window->buffer ? 0 : -ENOMEM;
 }
@@ -195,7 +195,7 @@ int wayland_window_show(wayland_window *window) {
     wl->add_listener(window->toplevel, toplevel_handlers, window);
     wl->marshal(window->toplevel, TOPLEVEL_SET_TITLE, (vs_wl_argument[]){{.s = "window"}});
     window->is_configured = 0;
-    // Without a buffer: the surface may have one only after the compositor has told its size.
+    // Commits no buffer: the surface may have one only after the compositor has told its size.
     wl->marshal(window->surface, VS_WL_SURFACE_COMMIT, NULL);
     while (!window->is_configured) {
         int status = roundtrip(window);
@@ -279,8 +279,8 @@ int wayland_window_ask(wayland_window *window, void (*on_answer)(void *context),
     question *asked = malloc(sizeof *asked);
     if (!asked) return -ENOMEM;
     *asked = (question){.wl = wl, .on_answer = on_answer, .context = context};
-    // A queue without events. While this thread is prepared to read, no other thread reads: so the
-    // answer cannot come before its listener is set.
+    // Uses a queue without events, on which prepare_read succeeds. While this thread is prepared to
+    // read, no other thread reads, so the answer cannot come before its listener is set.
     vs_wl_queue *queue = wl->create_queue(window->display);
     if (!queue || wl->prepare_read(window->display, queue) != 0) {
         if (queue) wl->destroy_queue(queue);

@@ -95,7 +95,7 @@ static int load(const char *library, const symbol *symbols) {
     for (; symbols->name; symbols++) {
         void *address = dlsym(handle, symbols->name);
         if (!address) return 0;
-        // A member is a pointer to a function; in POSIX it has the size of one to data (dlsym(3)).
+        // Members point to functions; in POSIX these have the size of data pointers (dlsym(3)).
         memcpy((char *)&functions + symbols->offset, &address, sizeof address);
     }
     return 1;
@@ -136,7 +136,7 @@ int x11_window_open(const char *name, x11_window **out_window) {
     XEvent event;
     do x->next(window->display, &event);
     while (event.type != MAP_NOTIFY);
-    // For a window that is not shown the server would report an error, and Xlib end the process.
+    // The window is shown now: else the server would report an error, and Xlib end the process.
     x->focus(window->display, window->window, REVERT_TO_PARENT, 0);
     x->sync(window->display, 0);
     *out_window = window;

@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-// Descriptions for debugging, in one line each. For people: the words may change.
+// One-line descriptions for debugging. They are for people: the words may change.
 
 extension LoopTimer: CustomStringConvertible {
     /// Whether it is valid, its interval and tolerance, when it fires next, and in which modes.
@@ -31,7 +31,7 @@ extension LoopTimer: CustomStringConvertible {
 }
 
 extension TimerLoop: CustomStringConvertible {
-    /// Whose it is, the mode that it runs in, what it has, when the next timer of any mode is due, and its precision.
+    /// Whether it is the main loop, its mode, its timers and sources, when the next timer of any mode is due, its precision.
     public var description: String {
         let name = isMain ? "TimerLoop.main" : "TimerLoop"
         if core.isInForkedChild { return "\(name)(of a process that forked)" }
@@ -78,7 +78,7 @@ extension LoopTrigger: CustomStringConvertible {
 }
 
 extension TimerSource: CustomStringConvertible {
-    /// Whether it was cancelled, when it fires next, and how many ticks are unreported.
+    /// Whether it was cancelled, when it fires next, and its `data`.
     public var description: String {
         if isCancelled { return "TimerSource(cancelled)" }
         let next = nextDeadline.map { whenNext($0.nanoseconds, core.core.time) } ?? "waits for no deadline"

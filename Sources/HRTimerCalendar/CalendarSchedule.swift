@@ -7,17 +7,17 @@ public import Foundation
 ///     WallTimerEngine.shared.schedule(by: evening) { fire in … }
 ///     for await tick in WallClock().ticks(by: evening) { … }
 ///
-/// The dates come in their order, and each once. Those of a rule are Foundation's. On the days when the clocks change:
+/// The dates come in order, and each once. The dates of a rule are those of Foundation. On days when the clocks change:
 ///
-/// * A time of day that is **missing** is taken by the `matchingPolicy`. 02:30, in a night whose hour from 2 to 3 is left
-///   out, is 03:30 by `.nextTimePreservingSmallerComponents`, the default as in `Calendar.RecurrenceRule`; 03:00 by `.nextTime`;
-///   01:30 by `.previousTimePreservingSmallerComponents`; and by `.strict` there is none on that day.
-/// * A time of day that comes **twice** counts the first time, or the last time by a `repeatedTimePolicy` of `.last`. Never both,
-///   also not for a timer that is begun between the two.
-/// * A schedule that names no hour, as `DateComponents(minute: 30)` or a rule that is `.hourly`, goes by hours as they pass: it
-///   comes in each of the two equal hours, and there is nothing to do for a missing one.
+/// * A time of day that is **missing** is treated by the `matchingPolicy`. In a night that leaves out the hour from 2 to 3,
+///   02:30 becomes 03:30 by `.nextTimePreservingSmallerComponents`, the default as in `Calendar.RecurrenceRule`; 03:00 by
+///   `.nextTime`; and 01:30 by `.previousTimePreservingSmallerComponents`. By `.strict` there is no date on that day.
+/// * A time of day that comes **twice** counts the first time, or the last time if the `repeatedTimePolicy` is `.last`. It
+///   never counts both times, not even for a timer that is begun between the two.
+/// * A schedule that names no hour, such as `DateComponents(minute: 30)` or an `.hourly` rule, goes by hours as they pass: it
+///   has a date in each of two equal hours, and a missing hour needs no policy.
 ///
-/// The time zone's rules are those of the machine when a date is computed, which is done one date ahead.
+/// Each date is computed one date ahead, by the time zone's rules that the machine has then.
 public struct CalendarSchedule: Sendable {
     enum Kind: Sendable {
         case timeOfDay(TimeOfDay)
@@ -28,18 +28,18 @@ public struct CalendarSchedule: Sendable {
 
     let kind: Kind
 
-    /// Why there is no such schedule.
+    /// The reason why a schedule cannot be made.
     public struct Invalid: Error, Hashable, CustomStringConvertible {
-        /// Which value, and what is taken there.
+        /// The value that is wrong, and the values that are accepted there.
         public let description: String
     }
 
-    /// Each date that has these components; those below the smallest one given are as small as can be. `DateComponents(hour: 20)`
-    /// is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine.
+    /// Creates a schedule of each date that has these components; units below the smallest one given are as small as can be.
+    /// `DateComponents(hour: 20)` is every day at 20:00:00, `DateComponents(hour: 9, weekday: 2)` each Monday at nine.
     ///
-    /// A calendar or a time zone in `components` counts before `calendar`. A day that is not in every month or year, as the 31st
-    /// or February 29, is waited for; the policies are for times of day. Throws where nothing is given, or a value that
-    /// the calendar never has, as an hour of 24.
+    /// A calendar or a time zone in `components` takes precedence over `calendar`. A day that is not in every month or year,
+    /// such as the 31st or February 29, is waited for; the policies are for times of day. Throws if no component is given, or
+    /// for a value that the calendar never has, such as an hour of 24.
     public init(
         matching components: DateComponents,
         in calendar: Calendar,
@@ -59,7 +59,8 @@ public struct CalendarSchedule: Sendable {
         }
     }
 
-    /// The same in the Gregorian calendar of a time zone.
+    /// Creates a schedule of each date that has these components in the Gregorian calendar of a time zone; else as with a
+    /// calendar.
     public init(
         matching components: DateComponents,
         in timeZone: TimeZone,
@@ -76,17 +77,18 @@ public struct CalendarSchedule: Sendable {
         )
     }
 
-    /// The dates of a rule, from `start` on: its intervals and its end are counted from there, and what the rule leaves open, as
-    /// the minute, is that of `start`.
+    /// Creates a schedule of the dates of a rule, from `start` on. The rule's intervals and its end are counted from `start`,
+    /// and what the rule leaves open, such as the minute, is that of `start`.
     ///
-    /// The rule's own policies count, for missing days too. Throws where its interval is less than one, or an hour, minute or
-    /// second is none. A first date takes time in proportion to the number of dates since `start`, no later one does.
+    /// The rule's own policies count, for missing days too. Throws if the rule's interval is less than one, or if it has an
+    /// hour, minute or second that never comes. The first date takes time in proportion to the number of dates since `start`;
+    /// later ones do not.
     public init(_ rule: Calendar.RecurrenceRule, from start: Date) throws(Invalid) {
         try rule.check(from: start)
         kind = .rule(rule, start: start)
     }
 
-    /// The first date after another one; nil if there is none. To the nanosecond, rounded up.
+    /// Returns the first date after another one, to the nanosecond, rounded up; nil if there is none.
     public func date(after date: Date) -> Date? {
         var dates = ScheduledDates(self)
         let first_ns = dates.first(after: date.wall_ns(.down))
@@ -119,10 +121,10 @@ extension DateComponents {
         }
     }
 
-    /// Whether an hour or more is named, so that a time of day may be missing or come twice.
+    /// Whether an hour or a larger unit is named, so that a time of day may be missing or come twice.
     var namesTimeOfDay: Bool { hour != nil || !unitsOfDays.isEmpty }
 
-    /// The units of a day and more that are given.
+    /// The units of a day or more that are given.
     var unitsOfDays: Set<Calendar.Component> {
         let timeOfDay: Set<Calendar.Component> = [.hour, .minute, .second, .nanosecond]
         return Set(given.filter { $0.value != nil }.map(\.unit)).subtracting(timeOfDay)

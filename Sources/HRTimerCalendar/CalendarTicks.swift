@@ -6,18 +6,18 @@ public import HRTimerCore
 ///
 ///     for await tick in WallClock().ticks(by: evening) { print(Date(tick.firedAt)) }
 ///
-/// Never before a date, and never twice for one, also when the clock is set back. A consumer's first tick is the first date
-/// after its iterator was made; dates that pass while it is busy are missed ticks, by the `MissedTickPolicy`. Nothing is
-/// buffered, and a sequence that no task waits for costs no wake-up.
+/// No tick comes before its date, and none twice for one date, also when the clock is set back. A consumer's first tick is
+/// the first date after its iterator was made; dates that pass while it is busy are missed ticks, by the `MissedTickPolicy`.
+/// Nothing is buffered, and a sequence that no task waits for costs no wake-up.
 ///
-/// It ends, for good, after the last date of the schedule, when its task is cancelled, by `cancel()`, and when the engine is
-/// shut down. Several tasks may iterate over one: each gets all ticks, at its own pace.
+/// The sequence ends, for good, after the last date of the schedule, when its task is cancelled, by `cancel()`, and when the
+/// engine is shut down. Several tasks may iterate over one sequence: each gets all ticks, at its own pace.
 public struct CalendarTicks: TickSequence {
     /// A point on the wall clock.
     public typealias Instant = WallInstant
     /// What the iterator returns.
     public typealias Element = TimerTick<WallInstant>
-    /// None.
+    /// The sequence never fails.
     public typealias Failure = Never
 
     private let ticks: DateTicks
@@ -26,25 +26,26 @@ public struct CalendarTicks: TickSequence {
         self.ticks = ticks
     }
 
-    /// Ends it for all consumers, now and later; cancelling a task ends its own iteration alone. Idempotent, any thread.
+    /// Ends the sequence for all consumers, now and later; cancelling a task ends only its own iteration. Idempotent, any
+    /// thread.
     public func cancel() { ticks.cancel() }
 
     /// Whether `cancel()` was called.
     public var isCancelled: Bool { ticks.isCancelled }
 
-    /// Begins at the first date after now.
+    /// Returns an iterator that begins at the first date after now.
     public func makeAsyncIterator() -> Iterator { Iterator(consumer: DateTickConsumer(ticks)) }
 
     /// One consumer's iteration.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var consumer: DateTickConsumer<WallInstant>
 
-        /// The next tick, when its date has come; nil for ever once the sequence has ended.
+        /// Returns the next tick, when its date has come; nil for ever once the sequence has ended.
         public mutating func next() async -> TimerTick<WallInstant>? {
             await consumer.next(isolation: nil)
         }
 
-        /// The same without leaving the actor that iterates.
+        /// Returns the next tick without leaving the actor that iterates; otherwise as `next()`.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> TimerTick<WallInstant>? {
             await consumer.next(isolation: actor)
         }
@@ -52,7 +53,7 @@ public struct CalendarTicks: TickSequence {
 }
 
 extension EngineClock<WallInstant> {
-    /// Ticks at the dates of a schedule; see `CalendarTicks`.
+    /// Returns ticks at the dates of a schedule; see `CalendarTicks`.
     ///
     /// - Parameters:
     ///   - schedule: the dates.

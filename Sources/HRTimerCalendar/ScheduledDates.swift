@@ -2,10 +2,10 @@
 import Foundation
 import HRTimerCore
 
-/// The dates of a schedule on the wall clock, asked for one after the other.
+/// The dates of a schedule on the wall clock, computed one after the other.
 struct ScheduledDates: DateSequence {
     private let schedule: CalendarSchedule
-    /// From where the calendar was asked last, and what it said: nothing lies between them.
+    /// The instant after which the calendar was asked last, and its answer. No date lies between them.
     private var asked_ns: Int64?
     private var found_ns = Int64.min
     private var rule: RuleDates?
@@ -23,7 +23,7 @@ struct ScheduledDates: DateSequence {
             let from = Date(wall_ns: begin(instant_ns, components))
             found_ns = components.first(after: instant_ns, from, calendar, matching, repeated)
         case .rule(let rule, let start):
-            // A rule is counted from its start: back, it must begin again.
+            // A rule is counted from its start: to go back, it must begin again.
             if instant_ns < found_ns || self.rule == nil { self.rule = RuleDates(rule, from: start) }
             found_ns = self.rule?.first(after: instant_ns) ?? .max
         }
@@ -31,8 +31,8 @@ struct ScheduledDates: DateSequence {
         return found_ns
     }
 
-    /// From where to ask the calendar: from the date before if it is known, else so long before that each of two equal times of a
-    /// day is asked for together with the other.
+    /// Returns the instant from which to ask the calendar: the date before if that is known; otherwise so long before
+    /// `instant_ns` that both of two equal times of a day are asked for together.
     private func begin(_ instant_ns: Int64, _ components: DateComponents) -> Int64 {
         if asked_ns != nil, found_ns == instant_ns { return found_ns }
         let back_s: Int64 = components.namesTimeOfDay ? 2 * 86_400 : 1
@@ -41,7 +41,7 @@ struct ScheduledDates: DateSequence {
 }
 
 extension DateComponents {
-    /// The first date after `instant_ns`, for a calendar that is asked from `start` on.
+    /// Returns the first date after `instant_ns`, for a calendar that is asked from `start` on.
     fileprivate func first(
         after instant_ns: Int64,
         _ start: Date,
@@ -58,7 +58,7 @@ extension DateComponents {
         ) {
             let next_ns = next.wall_ns(.up)
             if next_ns > instant_ns, namesDay(of: next, calendar) { return next_ns }
-            // It goes on in any case.
+            // Makes progress in any case.
             date = next > date ? next : date + 1
         }
         return .max
@@ -66,8 +66,8 @@ extension DateComponents {
 }
 
 extension DateComponents {
-    /// Whether the date is one of a day that is meant. A calendar that is asked for a February 29, or a day 31, gives the day after
-    /// by the policies that are for missing times of day.
+    /// Returns whether the date is on a day that is meant. Asked for a February 29 or a day 31 that is missing, a calendar
+    /// answers with the day after, by the policies that are for missing times of day.
     private func namesDay(of date: Date, _ calendar: Calendar) -> Bool {
         let units = unitsOfDays
         if units.isEmpty { return true }
@@ -84,10 +84,10 @@ extension DateComponents {
     }
 }
 
-/// The dates of a rule one after the other.
+/// The dates of a rule, one after the other.
 private final class RuleDates: @unchecked Sendable {
-    // Sendable: belongs to one `ScheduledDates`, whose owner uses it under a lock or in one task; a copy that shares it asks for
-    // what lies ahead only.
+    // Sendable: belongs to one `ScheduledDates`, whose owner uses it under a lock or in one task. A copy that shares it asks
+    // only for what lies ahead.
 
     private var next: () -> Date?
 

@@ -4,19 +4,19 @@ import HRTimerCore
 
 /// A time of day on the days of a schedule.
 ///
-/// Reckoned by the differences from UTC before and after a change of the clocks. `Calendar.nextDate` looks for an hour first, and
+/// Computed from the offsets to UTC before and after a change of the clocks. `Calendar.nextDate` looks for an hour first, and
 /// loses whole days where clocks change by half an hour (Australia/Lord_Howe; Swift 6.3).
 struct TimeOfDay: Sendable {
     private let calendar: Calendar
-    /// The days, at noon, which no change of clocks leaves out; nil for every day.
+    /// Matches noon of the days, since no change of clocks leaves out noon; nil for every day.
     private let noons: DateComponents?
-    /// After midnight as a clock shows it, and beside the whole seconds.
+    /// The time after midnight as a clock shows it: the whole seconds, and the nanoseconds beyond them.
     private let seconds: Int
     private let nanoseconds: Int
     private let matching: Calendar.MatchingPolicy
     private let repeated: Calendar.RepeatedTimePolicy
 
-    /// Nil for components that name no single time of day.
+    /// Returns nil for components that name no single time of day.
     init?(
         _ components: DateComponents,
         _ calendar: Calendar,
@@ -24,7 +24,7 @@ struct TimeOfDay: Sendable {
         _ repeated: Calendar.RepeatedTimePolicy
     ) {
         guard let hour = components.hour else { return nil }
-        // A unit that is left out in between means each of it.
+        // If a unit between two given ones is left out, every value of it is meant.
         if components.second != nil, components.minute == nil { return nil }
         if components.nanosecond != nil, components.second == nil { return nil }
         seconds = hour * 3600 + (components.minute ?? 0) * 60 + (components.second ?? 0)
@@ -38,10 +38,10 @@ struct TimeOfDay: Sendable {
         self.repeated = repeated
     }
 
-    /// The first date after `instant_ns`; `Int64.max` if there is none.
+    /// Returns the first date after `instant_ns`; `Int64.max` if there is none.
     func first(after instant_ns: Int64) -> Int64 {
         let instant = Int(instant_ns.floored(by: 1_000_000_000))
-        // A time of the day before may be taken on this one.
+        // A missing time of the day before may be moved to this day.
         var day: Int? = next(from: (instant + offset(instant)).floored(by: Self.day) - 1)
         while let found = day {
             if let date = date(on: found) {
@@ -57,9 +57,9 @@ struct TimeOfDay: Sendable {
 
     private static let day = 86_400
 
-    /// The first day of the schedule from that one on, counted from 1970.
+    /// Returns the first day of the schedule from `day` on. Days are counted from 1970.
     private func next(from day: Int) -> Int? {
-        // As far as instants go.
+        // No instant lies that far ahead.
         guard day < 200_000 else { return nil }
         guard let noons else { return day }
         let noon = day * Self.day + Self.day / 2
@@ -73,7 +73,7 @@ struct TimeOfDay: Sendable {
         calendar.timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant)))
     }
 
-    /// In seconds since 1970; nil if there is none on that day.
+    /// Returns the date on `day`, in seconds since 1970; nil if there is none on that day.
     private func date(on day: Int) -> Int? {
         // A zone that changes sides of the date line leaves out a day.
         if instants(day * Self.day + Self.day / 2).found.isEmpty { return nil }
@@ -81,15 +81,15 @@ struct TimeOfDay: Sendable {
         if let first = found.first, let last = found.last { return repeated == .last ? last : first }
         switch matching {
         case .strict: return nil
-        // What a clock shows that was not set yet, or is set already.
+        // A clock that was not set yet shows the time at `before`, one that is set already at `after`.
         case .nextTimePreservingSmallerComponents: return before
         case .previousTimePreservingSmallerComponents: return after
         default: return change(between: after, and: before)
         }
     }
 
-    /// The instants at which clocks show that, in order; and those at which clocks would that go as before and after a change
-    /// nearby.
+    /// Returns the instants at which clocks show that time, in order. `before` and `after` are the instants at which clocks
+    /// would show it if they went as they do before, and after, a change nearby.
     private func instants(_ shown: Int) -> (found: [Int], before: Int, after: Int) {
         let near = shown - offset(shown)
         let before = shown - offset(near - Self.day)
@@ -98,7 +98,7 @@ struct TimeOfDay: Sendable {
         return (both.filter { $0 + offset($0) == shown }, before, after)
     }
 
-    /// The first second of the other difference.
+    /// Returns the first second after the change of offset that lies between the two instants.
     private func change(between first: Int, and last: Int) -> Int {
         var (before, after) = (first, last)
         let former = offset(first)
@@ -111,7 +111,7 @@ struct TimeOfDay: Sendable {
 }
 
 extension BinaryInteger {
-    /// Divided, and rounded down.
+    /// Returns the quotient, rounded down.
     fileprivate func floored(by divisor: Self) -> Self {
         let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
         return rest < 0 ? quotient - 1 : quotient

@@ -3,15 +3,15 @@ public import Foundation
 public import HRTimer
 
 extension WallInstant {
-    /// The same point in time; one of a part of a nanosecond is rounded up, so that what waits for it is not early. NaN is
-    /// `distantPast`, and what lies beyond 2262 `distantFuture`.
+    /// Creates the same point in time. A fraction of a nanosecond is rounded up, so that what waits for the instant is not
+    /// early. NaN becomes `distantPast`, and a date beyond 2262 becomes `distantFuture`.
     public init(_ date: Date) {
         self.init(nanoseconds: date.wall_ns(.up))
     }
 }
 
 extension Date {
-    /// The same point in time, to the 0.1 µs or so that a `Date` can tell apart.
+    /// Creates the same point in time, to the 0.1 µs or so that a `Date` can tell apart.
     public init(_ instant: WallInstant) {
         self.init(wall_ns: instant.nanoseconds)
     }
@@ -22,10 +22,10 @@ extension Date {
         self.init(timeIntervalSinceReferenceDate: whole + Double(rest_ns) / 1e9)
     }
 
-    /// Nanoseconds since 1970, saturating.
+    /// Returns the nanoseconds since 1970; saturates.
     func wall_ns(_ rule: FloatingPointRoundingRule) -> Int64 {
         let seconds = timeIntervalSinceReferenceDate
-        // Whole seconds apart: a product would round to the double's 0.2 µs.
+        // The whole seconds are converted apart: one product would round to the double's 0.2 µs.
         let whole = seconds.rounded(.down)
         guard let whole_s = Int64(exactly: whole + Date.timeIntervalBetween1970AndReferenceDate),
             case let (whole_ns, overflow) = whole_s.multipliedReportingOverflow(by: 1_000_000_000), !overflow

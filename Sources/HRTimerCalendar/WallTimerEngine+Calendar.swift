@@ -2,17 +2,18 @@
 public import HRTimerCore
 
 extension ClockTimerEngine<WallInstant> {
-    /// Calls `handler` at each date of a schedule that lies after now, never before it and never twice for one.
+    /// Calls `handler` at each date of a schedule that lies after now, never before a date and never twice for one.
     ///
-    /// The timer follows the wall clock. Set forward, what the step passes is due at once, and is one call or more by the
-    /// `policy`: see `MissedTickPolicy`, whose deadlines are the dates here. Set back, the timer waits until the clock comes to its
-    /// next date again, and no date that it was called for is called again. At most 1000 missed dates are counted one by one.
+    /// The timer follows the wall clock. If the clock is set forward, the dates that the step passes are due at once, and
+    /// become one call or more by the `policy`: see `MissedTickPolicy`, whose deadlines are the dates here. If it is set
+    /// back, the timer waits until the clock comes to the timer's next date again, and no date that was called for is called
+    /// for again. At most 1000 missed dates are counted one by one.
     ///
-    /// `reschedule` moves the next call, and nothing else: after it the dates go on; an interval given there counts for
-    /// nothing. The timer ends, and its handler is freed, with the last date of the schedule; the token is stale at once if there
-    /// is none. `tolerance` counts as it is given. All else is as in `schedule(at:every:tolerance:precision:policy:handler:)`.
+    /// `reschedule` moves only the next call: after it the dates go on, and an interval given there is ignored. With the last
+    /// date of the schedule the timer ends, and its handler is freed; if there is no date, the token is stale at once.
+    /// `tolerance` counts as it is given. All else is as in `schedule(at:every:tolerance:precision:policy:handler:)`.
     ///
-    /// Complexity: Foundation computes a date on the engine's thread, after each call, and one here.
+    /// Complexity: Foundation computes one date on the engine's thread after each call, and one in this function.
     @discardableResult
     public func schedule(
         by schedule: CalendarSchedule,

@@ -7,7 +7,7 @@ public import FoundationEssentials
 //     import class HRTimerCompat.Timer
 //     import class HRTimerCompat.RunLoop
 //
-// makes a file that was written for Foundation's timers use these; Foundation may be imported beside them.
+// These lines make a file that was written for Foundation's timers use this library's; the file may import Foundation as well.
 
 /// `LoopTimer` under Foundation's name.
 public typealias Timer = LoopTimer
@@ -22,8 +22,8 @@ extension LoopTimer {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
-    /// A timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if it
-    /// repeats; NaN makes an invalid timer.
+    /// Makes a timer in the default mode of the calling thread's loop. An interval of zero or less counts as 0.1 ms if the
+    /// timer repeats; NaN makes an invalid timer.
     @available(*, noasync)
     @discardableResult
     public static func scheduledTimer(
@@ -34,8 +34,8 @@ extension LoopTimer {
         scheduled(timeInterval: interval, repeats: repeats, block: block)
     }
 
-    /// A timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until
-    /// it is invalid. Linux has no selectors: the method is passed as `Target.method`.
+    /// Makes a timer in the default mode of the calling thread's loop that calls a method of `target`, which it holds until it
+    /// is invalid. Linux has no selectors: the method is passed as `Target.method`.
     ///
     ///     Timer.scheduledTimer(timeInterval: 1, target: self, action: Clock.tick, userInfo: nil, repeats: true)
     @available(*, noasync)
@@ -52,7 +52,7 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's.
+    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's method.
     public func perform(inModes modes: some Sequence<Mode>, block: @escaping @isolated(any) @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }

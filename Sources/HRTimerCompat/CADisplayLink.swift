@@ -2,29 +2,29 @@
 public import HRTimer
 import HRTimerCore
 
-/// `DisplayLink` with QuartzCore's interface: seconds as `Double`, whole frames a second.
+/// `DisplayLink` with QuartzCore's interface: seconds as `Double`, whole frames per second.
 ///
 ///     let link = CADisplayLink(target: self, action: Screen.step)
 ///     link.add(to: .main, forMode: .common)
 ///
-/// Follows the real display if there is one, see `VsyncSource.shared`. Linux has no selectors: the method is passed as
-/// `Target.method`. Holds its target until `invalidate()`; the loop holds the link until then, or until the loop ends.
+/// Follows the real display if there is one; see `VsyncSource.shared`. Linux has no selectors: the method is passed as
+/// `Target.method`. The link holds its target until `invalidate()`; the loop holds the link until then, or until the loop ends.
 public final class CADisplayLink: Sendable {
-    /// The link that does the work.
+    /// The `DisplayLink` that does the work.
     public let link: DisplayLink
 
     private struct Known: Sendable {
         weak var link: CADisplayLink?
     }
 
-    /// Calls `action` on `target` once a refresh. `source` is where the refreshes come from; nil for the display's. A
-    /// method of an actor, as of a `@MainActor` type, is called on that actor.
+    /// A link that calls `action` on `target` once per refresh. The refreshes come from `source`, or from the display if that
+    /// is nil. A method of an actor, such as one of a `@MainActor` type, is called on that actor.
     public init<Target: AnyObject & Sendable>(
         target: Target,
         source: VsyncSource? = nil,
         action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
     ) {
-        // Weak, since the link is part of this object; during a call the loop holds it.
+        // Weak, since the link is part of this object. During a call the loop holds this object.
         let known = Locked(Known())
         let method = action(target)
         let call = withoutActor(method)
@@ -35,7 +35,7 @@ public final class CADisplayLink: Sendable {
         known.withLock { $0.link = self }
     }
 
-    /// The same with the argument label of ported code: `CADisplayLink(target: self, selector: Screen.step)`.
+    /// A link as ported code makes it, with the label `selector`: `CADisplayLink(target: self, selector: Screen.step)`.
     public convenience init<Target: AnyObject & Sendable>(
         target: Target,
         selector: @escaping @Sendable (Target) -> @isolated(any) @Sendable (CADisplayLink) -> Void
@@ -43,12 +43,12 @@ public final class CADisplayLink: Sendable {
         self.init(target: target, action: selector)
     }
 
-    /// Has the loop call the target when it runs in `mode`. One loop at a time, see `DisplayLink.add(to:forMode:)`.
+    /// Makes the loop call the target when it runs in `mode`. One loop at a time; see `DisplayLink.add(to:forMode:)`.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         link.add(to: loop, forMode: mode, holder: self)
     }
 
-    /// Removes the link from a mode; without modes the loop no longer holds it.
+    /// Removes the link from a mode. After its last mode the loop no longer holds it.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         link.remove(from: loop, forMode: mode)
     }
@@ -64,17 +64,17 @@ public final class CADisplayLink: Sendable {
         set { link.isPaused = newValue }
     }
 
-    /// The refresh of the present or latest call, in seconds of `CACurrentMediaTime()`; 0 before the first call.
+    /// The time of the refresh of the present or latest call, in seconds of `CACurrentMediaTime()`; 0 before the first call.
     public var timestamp: CFTimeInterval { link.toldTimestamps?.present.mediaTime ?? 0 }
 
-    /// The refresh at which the frame is to appear; 0 before the first call.
+    /// The time of the refresh at which the frame is to appear, in the same seconds; 0 before the first call.
     public var targetTimestamp: CFTimeInterval { link.toldTimestamps?.target.mediaTime ?? 0 }
 
     /// The time between two refreshes of the display, in seconds.
     public var duration: CFTimeInterval { Double(link.duration.nanosecondsRoundedUp) / 1e9 }
 
-    /// The preferred rate of calls; 0 for the display's. A rate that was set by `link` is rounded, and is `Int.max` if
-    /// it is greater.
+    /// The preferred rate of calls; 0 for the display's rate. A rate that was set on `link` is rounded, and reads as `Int.max`
+    /// if it is greater than that.
     public var preferredFramesPerSecond: Int {
         get { Int(exactly: link.preferredFramesPerSecond.rounded()) ?? .max }
         set { link.preferredFramesPerSecond = Double(newValue) }
@@ -93,10 +93,10 @@ public final class CADisplayLink: Sendable {
     }
 }
 
-/// Seconds.
+/// A time in seconds.
 public typealias CFTimeInterval = Double
 
-/// The monotonic clock's reading, in seconds: `CLOCK_MONOTONIC`, which as Darwin's stands still while the system
+/// Returns the monotonic clock's reading in seconds: `CLOCK_MONOTONIC`, which like Darwin's stands still while the system
 /// sleeps.
 public func CACurrentMediaTime() -> CFTimeInterval { MonotonicInstant.now.mediaTime }
 
@@ -104,13 +104,13 @@ extension MonotonicInstant {
     fileprivate var mediaTime: CFTimeInterval { Double(nanoseconds) / 1e9 }
 }
 
-/// `FrameRateRange` with QuartzCore's interface. Zero is no bound and no preference, as nil is.
+/// `FrameRateRange` with QuartzCore's interface. Zero means no bound or no preference, as nil does.
 public struct CAFrameRateRange: Hashable, Sendable {
-    /// The slowest.
+    /// The slowest rate.
     public var minimum: Float
-    /// The fastest.
+    /// The fastest rate.
     public var maximum: Float
-    /// The preferred; nil or 0 for none.
+    /// The preferred rate; nil or 0 for none.
     public var preferred: Float?
 
     /// Rates from `minimum` to `maximum`.
@@ -121,7 +121,7 @@ public struct CAFrameRateRange: Hashable, Sendable {
     /// Any rate of the display.
     public static let `default` = CAFrameRateRange(minimum: 0, maximum: 0)
 
-    /// Equal bounds and preferences; 0 counts as no preference.
+    /// Whether bounds and preferences are equal; 0 counts as no preference.
     public static func == (one: Self, other: Self) -> Bool { one.key == other.key }
 
     /// Consistent with `==`.
@@ -142,7 +142,7 @@ public struct CAFrameRateRange: Hashable, Sendable {
     }
 }
 
-/// A range as in C: a preference of 0 is none.
+/// Makes a range as in C: a preference of 0 means none.
 public func CAFrameRateRangeMake(_ minimum: Float, _ maximum: Float, _ preferred: Float) -> CAFrameRateRange {
     CAFrameRateRange(minimum: minimum, maximum: maximum, preferred: preferred == 0 ? nil : preferred)
 }

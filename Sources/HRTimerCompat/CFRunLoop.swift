@@ -7,8 +7,8 @@ import HRTimerCore
 //
 //     CFRunLoopStop(CFRunLoopGetMain())
 //
-// On a nil loop, timer or observer, which Core Foundation's types allow, they do nothing. There are no sources:
-// `LoopTrigger` is one of version 0, `LoopSource` watches a descriptor.
+// They do nothing on a nil loop, timer or observer, which Core Foundation's types allow. There are no functions for sources:
+// `LoopTrigger` is a source of version 0, and `LoopSource` watches a descriptor.
 
 /// `TimerLoop` under Core Foundation's name.
 public typealias CFRunLoop = TimerLoop
@@ -35,18 +35,19 @@ extension LoopObserver.Activity {
     public static let allActivities = LoopObserver.Activity.all
 }
 
-/// The calling thread's loop.
+/// Returns the calling thread's loop.
 @available(*, noasync)
 public func CFRunLoopGetCurrent() -> CFRunLoop { .current }
 
-/// The main thread's loop.
+/// Returns the main thread's loop.
 public func CFRunLoopGetMain() -> CFRunLoop { .main }
 
 /// Runs the calling thread's loop in the default mode, until it is stopped or has nothing left.
 @available(*, noasync)
 public func CFRunLoopRun() { TimerLoop.current.run() }
 
-/// Runs the calling thread's loop in `mode`, for that many seconds, or until one source was handled.
+/// Runs the calling thread's loop in `mode` for that many seconds, or if `returnAfterSourceHandled` until one source was
+/// handled.
 @available(*, noasync)
 @discardableResult
 public func CFRunLoopRunInMode(
@@ -63,16 +64,16 @@ public func CFRunLoopStop(_ loop: CFRunLoop?) { loop?.stop() }
 /// Makes the loop do one more pass. Any thread.
 public func CFRunLoopWakeUp(_ loop: CFRunLoop?) { loop?.wakeUp() }
 
-/// Whether the loop sleeps.
+/// Returns whether the loop sleeps.
 public func CFRunLoopIsWaiting(_ loop: CFRunLoop?) -> Bool { loop?.isWaiting ?? false }
 
-/// The mode of the innermost run; nil if the loop does not run.
+/// Returns the mode of the innermost run; nil if the loop does not run.
 public func CFRunLoopCopyCurrentMode(_ loop: CFRunLoop?) -> CFRunLoopMode? { loop?.currentMode }
 
 /// Makes a mode one of the common ones.
 public func CFRunLoopAddCommonMode(_ loop: CFRunLoop?, _ mode: CFRunLoopMode) { loop?.addCommonMode(mode) }
 
-/// Calls `block` once, in the loop's next pass in `mode`. Wakes the loop, unlike Core Foundation's.
+/// Calls `block` once, in the loop's next pass in `mode`. Wakes the loop, unlike Core Foundation's function.
 public func CFRunLoopPerformBlock(
     _ loop: CFRunLoop?,
     _ mode: CFRunLoopMode,
@@ -81,7 +82,7 @@ public func CFRunLoopPerformBlock(
     loop?.perform(inModes: [mode], order: 0, block)
 }
 
-/// The same with the name of a mode, as `CFRunLoopMode.commonModes.rawValue`.
+/// Calls `block` once, in the loop's next pass in the mode of that name, for example `CFRunLoopMode.commonModes.rawValue`.
 public func CFRunLoopPerformBlock(
     _ loop: CFRunLoop?,
     _ mode: String,
@@ -92,7 +93,7 @@ public func CFRunLoopPerformBlock(
 
 // MARK: Timers
 
-/// Has the loop serve the timer in `mode`.
+/// Makes the loop serve the timer in `mode`.
 public func CFRunLoopAddTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) {
     if let timer { loop?.add(timer, forMode: mode) }
 }
@@ -102,13 +103,13 @@ public func CFRunLoopRemoveTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _
     if let timer { loop?.remove(timer, forMode: mode) }
 }
 
-/// Whether the timer is served in `mode`.
+/// Returns whether the timer is served in `mode`.
 public func CFRunLoopContainsTimer(_ loop: CFRunLoop?, _ timer: CFRunLoopTimer?, _ mode: CFRunLoopMode) -> Bool {
     timer.map { loop?.contains($0, forMode: mode) ?? false } ?? false
 }
 
-/// A timer that fires at `fireDate`, and if the interval is above zero, at every interval after that. `flags` and
-/// `order` are ignored, the first by Core Foundation too: equal deadlines fire in the order of arming.
+/// Makes a timer that fires at `fireDate`, and if the interval is above zero, at every interval after that. Ignores `flags`, as
+/// Core Foundation does too, and `order`: equal deadlines fire in the order of arming.
 public func CFRunLoopTimerCreateWithHandler(
     _ allocator: CFAllocator?,
     _ fireDate: CFAbsoluteTime,
@@ -124,10 +125,10 @@ public func CFRunLoopTimerCreateWithHandler(
 /// Ends the timer.
 public func CFRunLoopTimerInvalidate(_ timer: CFRunLoopTimer?) { timer?.invalidate() }
 
-/// Whether the timer may still fire.
+/// Returns whether the timer may still fire.
 public func CFRunLoopTimerIsValid(_ timer: CFRunLoopTimer?) -> Bool { timer?.isValid ?? false }
 
-/// The next deadline.
+/// Returns the next deadline.
 public func CFRunLoopTimerGetNextFireDate(_ timer: CFRunLoopTimer?) -> CFAbsoluteTime {
     timer?.fireDate.timeIntervalSinceReferenceDate ?? 0
 }
@@ -137,20 +138,20 @@ public func CFRunLoopTimerSetNextFireDate(_ timer: CFRunLoopTimer?, _ fireDate: 
     timer?.fireDate = Date(timeIntervalSinceReferenceDate: fireDate)
 }
 
-/// The interval between calls; 0 if the timer does not repeat.
+/// Returns the interval between calls; 0 if the timer does not repeat.
 public func CFRunLoopTimerGetInterval(_ timer: CFRunLoopTimer?) -> CFTimeInterval { timer?.timeInterval ?? 0 }
 
-/// Whether it repeats.
+/// Returns whether the timer repeats.
 public func CFRunLoopTimerDoesRepeat(_ timer: CFRunLoopTimer?) -> Bool { CFRunLoopTimerGetInterval(timer) > 0 }
 
-/// How much later than its deadline a call may come.
+/// Sets how much later than its deadline a call may come.
 public func CFRunLoopTimerSetTolerance(_ timer: CFRunLoopTimer?, _ tolerance: CFTimeInterval) {
     timer?.tolerance = tolerance
 }
 
 // MARK: Observers
 
-/// An observer of those activities, as bits such as `CFRunLoopActivity.beforeWaiting.rawValue`.
+/// Makes an observer of those activities, which are bits, for example `CFRunLoopActivity.beforeWaiting.rawValue`.
 public func CFRunLoopObserverCreateWithHandler(
     _ allocator: CFAllocator?,
     _ activities: some BinaryInteger,
@@ -162,7 +163,7 @@ public func CFRunLoopObserverCreateWithHandler(
     return LoopObserver(activities: activities, repeats: repeats, order: order) { block($0, $1) }
 }
 
-/// Has the observer called at its points in the loop's passes in `mode`.
+/// Makes the loop call the observer at its points in passes in `mode`.
 public func CFRunLoopAddObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObserver?, _ mode: CFRunLoopMode) {
     if let observer { loop?.add(observer, forMode: mode) }
 }
@@ -172,7 +173,7 @@ public func CFRunLoopRemoveObserver(_ loop: CFRunLoop?, _ observer: CFRunLoopObs
     if let observer { loop?.remove(observer, forMode: mode) }
 }
 
-/// Whether the observer is called in `mode`.
+/// Returns whether the observer is called in `mode`.
 public func CFRunLoopContainsObserver(
     _ loop: CFRunLoop?,
     _ observer: CFRunLoopObserver?,
@@ -186,15 +187,15 @@ public func CFRunLoopObserverInvalidate(_ observer: CFRunLoopObserver?) { observ
 
 // MARK: Types of their arguments
 
-/// Seconds since 2001.
+/// A time in seconds since 2001.
 public typealias CFAbsoluteTime = Double
 
-/// The time of day, in seconds since 2001.
+/// Returns the time of day, in seconds since 2001.
 public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
 
-/// Swift has its own memory management: the only allocator is nil.
+/// The type of an allocator. Swift has its own memory management: the only allocator is nil.
 public enum CFAllocator: Sendable {}
 
-/// Nil.
+/// The only allocator, nil.
 public let kCFAllocatorDefault: CFAllocator? = nil
 #endif

@@ -6,27 +6,27 @@ public import HRTimer
 ///
 ///     import enum HRTimerCompat.DispatchSource
 ///
-/// It does not have the types of Dispatch's other sources: a file that uses those too names them
+/// It does not have the types of Dispatch's other sources: a file that also uses those names them through
 /// `Dispatch.DispatchSource`.
 public enum DispatchSource {
-    /// Dispatch's flags: with `.strict` the leeway is ignored.
+    /// Dispatch's flags. With `.strict` the leeway is ignored.
     public typealias TimerFlags = Dispatch.DispatchSource.TimerFlags
 
-    /// A timer source that is not active yet, on the shared engine. Its handlers run on `queue`, or on a global one if
-    /// it is nil.
+    /// Makes a timer source on the shared engine, not active yet. Its handlers run on `queue`, or on a global queue if that is
+    /// nil.
     public static func makeTimerSource(flags: TimerFlags = [], queue: DispatchQueue? = nil) -> DispatchSourceTimer {
         DispatchSourceTimer(TimerSource(flags: flags, queue: queue ?? .global()))
     }
 }
 
-/// A `TimerSource` with the name of GCD's protocol and with Dispatch's types: a class, so that its variables are no
-/// existentials.
+/// A `TimerSource` with the name of GCD's protocol and with Dispatch's types. It is a class, so that variables of the type are
+/// no existentials.
 ///
-/// As with Dispatch's own, handlers need not be Sendable: what they capture must be safe on the queue, which runs one
-/// call at a time. A handler that belongs to an actor, as each in code of the main actor does, is called on that actor;
-/// Dispatch's ends the program on another queue. `TimerSource`'s own members are at `source`.
+/// As with Dispatch's own sources, handlers need not be Sendable: what they capture must be safe on the queue, which runs one
+/// call at a time. A handler that belongs to an actor, as every closure in code of the main actor does, is called on that
+/// actor; Dispatch's source ends the program on another queue. `TimerSource`'s own members are available through `source`.
 public final class DispatchSourceTimer: Sendable {
-    /// The source that does the work.
+    /// The `TimerSource` that does the work.
     public let source: TimerSource
 
     /// A source's handler.
@@ -36,7 +36,7 @@ public final class DispatchSourceTimer: Sendable {
         self.source = source
     }
 
-    /// The function as one that another thread may call. As with Dispatch's types, the caller must know that this is
+    /// Returns the function as one that another thread may call. As with Dispatch's types, the caller must know that this is
     /// safe.
     private static func unchecked(_ handler: Handler?) -> (@isolated(any) @Sendable () -> Void)? {
         struct Unchecked { let function: Handler }
@@ -90,7 +90,7 @@ public final class DispatchSourceTimer: Sendable {
         source.schedule(deadline: deadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same with an interval in seconds.
+    /// Sets deadline, interval in seconds and leeway; see `TimerSource`.
     public func schedule(
         deadline: DispatchTime,
         repeating interval: Double,
@@ -99,7 +99,7 @@ public final class DispatchSourceTimer: Sendable {
         source.schedule(deadline: deadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same on the time of day.
+    /// Sets a deadline on the wall clock, interval and leeway; see `TimerSource`.
     public func schedule(
         wallDeadline: DispatchWallTime,
         repeating interval: DispatchTimeInterval = .never,
@@ -108,7 +108,7 @@ public final class DispatchSourceTimer: Sendable {
         source.schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same on the time of day with an interval in seconds.
+    /// Sets a deadline on the wall clock, interval in seconds and leeway; see `TimerSource`.
     public func schedule(
         wallDeadline: DispatchWallTime,
         repeating interval: Double,
@@ -120,27 +120,28 @@ public final class DispatchSourceTimer: Sendable {
     /// Makes the handlers run on another queue.
     public func setTarget(queue: DispatchQueue?) { source.setTarget(queue: queue) }
 
-    /// Activates it: it may fire.
+    /// Activates the source, so that it may fire.
     public func activate() { source.activate() }
 
     /// Undoes one `suspend()`, or activates the source.
     public func resume() { source.resume() }
 
-    /// Keeps it from firing until `resume()` was called as often.
+    /// Keeps the source from firing until `resume()` was called as often as this.
     public func suspend() { source.suspend() }
 
-    /// Cancels it for good.
+    /// Cancels the source for good.
     public func cancel() { source.cancel() }
 
-    /// Whether it was cancelled.
+    /// Whether the source was cancelled.
     public var isCancelled: Bool { source.isCancelled }
 
-    /// How many nominal deadlines passed since the last call.
+    /// The number of nominal deadlines that passed since the last call.
     public var data: UInt { source.data }
 }
 
 extension DispatchQueue {
-    /// `asyncAfter` at an instant of this library: `TimerEngine.shared.schedule(at:on:execute:)`. The token cancels it.
+    /// Submits `work` as `asyncAfter` does, at an instant of this library: `TimerEngine.shared.schedule(at:on:execute:)`.
+    /// Returns a token that cancels it.
     @discardableResult
     public func asyncAfter(
         deadline: MonotonicInstant,

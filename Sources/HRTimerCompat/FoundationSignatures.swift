@@ -4,12 +4,12 @@ public import HRTimer
 
 // The exact signatures of Foundation's own types.
 //
-// A file that imports both modules whole has two types of each name. The compiler then chooses by the members that fit
-// best. Without these it would silently choose Foundation's, whose timers never fire in a loop of this library. With
-// them both fit equally, and it reports the use as ambiguous.
+// A file that imports both modules whole has two types of each name. The compiler then chooses the one whose members fit best.
+// Without these signatures it would silently choose Foundation's type, whose timers never fire in a loop of this library. With
+// them both fit equally, and the compiler reports the use as ambiguous.
 
 extension LoopTimer {
-    /// A timer one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
+    /// A timer that fires one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
     public convenience init(
         timeInterval interval: Double,
         repeats: Bool,
@@ -28,7 +28,7 @@ extension LoopTimer {
         self.init(fireAt: date, interval: interval, repeats: repeats, block: block)
     }
 
-    /// A timer in the default mode of the calling thread's loop.
+    /// Makes a timer in the default mode of the calling thread's loop.
     @available(*, noasync)
     @discardableResult
     public static func scheduledTimer(
@@ -41,12 +41,12 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// Calls `block` once, in the loop's next pass in the default mode. Wakes the loop, unlike Foundation's.
+    /// Calls `block` once, in the loop's next pass in the default mode. Wakes the loop, unlike Foundation's method.
     public func perform(_ block: @escaping @Sendable () -> Void) {
         perform(inModes: [.default], order: 0, block)
     }
 
-    /// The same in one of `modes`.
+    /// Calls `block` once, in the loop's next pass in one of `modes`. Wakes the loop, unlike Foundation's method.
     public func perform(inModes modes: [Mode], block: @escaping @Sendable () -> Void) {
         perform(inModes: modes, order: 0, block)
     }
@@ -58,7 +58,7 @@ extension TimerLoop {
         run(until: point)
     }
 
-    /// Runs in `mode` until one source was handled, or until `limitDate`; false if nothing was run.
+    /// Runs in `mode` until one source was handled, or until `limitDate`. Returns false if nothing was run.
     @available(*, noasync)
     @discardableResult
     public func run(mode: Mode, before limitDate: Date) -> Bool {

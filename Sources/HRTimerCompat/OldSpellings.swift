@@ -2,21 +2,21 @@
 public import Dispatch
 import HRTimer
 
-/// Old spellings that Dispatch still accepts, and properties of a source that timers do not need.
+/// Old spellings that Dispatch still accepts, and properties of Dispatch's sources that timers do not need.
 extension DispatchSourceTimer {
-    /// Dispatch's spelling before Swift 4: no repetition.
+    /// Schedules one fire: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(deadline:leeway:)")
     public func scheduleOneshot(deadline: DispatchTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
         schedule(deadline: deadline, repeating: .never, leeway: leeway)
     }
 
-    /// The same on the time of day.
+    /// Schedules one fire by the wall clock: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(wallDeadline:leeway:)")
     public func scheduleOneshot(wallDeadline: DispatchWallTime, leeway: DispatchTimeInterval = .nanoseconds(0)) {
         schedule(wallDeadline: wallDeadline, repeating: .never, leeway: leeway)
     }
 
-    /// Dispatch's spelling before Swift 4.
+    /// Schedules fires at an interval: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(deadline:repeating:leeway:)")
     public func scheduleRepeating(
         deadline: DispatchTime,
@@ -26,7 +26,7 @@ extension DispatchSourceTimer {
         schedule(deadline: deadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same with an interval in seconds.
+    /// Schedules fires at an interval in seconds: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(deadline:repeating:leeway:)")
     public func scheduleRepeating(
         deadline: DispatchTime,
@@ -36,7 +36,7 @@ extension DispatchSourceTimer {
         schedule(deadline: deadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same on the time of day.
+    /// Schedules fires at an interval by the wall clock: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(wallDeadline:repeating:leeway:)")
     public func scheduleRepeating(
         wallDeadline: DispatchWallTime,
@@ -46,7 +46,7 @@ extension DispatchSourceTimer {
         schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
     }
 
-    /// The same on the time of day with an interval in seconds.
+    /// Schedules fires at an interval in seconds by the wall clock: Dispatch's spelling before Swift 4.
     @available(*, deprecated, renamed: "schedule(wallDeadline:repeating:leeway:)")
     public func scheduleRepeating(
         wallDeadline: DispatchWallTime,
@@ -56,10 +56,10 @@ extension DispatchSourceTimer {
         schedule(wallDeadline: wallDeadline, repeating: interval, leeway: leeway)
     }
 
-    /// Of no use for a timer source: always 0, where Dispatch has a number of its own.
+    /// Always 0, and of no use for a timer source. Dispatch has a number of its own here.
     public var handle: UInt { 0 }
 
-    /// 1 for a strict source that is not cancelled, else 0; Dispatch has further bits.
+    /// 1 for a strict source that is not cancelled, otherwise 0. Dispatch has further bits.
     public var mask: UInt { source.isStrict && !isCancelled ? 1 : 0 }
 }
 #endif

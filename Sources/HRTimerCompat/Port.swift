@@ -2,14 +2,14 @@
 public import HRTimer
 import HRTimerCore
 
-/// Keeps a run loop running that has nothing else to do: `RunLoop.current.add(Port(), forMode: .default)`, as programs
-/// for Darwin do on threads that wait for work. Foundation's own on Linux ends the program when it is made.
+/// A port that keeps a run loop running that has nothing else to do: `RunLoop.current.add(Port(), forMode: .default)`, as
+/// programs for Darwin do on threads that wait for work. Making one of Foundation's own ports on Linux ends the program.
 ///
-/// It takes and sends no messages. The loop holds it; it may be in several loops.
+/// A port of this library neither receives nor sends messages. The loop holds it; it may be in several loops.
 public final class Port: Sendable {
     private struct State: Sendable {
         var isValid = true
-        /// The source that represents the port in each loop. The loops hold these, and these hold the port.
+        /// The trigger that represents the port in each loop. The loops hold the triggers, and the triggers hold the port.
         var triggers: [ObjectIdentifier: WeakTrigger] = [:]
     }
 
@@ -19,13 +19,13 @@ public final class Port: Sendable {
 
     private let state = Locked(State())
 
-    /// A valid port, in no loop.
+    /// A valid port that is in no loop.
     public init() {}
 
-    /// False once it was invalidated.
+    /// Whether the port is valid: false once it was invalidated.
     public var isValid: Bool { state.withLock { $0.isValid } }
 
-    /// Removes it from all loops for good. Idempotent.
+    /// Removes the port from all loops for good. Idempotent.
     public func invalidate() {
         let triggers = state.withLock { state in
             state.isValid = false
@@ -51,11 +51,11 @@ public final class Port: Sendable {
     }
 }
 
-/// The kind of port that programs for Darwin make, too.
+/// Another name of `Port`: the kind of port that programs for Darwin make as well.
 public typealias NSMachPort = Port
 
 extension TimerLoop {
-    /// Keeps the loop running in `mode` until the port is removed or invalidated. The same port twice counts once.
+    /// Keeps the loop running in `mode` until the port is removed or invalidated. Adding the same port twice counts once.
     public func add(_ port: Port, forMode mode: Mode) {
         if let trigger = port.trigger(in: self) { add(trigger, forMode: mode) }
     }

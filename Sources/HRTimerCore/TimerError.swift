@@ -2,7 +2,7 @@
 import CHRTimer
 import HRTimerLibc
 
-/// The kernel refused a call that a timer needs: which operation, and why.
+/// The failure of a system operation that a timer needs: which operation the kernel refused, and why.
 public struct TimerError: Error, Hashable, Sendable {
     /// The operation, in words.
     public let operation: String
@@ -16,13 +16,13 @@ public struct TimerError: Error, Hashable, Sendable {
 }
 
 extension TimerError: CustomStringConvertible {
-    /// One line: the operation, and the system's words for the error.
+    /// One line: the operation, and the system's text for the error.
     public var description: String {
         "cannot \(operation): \(String(cString: strerror(errorNumber)))"
     }
 }
 
-/// Turns a status of the C core, 0 or a negative errno, into a thrown error.
+/// Throws an error if `status`, a result of the C core that is 0 or a negative errno, reports one.
 package func check(_ status: Int32, _ operation: @autoclosure () -> String) throws(TimerError) {
     if status < 0 { throw TimerError(operation: operation(), errorNumber: -status) }
 }

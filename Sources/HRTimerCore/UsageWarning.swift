@@ -1,24 +1,24 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// A mistake that would otherwise be silent: a timer that can never fire, a thread that ends at once. Reported in debug
-/// builds alone.
+/// A mistake in the use of this library that would otherwise go unnoticed, for example a timer that can never fire or a
+/// thread that ends at once. Mistakes are reported in debug builds only.
 ///
-/// Each kind is written to standard error once. Tests and programs that want all of them set `handler`:
+/// Each kind is written to standard error once. Tests and programs that want every report set `handler`:
 ///
 ///     UsageWarning.handler = { mistake in fatalError("\(mistake)") }
 public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kinds of mistakes.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A timer has been due for a second, and no thread has run its loop: by `TimerLoop.run()` and the like, or a
-        /// host.
+        /// A timer has been due for a second, and its loop is not run, neither by `TimerLoop.run()` and similar methods nor
+        /// by a host.
         case loopNotRun
-        /// A thread has ended whose loop had timers and was never run.
+        /// A thread has ended whose loop had timers but was never run.
         case threadEnded
-        /// The last reference to a `LoopThread` went while its loop had timers: the thread has ended, and its timers
-        /// with it.
+        /// The last reference to a `LoopThread` was released while its loop had timers: the thread has ended, and so have
+        /// its timers.
         case threadNotKept
-        /// A loop was to run in `.common`, which is not a mode to run in: `CFRunLoopRunInMode` warns of it, too.
+        /// A loop was asked to run in `.common`, which is not a mode to run in. `CFRunLoopRunInMode` warns of this, too.
         case ranInCommonModes
         /// A thread tried to run the loop of another thread.
         case ranOnOtherThread
@@ -26,22 +26,22 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         case timerInTwoLoops
         /// An invalid timer was added to a loop, which has no effect.
         case invalidTimerAdded
-        /// `LatencyHistogram.quantile(_:)` was given more than 1, perhaps per cents.
+        /// `LatencyHistogram.quantile(_:)` was called with a value above 1, which was perhaps meant as per cent.
         case quantileAboveOne
         /// A handler took longer than 50 ms on a shared engine, and delayed all other timers on it.
         case slowHandlerOnSharedEngine
-        /// `.precise` on a clock with coarse ticks, where it counts as `.normal`: reported once.
+        /// `.precise` was requested on a clock with coarse ticks, where it counts as `.normal`. Reported once.
         case coarseClock
-        /// The last reference to a `TimerSource` went that was active and would have fired: it has stopped.
+        /// The last reference to a `TimerSource` was released while it was active and would have fired: it has stopped.
         case activeSourceDropped
-        /// A loop that is not the main thread's calls a handler of the main actor's, by a task: in modules of
-        /// `-default-isolation MainActor` closures and methods belong to the main actor without saying so. Reported once.
+        /// A loop of another thread than the main one calls a handler of the main actor, by a task. In modules compiled
+        /// with `-default-isolation MainActor`, closures and methods belong to the main actor without saying so.
         case mainActorHandlerElsewhere
     }
 
-    /// Which mistake.
+    /// The kind of mistake.
     public let kind: Kind
-    /// One sentence, with the remedy.
+    /// One sentence that describes the mistake and its remedy.
     public let description: String
 
     package init(_ kind: Kind, _ description: String) {
@@ -49,8 +49,8 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// Called on the thread that noticed the mistake, with no lock held. If it is nil, the default, each kind is
-    /// written to standard error once. Release builds report nothing. Any thread.
+    /// The function that receives usage warnings. If it is nil, the default, each kind is written to standard error once.
+    /// It is called on the thread that noticed the mistake, with no lock held. Release builds report nothing. Any thread.
     public static var handler: (@Sendable (UsageWarning) -> Void)? {
         get { listener.withLock { $0.handler } }
         set {
@@ -69,7 +69,7 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
 
     private static let listener = Locked(Listener())
 
-    /// Whether mistakes are looked for: checks that take time are made in debug builds alone.
+    /// Whether the library looks for mistakes: only in debug builds, since the checks take time.
     package static var isLookedFor: Bool {
         #if DEBUG
         true
@@ -92,10 +92,11 @@ public struct UsageWarning: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Longer than other timers can tolerate, and than a busy machine mostly keeps a thread from running.
+    /// A handler that takes this long is slow: longer than other timers can tolerate, and than a busy machine usually keeps
+    /// a thread from running.
     private static let slow_ns: Int64 = 50_000_000
 
-    /// Called after a handler on an engine of that name.
+    /// Reports a handler that took too long. Called after each handler on the shared engine `name`.
     static func reportIfSlow(_ taken_ns: Int64, onSharedEngine name: String) {
         if taken_ns < slow_ns { return }
         report(

@@ -19,7 +19,7 @@ enum Executors: ExecutorFactory {
 
     static var pendingSleeps: Int { pool.withLock { $0 }?.sleeps.count ?? 0 }
 
-    /// The pool's.
+    /// The pool's sleeps.
     static var sleeps: Sleeps { pool.withLock { $0! }.sleeps }
 
     static func install(_ precision: TimerPrecision, _ spinBudget: Double?) {
@@ -36,7 +36,7 @@ enum Executors: ExecutorFactory {
         }
         guard isFirst else { return }
         _createExecutors(factory: Self.self)
-        // A job of the main actor may come at any time, from a task that sleeps now.
+        // A task that sleeps now may enqueue a job of the main actor at any time.
         TimerLoop.main.isKeptAlive = true
         MainQueue.findHost()
     }

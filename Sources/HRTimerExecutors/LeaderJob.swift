@@ -3,7 +3,7 @@
 @_spi(ExperimentalCustomExecutors) import _Concurrency
 import HRTimerLibc
 
-/// Ends a sleep, and then runs the job that this makes ready, the sleeping task's, on the same thread. Otherwise the
+/// A way to end a sleep and then run the job that this makes ready, the sleeping task's, on the same thread. Otherwise the
 /// job would go through the pool.
 enum LeaderJob {
     private static let key: pthread_key_t = {
@@ -24,7 +24,7 @@ enum LeaderJob {
         next?.runAsInPool()
     }
 
-    /// Returns true if the calling thread will run the job next.
+    /// Returns true if the calling thread will run the job next, after `run` has ended the sleep.
     static func take(_ job: UnownedJob) -> Bool {
         // Set by `run`, further up on this stack.
         guard let next = pthread_getspecific(key)?.assumingMemoryBound(to: UnownedJob?.self) else { return false }

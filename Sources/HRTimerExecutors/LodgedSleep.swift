@@ -2,12 +2,12 @@
 #if compiler(>=6.3)
 import HRTimer
 
-/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, with no switch of threads after it. Only
-/// the timer holds it: if the thread has ended and the timer is dropped without a call, the sleep continues in the
+/// A sleep of a task that runs on a `TimerExecutor`: a timer of that thread, with no switch of threads after it. Only the
+/// timer holds this object: if the thread has ended and the timer is dropped without a call, the sleep continues in the
 /// pool.
 ///
-/// A thread's timers are on `CLOCK_MONOTONIC`: a sleep on `ContinuousClock` is never early, and late by the time that
-/// the system was suspended meanwhile. In virtual time it takes the same length of virtual time.
+/// A thread's timers are on `CLOCK_MONOTONIC`. So a sleep on `ContinuousClock` is never early, but late by the time that the
+/// system was suspended meanwhile. In virtual time it takes the same length of virtual time.
 final class LodgedSleep: Sendable {
     private let job: UnownedJob
     private let deadline: SleepDeadline
@@ -26,8 +26,8 @@ final class LodgedSleep: Sendable {
         if isOver.withLock({ !$0 }) { Executors.sleeps.add(job, deadline, tolerance_ns: tolerance_ns) }
     }
 
-    /// Called on the sleeping task's thread. A past deadline ends the sleep only after the jobs that wait there: a task
-    /// that sleeps for no time in a loop lets others run.
+    /// Begins the sleep. Called on the sleeping task's thread. A sleep with a past deadline ends only after the jobs that
+    /// wait there, so that a task that sleeps for no time in a loop lets others run.
     func begin() {
         if remaining_ns != nil { arm() } else { jobs.host.runSoon { [self] in end() } }
     }
@@ -39,8 +39,8 @@ final class LodgedSleep: Sendable {
         let isOnItsTime = time.isSame(as: .kernel)
         if case .monotonic(let exact_ns) = deadline, isOnItsTime { deadline_ns = exact_ns }
         _ = jobs.host.arm(deadline_ns, tolerance_ns: tolerance_ns) { [self] in
-            // A clock other than the host's may not have reached the deadline yet. In virtual time the sleep has taken
-            // its virtual length.
+            // A clock other than the host's may not have reached the deadline yet: `arm` checks it. In virtual time the
+            // sleep has taken its virtual length.
             isOnItsTime ? arm() : end()
         }
     }

@@ -16,7 +16,7 @@ final class LoopMainExecutor: MainExecutor {
         jobs.add(UnownedJob(job), nil)
     }
 
-    /// What an `async` main does at its end, for ever.
+    /// Runs the loop. An `async` main does this at its end, for ever.
     func run() throws {
         TimerLoop.main.run()
     }

@@ -3,7 +3,7 @@
 import CHRTimer
 import HRTimer
 
-/// Owns a `hrt_shared_alarm`.
+/// The owner of a `hrt_shared_alarm`.
 final class SharedAlarm: @unchecked Sendable {
     // Sendable: the pointer is constant, and the functions called with it are thread-safe.
     private let sharedAlarm: OpaquePointer

@@ -4,15 +4,16 @@ import HRTimer
 
 /// The deadline of a sleep, on any clock.
 enum SleepDeadline: Sendable {
-    /// `CLOCK_MONOTONIC`, ns: what `SuspendingClock` reads on Linux.
+    /// On `CLOCK_MONOTONIC`, in ns. `SuspendingClock` reads this clock on Linux.
     case monotonic(Int64)
-    /// `CLOCK_BOOTTIME`, ns: what `ContinuousClock` reads on Linux.
+    /// On `CLOCK_BOOTTIME`, in ns. `ContinuousClock` reads this clock on Linux.
     case bootTime(Int64)
-    /// How long to wait until the clock must be read again; nil when it has reached the instant.
+    /// On another clock. `remaining` returns how long to wait until that clock must be read again; nil when it has reached
+    /// the instant.
     case other(remaining: @Sendable () -> Duration?)
 
     init<C: Clock>(_ instant: C.Instant, _ clock: C) {
-        // Compares the clock's type: a cast would search the runtime's tables. Unsafe: the instants of these clocks
+        // Compares the clock's type, since a cast would search the runtime's tables. Unsafe: the instants of these clocks
         // have these types.
         if C.self == ContinuousClock.self {
             let instant = unsafeBitCast(instant, to: ContinuousClock.Instant.self)

@@ -3,8 +3,8 @@
 import CHRTimer
 import HRTimer
 
-/// How long before a deadline a thread is woken for it: the recent wake latencies, as far as the budget allows the
-/// spin, and the time of a cache warm-up. Under the lock of `Sleeps`.
+/// How long before a deadline a thread is woken for it: by the recent wake latencies, as far as the budget allows the spin,
+/// plus the time of a cache warm-up. Must be used with the lock of `Sleeps` held.
 struct SleepLead: Sendable {
     private let window: SpinWindow
     let warmUp: CacheWarmUp?
@@ -25,13 +25,13 @@ struct SleepLead: Sendable {
         hrt_spin_window_record_wake(window.c, length_ns, latency_ns)
     }
 
-    /// Records the spin of a thread that has this long to wait.
+    /// Records the spin of a thread that has to wait for `wait_ns`, without the time of a cache warm-up.
     func countWait(_ wait_ns: Int64) {
         let warmedUp_ns = warmUp?.lead_ns(TimeBase.kernel.now_ns) ?? 0
         if wait_ns > warmedUp_ns { window.budget.spend(wait_ns - warmedUp_ns) }
     }
 
-    /// So much of that was not spun.
+    /// Takes back the part of the recorded spin that was not spun.
     func takeBack(_ unspun_ns: Int64) {
         window.budget.spend(-unspun_ns)
     }

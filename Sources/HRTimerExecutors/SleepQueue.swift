@@ -8,27 +8,28 @@ import HRTimer
 struct Sleep: Sendable {
     /// Makes the sleeping task ready, and does nothing else.
     let job: UnownedJob
-    /// If the sleep is not on a clock of ours: the clock that must be read to know whether the sleep is over.
+    /// The clock that must be read to know whether the sleep is over; nil if the sleep is on a clock of ours.
     var otherClock: SleepDeadline?
 }
 
-/// The sleeps on one clock, and what the shared alarm is set to for them. Under the lock of `Sleeps`.
+/// The sleeps on one clock, and the instant for which they set the shared alarm. Must be used with the lock of `Sleeps`
+/// held.
 struct SleepQueue: ~Copyable, Sendable {
     private let time: TimeBase
     private let sharedAlarm: SharedAlarm
-    /// A single sleep is kept here and not in the core, whose memory is out of the cache after a sleep.
+    /// A single sleep, kept here and not in the core, whose memory is out of the cache after a sleep.
     private var only: (sleep: Sleep, deadline_ns: Int64, tolerance_ns: Int64)?
     private var core: FiringCore
     private var scheduled = 0
-    /// By the core's slots.
+    /// The sleeps in the core, by the core's slots.
     private var sleeps = SlotArray<Sleep?> { nil }
     /// Whether the core may have memory to give back.
     private var isUntidy = false
-    /// Whether `sleeps` is being trimmed, which follows the core.
+    /// Whether `sleeps` is being trimmed, which follows the trimming of the core.
     private var isTrimmingSleeps = false
-    /// The earliest wake, for which the shared alarm is set; `.max` for none.
+    /// The earliest wake-up, for which the shared alarm is set; `.max` for none.
     private var armedFor_ns = Int64.max
-    /// The instant of the alarm: a lead before the wake.
+    /// The instant of the alarm: earlier than that wake-up by a lead.
     private var alarm_ns = Int64.max
     /// The time from setting the alarm to `armedFor_ns`; nil if its latency must not be recorded.
     private var length_ns: Int64?
@@ -40,7 +41,7 @@ struct SleepQueue: ~Copyable, Sendable {
         self.sharedAlarm = sharedAlarm
     }
 
-    /// The sleeps that are not over, cancelled ones too.
+    /// The number of sleeps that are not over, including cancelled ones.
     var count: Int { scheduled + (only == nil ? 0 : 1) }
 
     mutating func add(_ sleep: Sleep, _ deadline_ns: Int64, tolerance_ns: Int64, _ lead: SleepLead?) {
@@ -64,28 +65,28 @@ struct SleepQueue: ~Copyable, Sendable {
     /// A sleep, its clock and its deadline.
     typealias First = (sleep: Sleep, time: TimeBase, deadline_ns: Int64)
 
-    /// The instant of an alarm that has passed, and how long before `armedFor_ns` it had been set.
+    /// The instant of an alarm that has passed, and how long before `armedFor_ns` the alarm had been set.
     struct PassedAlarm: Sendable {
         var at_ns: Int64
         var length_ns: Int64
     }
 
-    /// What a thread takes after the shared alarm has woken it.
+    /// The sleeps that a thread takes after the shared alarm has woken it.
     struct Taken: Sendable {
         /// The first sleep whose task may resume on this thread.
         var first: First?
-        /// Set if the first deadline has not come: the thread waits for it, and records the latency of this alarm.
+        /// Set if the first deadline has not come yet. Then the thread waits for it, and records the latency of this alarm.
         var passed: PassedAlarm?
         var isEarly: Bool { passed != nil }
-        /// To be ended one after the other; after `first`, if that is not early.
+        /// To be ended one after the other: before `first` if its task resumes on this thread, otherwise after `first`.
         var others: [Sleep] = []
         /// More sleeps are due than one thread should end before it resumes a task.
         var hasMore = false
         var wantsTidying = false
     }
 
-    /// Takes the sleeps that are due, and sets the shared alarm for the next unless more are due. `maySpin` if the
-    /// thread may wait for the deadline of a sleep that it was woken early for.
+    /// Takes the sleeps that are due, and sets the shared alarm for the next one unless more are due. `maySpin` is true if
+    /// the thread may wait for the deadline of a sleep for which it was woken early.
     mutating func take(_ taken: inout Taken, atMost most: Int, _ lead: SleepLead?, maySpin: Bool) {
         guard armedFor_ns < .max else { return }
         let now_ns = time.now_ns
@@ -142,11 +143,11 @@ struct SleepQueue: ~Copyable, Sendable {
         return nil
     }
 
-    /// Sets the shared alarm for the next wake, if it is not set for it.
+    /// Sets the shared alarm for the next wake-up, unless it is set for that already.
     private mutating func setForNext(_ now_ns: Int64, _ lead: SleepLead?) {
         let next_ns = nextWake_ns()
         if next_ns == armedFor_ns, alarm_ns > now_ns { return }
-        // The alarm has passed already, early or for another sleep: sets it for the deadline itself.
+        // The alarm has passed already, early or for another sleep: it is set for the deadline itself.
         let lead = next_ns == armedFor_ns ? nil : lead
         if next_ns == .max {
             if alarm_ns > now_ns { sharedAlarm.set(time.clock, .max) }
@@ -172,11 +173,11 @@ struct SleepQueue: ~Copyable, Sendable {
         self.armedFor_ns = armedFor_ns
         alarm_ns = armedFor_ns - (length_ns > 0 ? lead?.ns(length_ns) ?? 0 : 0)
         self.length_ns = alarm_ns > now_ns ? length_ns : nil
-        // Under the lock, so that the alarm is set to the earliest if threads come here at once.
+        // Under the lock, so that the alarm is set to the earliest instant if several threads come here at once.
         sharedAlarm.set(time.clock, alarm_ns)
     }
 
-    /// Gives memory back after a crowd of sleeps: a bounded part of the work a call. True if there is more to do.
+    /// Gives memory back after a crowd of sleeps, a bounded part of the work per call. Returns true if there is more to do.
     mutating func tidy() -> Bool {
         if isTrimmingSleeps {
             isTrimmingSleeps = sleeps.trim { $0 == nil }

@@ -30,10 +30,10 @@ final class SleepingPool: TaskExecutor, SchedulingExecutor {
         if let jobs = JobQueue.current {
             LodgedSleep(UnownedJob(job), deadline, Self.nanoseconds(tolerance), jobs).begin()
         } else if deadline.isPast {
-            // Runs after the jobs that are ready, as libdispatch has it, and wakes no thread of ours.
+            // Runs after the jobs that are ready, as with libdispatch, and wakes no thread of ours.
             pool.enqueue(UnownedJob(job))
         } else {
-            // Only where tolerances count: the cast takes a microsecond if it is not cached.
+            // Only where tolerances count, since the cast takes a microsecond if it is not cached.
             let tolerance_ns = sleeps.coalesces ? Self.nanoseconds(tolerance) : 0
             sleeps.add(UnownedJob(job), deadline, tolerance_ns: tolerance_ns)
         }

@@ -11,17 +11,17 @@ import Synchronization
 /// which wait on one shared alarm as leader and followers.
 ///
 /// The thread that the alarm wakes makes ready the task whose sleep is over, and runs that task itself, so that a sleep
-/// takes one switch of threads. Meanwhile the next thread waits. The last waiting thread never leaves: the tasks that
-/// it makes ready resume in libdispatch's pool. So do the tasks of a thread that finds a crowd.
+/// takes one switch of threads. Meanwhile the next thread waits. The last waiting thread never leaves: the tasks that it
+/// makes ready resume in libdispatch's pool. If a thread finds a crowd of sleeps, their tasks resume there, too.
 ///
-/// Where sleeps are precise the thread wakes a lead before the deadline and spins until it: one thread at a time.
+/// Unless sleeps coalesce, the thread wakes a lead before the deadline and spins until the deadline: one thread at a time.
 final class Sleeps: Sendable {
     private let state: Locked<State>
     private let sharedAlarm: SharedAlarm
-    /// Threads that wait on the shared alarm, or are about to.
+    /// The number of threads that wait on the shared alarm, or are about to.
     private let waiting = Atomic(0)
     private let isSpinning = Atomic(false)
-    /// Only where sleeps are precise.
+    /// Nil unless sleeps are precise.
     private let warmUp: CacheWarmUp?
     /// Whether tolerances have an effect.
     let coalesces: Bool
@@ -33,7 +33,8 @@ final class Sleeps: Sendable {
         let lead: SleepLead?
         var threads = 0
 
-        /// Counts one more thread, which the caller starts after it released the lock. False if there are too many.
+        /// Counts one more thread, which the caller starts after it has released the lock. Returns false if there are too
+        /// many.
         mutating func addThread(atMost most: Int) -> Bool {
             if threads >= most { return false }
             threads += 1
@@ -46,13 +47,13 @@ final class Sleeps: Sendable {
         do {
             sharedAlarm = try SharedAlarm()
         } catch {
-            // As the shared engines do: a sleep cannot fail.
+            // Ends the program, as the shared engines do: a sleep cannot fail.
             fatalError("TimerExecutors could not \(error)")
         }
         let lead: SleepLead? =
             switch precision {
             case .coalesced: nil
-            // This covers the latency that nine wakes of ten have anyway; only the tenth spins, for next to no time.
+            // The lead is the latency that nine wakes of ten have anyway. Only the tenth spins, for next to no time.
             case .normal: SleepLead(min(spinBudget ?? 1, 0.001), coverage: 0.1, warmsUp: false)
             case .precise: SleepLead(spinBudget, coverage: SpinWindow.defaultCoverage, warmsUp: true)
             }
@@ -68,7 +69,7 @@ final class Sleeps: Sendable {
         )
     }
 
-    /// The sleeps that are not over, cancelled ones too.
+    /// The number of sleeps that are not over, including cancelled ones.
     var count: Int { state.withLock { $0.monotonic.count + $0.bootTime.count } }
 
     /// Runs the job when the deadline has come, never before. `tolerance_ns` is 0 where sleeps do not coalesce.
@@ -104,10 +105,10 @@ final class Sleeps: Sendable {
 
 // The threads.
 extension Sleeps {
-    /// As many threads as can run a task each, and one that waits.
+    /// As many threads as there can be tasks that run at once, and one that waits.
     private static let mostThreads = 1 + max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    /// On a queue of its own: its thread is not among those that libdispatch counts for its pool.
+    /// Starts a thread on a queue of its own. That thread is not among those that libdispatch counts for its pool.
     private func startThread() {
         DispatchQueue(label: "hrtimer-sleep").async { [self] in
             hrt_thread_set_name("hrtimer-sleep")
@@ -148,7 +149,7 @@ extension Sleeps {
         while wantsTidying { wantsTidying = state.withLock { $0.monotonic.tidy() || $0.bootTime.tidy() } }
     }
 
-    /// Resumes the task in the pool, or on its own executor.
+    /// Ends a sleep: resumes the task in the pool, or on its own executor.
     private func end(_ sleep: Sleep) {
         if let clock = sleep.otherClock {
             add(sleep.job, clock, tolerance_ns: 0)
@@ -163,8 +164,8 @@ extension Sleeps {
         guard let passed else { return LeaderJob.run { job.runAsInPool() } }
         note(passed, first.time)
         warmUp?.run(before: first.deadline_ns, on: first.time)
-        // No task may be resumed before the deadline: one that has not suspended yet would resume at once on its own
-        // thread, and one of a busy actor on the actor's.
+        // No task may be resumed before the deadline: a task that has not suspended yet would resume at once on its own
+        // thread, and a task of a busy actor would resume on the actor's.
         spin(until: first.deadline_ns, first.time)
         LeaderJob.run { job.runAsInPool() }
         warmUp?.prepare()
@@ -175,8 +176,8 @@ extension Sleeps {
         state.withLock { $0.lead?.record(latency_ns, ofSleep: passed.length_ns) }
     }
 
-    /// The time that it spins was recorded before. Where the processor was taken away meanwhile, what was not spun is taken
-    /// back.
+    /// Spins until the deadline. The time to spin was recorded before. If the processor was taken away meanwhile, the part
+    /// that was not spun is taken back.
     private func spin(until deadline_ns: Int64, _ time: TimeBase) {
         let begun_ns = time.now_ns
         let spun_ns = time.spin(until: deadline_ns, from: begun_ns).spun_ns

@@ -1,7 +1,8 @@
 #if os(Linux)
 public import HRTimer
 
-/// Makes every `Task.sleep` of the process this library's, and puts the main actor on `TimerLoop.main`.
+/// Executors that make every `Task.sleep` of the process a timer of this library, and run the main actor on
+/// `TimerLoop.main`.
 ///
 ///     @main struct Program {
 ///         static func main() {
@@ -12,41 +13,41 @@ public import HRTimer
 ///     }
 ///
 /// **Experimental**, because it uses the standard library's interface for custom executors (`MainExecutor`,
-/// `SchedulingExecutor`, `_createExecutors`), which Swift 6.3 has as system programming interface, without a promise.
-/// The next compiler may rename or remove it; then this module does not build, and nothing else depends on it. Use it
+/// `SchedulingExecutor`, `_createExecutors`), which Swift 6.3 has as system programming interface, without a promise. The
+/// next compiler may rename or remove that interface. Then this module does not build; nothing else depends on it. Use it
 /// where you can remove it again: it is one line.
 public enum TimerExecutors {
     #if compiler(>=6.3)
-    /// To be called once, on the main thread, before the first task of the process: in a `main` that is not `async`. Later
-    /// calls change nothing.
+    /// Installs the executors. Must be called once, on the main thread, before the first task of the process: in a `main`
+    /// that is not `async`. Later calls change nothing.
     ///
     /// From then on sleeps on `ContinuousClock` (boot time, which goes on through suspend) and on `SuspendingClock` are
-    /// timers of this library, wherever they are called, also in other packages: never early, and in the order of their
-    /// deadlines. Tasks run on libdispatch's threads as before. A task that has slept resumes on the thread that waited
-    /// for it, without another switch of threads, as long as another thread waits for the next sleep: as many at once
-    /// as there are processors, but at least two; all others resume in the pool. The main actor runs on the main
-    /// thread, whenever `TimerLoop.main` runs in one of its common modes; that loop is kept alive (`isKeptAlive`) until
-    /// `stop()`. `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
+    /// timers of this library, wherever they are called, also in other packages. They are never early, and end in the order
+    /// of their deadlines. Tasks run on libdispatch's threads as before. A task that has slept resumes on the thread that
+    /// waited for it, without another switch of threads, as long as another thread waits for the next sleep. Up to as many
+    /// tasks as there are processors, but at least two, resume this way at once; all others resume in the pool. The main
+    /// actor runs on the main thread, whenever `TimerLoop.main` runs in one of its common modes; that loop is kept alive
+    /// (`isKeptAlive`) until `stop()`. `Task.sleep` of a task on a `TimerExecutor` is a timer of that thread.
     ///
-    /// * `.normal`: late by the part of the kernel's wake latency that exceeds its recent minimum.
-    /// * `.precise`: a thread is awake a learned spin window before the deadline and spins the rest, within
-    ///   `spinBudget`, a share of one core: 0 ... 1, clamped; nil, the default, is the 0.0125 that engines and loops of the
-    ///   process have in common. Within as much again it brings the runtime's code into the cache. One thread at a time
-    ///   does so: sleeps that end while it spins are late by the wake latency.
+    /// * `.normal`: a sleep is late by the part of the kernel's wake latency that exceeds its recent minimum.
+    /// * `.precise`: a thread wakes a learned spin window before the deadline and spins the rest, within `spinBudget`, a
+    ///   share of one core: 0 ... 1, clamped. Nil, the default, is the 0.0125 that engines and loops of the process have in
+    ///   common. Within as much again the thread brings the runtime's code into the cache. One thread at a time does so:
+    ///   sleeps that end while it spins are late by the wake latency.
     /// * `.coalesced`: sleeps whose tolerances overlap share a wake-up.
     ///
-    /// While all threads of the pool are blocked, tasks in the pool wait, those that have slept too. What comes in time all the
-    /// same, as without this module: handlers of engines and sources, cancellation handlers at a deadline, and everything on a
-    /// `TimerExecutor`.
+    /// While all threads of the pool are blocked, tasks in the pool wait, including those that have slept. As without this
+    /// module, the following comes in time nevertheless: handlers of engines and sources, cancellation handlers at a
+    /// deadline, and everything on a `TimerExecutor`.
     ///
-    /// A cancelled sleep ends at once. Some 300 bytes that the standard library keeps of it stay until its deadline, as
-    /// without this module: its interface cannot withdraw a job yet.
+    /// A cancelled sleep ends at once. Some 300 bytes that the standard library keeps for it stay until its deadline, as
+    /// without this module: the standard library's interface cannot withdraw a job yet.
     ///
-    /// Where another loop serves the main queue, as Foundation's does under XCTest and in `RunLoop.main.run()`, or
-    /// `dispatchMain()`, that loop hosts `TimerLoop.main` by itself. A program that first runs one loop and then the
+    /// If another loop serves the main queue, as Foundation's does under XCTest and in `RunLoop.main.run()`, or if
+    /// `dispatchMain()` does, that loop hosts `TimerLoop.main` by itself. A program that first runs one loop and then the
     /// other calls `try TimerLoop.main.serve(on: .main)` in between.
     ///
-    /// Tests, and programs with an `async` main, have no place that comes before the first task: they import
+    /// Tests, and programs with an `async` main, have no place for a call before the first task: they link
     /// `HRTimerExecutorsAtLaunch` instead.
     ///
     /// Ends the program if it is called inside a task or off the main thread.
@@ -58,12 +59,13 @@ public enum TimerExecutors {
         Executors.install(precision, spinBudget)
     }
 
-    /// Sleeps whose deadline has not come, cancelled ones included: the standard library keeps its part of them until
-    /// then.
+    /// The number of sleeps whose deadline has not come, including cancelled ones: the standard library keeps its part of
+    /// them until then.
     public static var pendingSleeps: Int { Executors.pendingSleeps }
 
-    /// `install(precision:spinBudget:)`, and then runs `body` on the main actor, and `TimerLoop.main` for as long as that
-    /// takes: for programs that had an `async` main, with the same priority, `.medium`. Throws what `body` throws.
+    /// Calls `install(precision:spinBudget:)`, then runs `body` on the main actor, and `TimerLoop.main` for as long as that
+    /// takes. For programs that had an `async` main: the priority is the same, `.medium`. Throws the error that `body`
+    /// throws.
     @available(*, noasync)
     public static func run(
         precision: TimerPrecision = .normal,
@@ -72,8 +74,8 @@ public enum TimerExecutors {
     ) throws {
         install(precision: precision, spinBudget: spinBudget)
         let outcome = Locked<Result<Void, any Error>?>(nil)
-        // The priority of an `async` main. A task that the main thread makes would have `.high` otherwise, and raise
-        // whatever it waits for to that.
+        // The priority of an `async` main. A task that the main thread creates would have `.high` otherwise, and raise
+        // everything that it waits for to that.
         Task(priority: .medium) { @MainActor in
             let result: Result<Void, any Error>
             do {
@@ -85,7 +87,7 @@ public enum TimerExecutors {
             outcome.withLock { $0 = result }
             TimerLoop.main.stop()
         }
-        // A `stop()` in the body ends a run, not the program.
+        // A `stop()` in the body ends one run of the loop, not the program.
         while outcome.withLock({ $0 == nil }) { TimerLoop.main.run() }
         try outcome.withLock { $0 }?.get()
     }

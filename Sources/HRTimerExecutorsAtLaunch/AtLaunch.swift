@@ -4,18 +4,18 @@ import HRTimerLibc
 import HRTimer
 import HRTimerExecutors
 
-/// The dynamic linker calls it before `main`, and so before the first task: `.init_array` of the System V ABI.
+/// The dynamic linker calls this before `main`, and so before the first task: `.init_array` of the System V ABI.
 @section(".init_array") @used
 private let atLaunch: @convention(c) () -> Void = { AtLaunch.install() }
 
-/// Installs `TimerExecutors` in every program that links this module, for programs that have no place to call
-/// `TimerExecutors.install()`: test targets, and those with an `async` `main`. A dependency on the module is enough; no
-/// import is needed.
+/// The installation of `TimerExecutors` in every program that links this module. It is for programs that have no place to
+/// call `TimerExecutors.install()`: test targets, and programs with an `async` `main`. A dependency on the module is enough;
+/// no import is needed.
 ///
-/// The environment's `HRTIMER_EXECUTORS` is `normal` (the default), `precise`, `coalesced`, or `off` for the standard
+/// The environment variable `HRTIMER_EXECUTORS` is `normal` (the default), `precise`, `coalesced`, or `off` for the standard
 /// library's executors. Any other value ends the program.
 public enum AtLaunch {
-    /// The environment's name for the precision.
+    /// The name of the environment variable that selects the precision.
     public static let variable = "HRTIMER_EXECUTORS"
 
     fileprivate static func install() {

@@ -1,5 +1,5 @@
 #if os(Linux)
-// Which C library there is: the one file that asks. Musl is that of the Static Linux SDK.
+// The only file that asks which C library there is. Musl is the C library of the Static Linux SDK.
 #if canImport(Glibc)
 @_exported public import Glibc
 #elseif canImport(Musl)

@@ -4,16 +4,16 @@ import HRTimerLibc
 
 /// Work of a virtual time on another thread than the time's own: a loop's thread, a block on a queue, `enter`.
 ///
-/// One baton runs at a time, and never beside the time's own thread: the thread that has its baton runs alone. It passes the
-/// baton on when it waits on the time, as a loop does that sleeps, or when its work ends.
+/// One baton runs at a time, and never beside the time's own thread: the thread that has its baton runs alone. The thread
+/// passes the baton on when it waits on the time, as a sleeping loop does, or when its work ends.
 final class Baton: @unchecked Sendable {
-    // Sendable: the phase and what belongs to it is touched with the scheduler's lock held alone.
+    // Sendable: the phase and what belongs to it change only with the scheduler's lock held.
 
     enum Phase {
-        /// Until the scheduler passes it the baton.
+        /// Waits for the scheduler to pass it the baton.
         case waiting
         case running
-        /// Nothing to do before the instant, at which it is awake for the deadline.
+        /// Has nothing to do before `until_ns`, when it wakes for the deadline.
         case parked(until_ns: Int64, deadline_ns: Int64, any VirtualWaiter)
         case ended
     }
@@ -23,9 +23,9 @@ final class Baton: @unchecked Sendable {
     let time: ManualTime
     let scheduler: DeterministicScheduler
     var phase = Phase.waiting
-    /// What the waiter found to do, if that is why it runs again.
+    /// What the waiter found to do, if that is why the baton runs again.
     var found: VirtualWait.Found?
-    /// It has run for so long that others go on beside it; the clock still stands.
+    /// Whether it has run for so long that others go on beside it; the clock still stands.
     var isSlow = false
 
     init(number: Int, name: String, time: ManualTime, scheduler: DeterministicScheduler) {
@@ -57,7 +57,7 @@ final class Baton: @unchecked Sendable {
     }
 }
 
-/// Given to code that is to run with a baton. Freed without a call of `run`, it ends the baton.
+/// The ticket of code that is to run with a baton. If it is freed without a call of `run`, it ends the baton.
 final class BatonTicket: VirtualBaton {
     private let baton: Baton
 
@@ -72,8 +72,8 @@ final class BatonTicket: VirtualBaton {
     func run(_ body: () -> Void) { baton.running(body) }
 }
 
-/// Keeps a clock of `withManualTime` from moving, as long as it is neither released nor let go: for work that virtual time does
-/// not know of, on the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
+/// Keeps a clock of `withManualTime` from moving until it is released or freed: for work that virtual time does not know of, on
+/// the network, on a queue, on the main actor. Tasks of that time run meanwhile. Any thread.
 public final class TimeHold: Sendable {
     private let scheduler: DeterministicScheduler
     private let number: Int

@@ -3,24 +3,24 @@ import CEnqueueHook
 import Dispatch
 import HRTimer
 
-/// Which tasks belong to which virtual time, of those that have no executor of their own: `Task {}` does not inherit one. The
-/// runtime's `swift_task_enqueueGlobal_hook` catches them, by the task's number.
+/// The tasks without an executor of their own, each with the virtual time that it belongs to: `Task {}` inherits no executor.
+/// The runtime's `swift_task_enqueueGlobal_hook` catches them; they are known by their numbers.
 ///
-/// A task that code in a virtual time makes belongs to that time, from its first job to its last, no matter which thread
-/// resumes it. While no virtual time is open no hook is installed.
+/// A task that is made by code in a virtual time belongs to that time, from its first job to its last, no matter which thread
+/// resumes it. While no virtual time is open, no hook is installed.
 enum CaughtTasks {
     private struct State {
         var times = 0
         var owners: [UInt64: DeterministicScheduler] = [:]
-        /// Seen first outside of all virtual times.
+        /// Tasks that were first seen outside of all virtual times.
         var foreign = TaskNumbers()
-        /// Those that have tasks on the main actor.
+        /// The schedulers that have tasks on the main actor.
         var onMainActor: [DeterministicScheduler] = []
     }
 
     private static let state = Monitor(State())
 
-    /// False if the runtime has no hook.
+    /// Registers a virtual time that begins, and installs the hook. Returns false if the runtime has no hook.
     static func open(_ scheduler: DeterministicScheduler) -> Bool {
         state.withLock { state in
             state.times += 1
@@ -43,15 +43,15 @@ enum CaughtTasks {
     /// Installs the hook again if none is there: other code may have installed its own, and left none at its end.
     static func keepHook() { ceh_keep() }
 
-    /// The number of the job's task, which belongs to the scheduler from now on.
+    /// Returns the number of the job's task, which belongs to the scheduler from now on; 0 if the job has no task.
     static func add(_ job: UnownedJob, to scheduler: DeterministicScheduler) -> UInt64 {
         let task = ceh_task_of(unsafeBitCast(job, to: UnsafeMutableRawPointer.self))
         if task != 0 { state.withLock { $0.owners[task] = scheduler } }
         return task
     }
 
-    /// The calling task, which was seen as a foreign one, belongs to the scheduler from now on: the main actor's tasks are
-    /// known by their first sleep on this time.
+    /// Makes the calling task, which was first seen as a foreign one, belong to the scheduler from now on. Tasks of the main
+    /// actor are recognized by their first sleep on this time.
     static func adoptCurrentTask(for scheduler: DeterministicScheduler) {
         let task = withUnsafeCurrentTask { task -> UInt64 in
             task.map { ceh_task_of(unsafeBitCast($0, to: UnsafeMutableRawPointer.self)) } ?? 0
@@ -61,10 +61,10 @@ enum CaughtTasks {
 
     private static func take(_ address: UnsafeMutableRawPointer) -> Bool {
         let task = ceh_task_of(address)
-        // The thread's, or that of the task that runs on it.
+        // The virtual time of the thread, or of the task that runs on it.
         let here = (CurrentTime.virtual as? ManualTime)?.scheduler
         let (owner, doubting) = state.withLock { state -> (DeterministicScheduler?, [DeterministicScheduler]) in
-            // What an actor has to do is no task's.
+            // An actor's own job belongs to no task.
             if task == 0 { return (here, []) }
             if let owner = state.owners[task] { return (owner, []) }
             guard let here, task >= here.firstTask, !state.foreign.contains(task) else {
@@ -80,8 +80,8 @@ enum CaughtTasks {
 
 extension CaughtTasks {
     /// Runs a job that leaves the main actor and may belong to one of these times: what the main actor runs is not seen, and
-    /// its tasks leave without their task-local values. The job runs where it would have run, and the clocks of these times
-    /// wait for its end (`unmanagedJobs`).
+    /// its tasks leave it without their task-local values. The job runs where it would have run anyway, and the clocks of these
+    /// times wait for its end (`unmanagedJobs`).
     private static func run(_ address: UnsafeMutableRawPointer, _ doubting: [DeterministicScheduler]) -> Bool {
         let job = unsafeBitCast(address, to: UnownedJob.self)
         for scheduler in doubting { scheduler.beginUnmanagedJob() }
@@ -94,20 +94,20 @@ extension CaughtTasks {
 }
 
 extension UnownedSerialExecutor {
-    /// No executor at all, as code runs that belongs to no actor: two zeros, `SerialExecutorRef::generic()` of the ABI.
+    /// No executor, as for code that belongs to no actor: two zero words, `SerialExecutorRef::generic()` of the ABI.
     fileprivate static var generic: UnownedSerialExecutor {
         precondition(MemoryLayout<UnownedSerialExecutor>.size == 2 * MemoryLayout<UInt>.size)
         return unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
     }
 }
 
-/// Numbers of tasks, which the runtime gives one after the other: a bit each, from somewhat before the first that was inserted
-/// on.
+/// A set of task numbers, which the runtime gives one after the other: one bit for each, starting somewhat below the first
+/// number that was inserted.
 private struct TaskNumbers {
     private var first: UInt64?
     private var words: [UInt64] = []
 
-    /// Of more than that many tasks no note is taken, which take 16 MB.
+    /// How many task numbers are recorded at most, which take 16 MB; tasks beyond them are not recorded.
     private static let limit: UInt64 = 1 << 27
 
     private func offset(_ task: UInt64) -> UInt64? {
@@ -121,7 +121,7 @@ private struct TaskNumbers {
     }
 
     mutating func insert(_ task: UInt64) {
-        // Somewhat older ones may come later.
+        // Tasks with somewhat lower numbers may come later.
         if first == nil { first = task - min(task, 1 << 16) }
         guard let offset = offset(task) else { return }
         let word = Int(offset / 64)

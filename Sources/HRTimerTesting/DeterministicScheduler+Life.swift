@@ -2,15 +2,15 @@
 import HRTimer
 import HRTimerLibc
 
-/// From the first job to the last.
+/// The scheduler's life, from the first job to the last.
 extension DeterministicScheduler {
-    /// The whole life of the calling thread.
+    /// Runs the whole test on the calling thread, which is the scheduler's from now on.
     func run(_ time: ManualTime, toleratesLeftovers: Bool) {
         state.withLock { $0.thread = pthread_self() }
         CurrentTime.with(time) {
             let outcome = pump(time, Pumping(isDone: { $0.hasBodyEnded }))
             if case .nothing = outcome {
-                // It may have failed for another reason.
+                // If the test has already failed, the earlier reason stays.
                 fail(.deadlock, time)
                 state.withLock(\.cancelBody)?()
                 _ = pump(time, Pumping(isLastStep: true))
@@ -34,13 +34,13 @@ extension DeterministicScheduler {
         }
     }
 
-    /// There is no thread to run it.
+    /// Ends everything: no thread could be started to run the test.
     func abandon() {
         state.withLock(\.cancelBody)?()
         endAll()
     }
 
-    /// Fails the test, from another thread, and leaves the scheduler's thread to the job that it is in. Jobs that are ready go
+    /// Fails the test from another thread, and leaves the scheduler's thread in the job that blocks it. Jobs that are ready go
     /// on elsewhere, and may let that job go on, too.
     func giveUp(_ time: ManualTime) {
         fail(.blocked, time)
@@ -48,8 +48,8 @@ extension DeterministicScheduler {
         endAll()
     }
 
-    /// Runs what is ready on a second thread, one job after the other, as long as the scheduler's thread is in the same job.
-    /// That job may wait for one of these, to be cancelled by it or to get a lock that it holds. The clock stands.
+    /// Runs ready jobs on a second thread, one after the other, as long as the scheduler's thread is in the same job. That job
+    /// may wait for one of them to cancel it, or to release a lock. The clock stands still.
     func relieve(_ steps: Int, _ time: ManualTime) {
         let baton = addBaton("beside a slow task", time)
         let isStarted = state.change { state -> Bool in
@@ -58,7 +58,7 @@ extension DeterministicScheduler {
             state.current = baton
             return true
         }
-        // Without room for a thread nobody relieves it, and the patience ends.
+        // If no thread can be started, nothing runs beside the job, and the patience ends.
         let thread = isStarted ? try? startThread { [self] in runBeside(steps, baton) } : nil
         if let thread { pthread_detach(thread) } else { end(baton) }
     }
@@ -114,8 +114,8 @@ extension DeterministicScheduler {
         for job in jobs { job.runElsewhere(for: self) }
     }
 
-    /// What a thread does that waits on the time: a loop that sleeps, or a wait for a latch. The scheduler's own thread runs
-    /// everything else inside of the wait; another thread passes its baton on.
+    /// Waits on the time: for a loop that sleeps, or for a latch. The scheduler's own thread runs everything else inside the
+    /// wait; another thread passes its baton on.
     func wait(
         _ time: ManualTime,
         until instant_ns: Int64,

@@ -1,14 +1,14 @@
 #if os(Linux)
 import HRTimer
 
-/// What the scheduler's thread is waiting for, while it runs all else.
+/// What the scheduler's thread waits for while it runs everything else.
 struct Pumping {
     /// A loop that runs on this very thread; nil for the test itself.
     var waiter: (any VirtualWaiter)?
-    /// When it is awake, and for which deadline.
+    /// The instant at which the waiter wakes, and the deadline that it wakes for.
     var until_ns = Int64.max
     var deadline_ns = Int64.max
-    /// The clock stands still: only what is ready and due runs.
+    /// Whether the clock stands still, so that only what is ready and due runs.
     var isLastStep = false
     var isDone: (borrowing DeterministicScheduler.State) -> Bool = { _ in false }
 }
@@ -23,8 +23,8 @@ extension DeterministicScheduler {
         case idle
     }
 
-    /// Runs what is ready and due, moves the clock when nothing is, and repeats that until what is waited for has come.
-    /// `.nothing` if it cannot come.
+    /// Runs what is ready and due, and moves the clock when nothing is, until what is waited for has come. Returns `.nothing`
+    /// if that cannot come.
     func pump(_ time: ManualTime, _ pumping: Pumping) -> VirtualWait {
         var watch = Watch(patience_ns)
         let outer = begin(nil, 0)
@@ -92,7 +92,7 @@ extension DeterministicScheduler {
         resume(outer)
     }
 
-    /// An engine that was awake in vain leaves no trace.
+    /// Runs what is due on an engine. An engine that was awake in vain leaves no trace.
     private func run(_ participant: any VirtualTimeParticipant, _ time: ManualTime) {
         let instant = time.now
         let what = TestTime.Event.What.engine(participant.name)
@@ -138,11 +138,11 @@ extension DeterministicScheduler {
         if !hasEnded { state.withLock { _ in baton.isSlow = true } }
     }
 
-    /// What is left, before a deadlock fails, to work that virtual time does not see.
+    /// The time that work outside virtual time still has before a deadlock fails the test.
     private static let grace_ns: Int64 = 50_000_000
 
-    /// No job is ready, and no thread has or wants the baton. Looks in this order for a woken loop, for what is due, for what
-    /// holds the clock, and for work of the main actor. If there is none the time is idle. Nil if there is something to do now.
+    /// No job is ready, and no thread has or wants the baton. Looks, in this order, for a woken loop, for what is due, for
+    /// holds, and for work of the main actor. If it finds none, the time is idle. Returns nil if there is something to do now.
     private func idle(_ time: ManualTime, _ pumping: Pumping, _ watch: inout Watch) -> VirtualWait? {
         let changes = state.withLock(\.changes)
         if grantWhoHasSomething(time) {
@@ -194,7 +194,7 @@ extension DeterministicScheduler {
         let due = parked.filter { $0.until_ns <= now_ns }.min { $0.until_ns < $1.until_ns }
         guard let due else { return false }
         state.change { Self.grant(due.baton, nil, &$0) }
-        // One that is awake before its deadline leaves no trace.
+        // A thread that is awake before its deadline leaves no trace.
         if due.deadline_ns <= now_ns { note(.baton(due.baton.name), time) }
         return true
     }
@@ -214,9 +214,9 @@ extension DeterministicScheduler {
         }
     }
 
-    /// False if nothing has changed for too long.
+    /// Returns false if nothing has changed for too long.
     private func waitForChange(since before: Int, _ watch: inout Watch, isPolling: Bool) -> Bool {
-        // Only a loop that watches a descriptor learns of it: so it must look itself.
+        // Only the loop that watches a descriptor learns that the descriptor is ready, so the loop must look itself.
         let slice_ns: Int64 = isPolling || !parked.isEmpty ? 1_000_000 : 50_000_000
         let limit_ns = TimeBase.kernel.now_ns.addingSaturating(slice_ns)
         if state.wait(until: limit_ns, { $0.changes != before }) { watch.noteStep() }
@@ -234,14 +234,14 @@ extension DeterministicScheduler {
 
     // MARK: Moving
 
-    /// The time is idle. Answers a request that the present state answers; otherwise moves the clock to the earliest deadline
-    /// of engines, loops and requests; `.nothing` if there is none, and the test fails.
+    /// The time is idle. Answers a request that the present state answers, or else moves the clock to the earliest deadline of
+    /// engines, loops and requests. Returns `.nothing`, and the test fails, if there is none.
     private func move(_ time: ManualTime, _ pumping: Pumping, _ changes: Int, _ watch: inout Watch) -> VirtualWait? {
         let now_ns = time.now_ns
         let parked = parked
         let threads_ns = min(parked.map(\.until_ns).min() ?? .max, pumping.until_ns)
         let others_ns = min(time.earliestWake()?.instant_ns ?? .max, threads_ns)
-        // Asked for only where somebody waits for it: it is looked up.
+        // Computed only if a request waits for it: the exact deadline is looked up.
         let isAsked = others_ns < .max && state.withLock { $0.requests.contains { $0.isForDeadline } }
         let ofThreads_ns = min(parked.map(\.deadline_ns).min() ?? .max, pumping.deadline_ns)
         let deadline_ns = isAsked ? min(time.earliestDeadline_ns, ofThreads_ns) : others_ns
@@ -252,7 +252,7 @@ extension DeterministicScheduler {
         }
         let target_ns = min(others_ns, state.withLock { $0.requests.map(\.target_ns).min() ?? .max })
         guard target_ns < .max else {
-            // Before the test fails: work that virtual time does not see may still report.
+            // Before the test fails, work that virtual time does not see may still report.
             if watch.graceIsOver(min(patience_ns, Self.grace_ns)) { return .nothing }
             _ = waitForChange(since: changes, &watch, isPolling: pumping.waiter != nil)
             return nil
@@ -287,13 +287,13 @@ extension DeterministicScheduler {
 }
 
 extension DeterministicScheduler.Request {
-    /// The instant that the clock has to reach for it.
+    /// The instant that the clock must reach for the request; `Int64.max` if none.
     var target_ns: Int64 {
         if case .advance(let to_ns) = kind { return to_ns }
         return .max
     }
 
-    /// Whether its answer is a deadline, or that there is none.
+    /// Whether the answer depends on the next deadline.
     var isForDeadline: Bool {
         switch kind {
         case .nextSleep, .run: true
@@ -303,7 +303,7 @@ extension DeterministicScheduler.Request {
 }
 
 extension DeterministicScheduler.State {
-    /// The first request that the present state answers, all being idle, and the answer.
+    /// Removes the first request that the present state answers, while everything is idle, and returns it with the answer.
     mutating func takeAnswered(now_ns: Int64, others_ns: Int64) -> (DeterministicScheduler.Request, Int64)? {
         for (index, request) in requests.enumerated() {
             let answer: Int64? =
@@ -325,7 +325,7 @@ extension DeterministicScheduler.State {
         trace.append(TestTime.Event(instant: instant, what: what))
     }
 
-    /// Something comes at the instant that the clock has moved to.
+    /// Adds the latest move to the trace, since something happens at its instant.
     mutating func noteMove() {
         guard let move = move.take() else { return }
         note(.moved, move.instant)
@@ -340,7 +340,7 @@ extension DeterministicScheduler.State {
     }
 }
 
-/// How long the real clock has gone on without a step.
+/// How long real time has gone on without a step.
 private struct Watch {
     private let patience_ns: Int64
     private var step_ns = TimeBase.kernel.now_ns
@@ -352,7 +352,7 @@ private struct Watch {
     /// How many times in a row a pass of the main queue has led to nothing.
     var quietRounds = 0
 
-    /// Before the clock moves the main queue is asked so many times in a row: its jobs start others there.
+    /// How many times in a row the main queue is asked before the clock moves: its jobs start others there.
     static let roundsOfMainQueue = 4
 
     init(_ patience_ns: Int64) {
@@ -366,7 +366,7 @@ private struct Watch {
         hasStepped = true
     }
 
-    /// Called as long as there is nothing that could be waited for.
+    /// Returns whether the grace has passed. Called as long as there is nothing to wait for.
     mutating func graceIsOver(_ grace_ns: Int64) -> Bool {
         let now_ns = TimeBase.kernel.now_ns
         if graceBegan_ns == nil { graceBegan_ns = now_ns }

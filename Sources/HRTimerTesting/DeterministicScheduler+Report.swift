@@ -1,9 +1,9 @@
 #if os(Linux)
 import HRTimer
 
-/// What is pending, for messages.
+/// Descriptions of what is pending, for messages.
 extension DeterministicScheduler {
-    /// All that waits for something, one a line.
+    /// Describes everything that waits for something, one per line.
     func report(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
             (
@@ -20,8 +20,8 @@ extension DeterministicScheduler {
         return lines
     }
 
-    /// The same of what must not be left at the end. What waits without a deadline does no harm, nor does what was begun as
-    /// background.
+    /// Describes what must not be left at the end, one per line. Work that waits without a deadline does no harm, nor does work
+    /// that was begun as background.
     func leftovers(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
             (sleeps: state.sleeps, batons: state.batons, holds: state.holds)

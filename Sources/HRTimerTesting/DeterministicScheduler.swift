@@ -2,59 +2,59 @@
 import HRTimer
 import HRTimerLibc
 
-/// Decides what runs next in a virtual time: one thing at a time, and the clock moves only when there is nothing else.
+/// Decides what runs next in a virtual time: one thing at a time. The clock moves only when there is nothing else to do.
 ///
 /// Its thread runs the ready jobs of all tasks, one by one, and what falls due on engines. Loops with threads of their own,
-/// blocks on queues and `enter` run in between, each with a baton (`Baton`). So idle is known, and not guessed: no job is ready,
-/// no thread has or wants the baton, no loop is woken, nothing is due, nothing is held.
+/// blocks on queues and `enter` run in between, each with a baton (`Baton`). So the scheduler knows when the time is idle, and
+/// need not guess: no job is ready, no thread has or wants the baton, no loop is woken, nothing is due, nothing is held.
 ///
-/// One lock guards `State`. It is not held when a job runs, or an engine is asked.
+/// One lock guards `State`. It is not held while a job runs, or an engine is asked.
 final class DeterministicScheduler: Sendable {
     struct State {
-        /// In the order in which they became ready.
+        /// The ready jobs, in the order in which they became ready.
         var ready = JobLine()
-        /// Jobs that come before all else, the last first: of the running task, which only changes executors.
+        /// Jobs that run before all others, the last first: those of the running task, which only changes executors.
         var continuing: [ReadyJob] = []
-        /// All that have not ended, by number.
+        /// All batons that have not ended, by number.
         var batons: [Baton] = []
-        /// The baton that runs, and that all others wait for; nil if the scheduler's thread runs.
+        /// The baton that runs, while all others wait for it; nil if the scheduler's thread runs.
         var current: Baton?
         var holds: [Int: String] = [:]
         var lastNumber = 0
         var requests: [Request] = []
-        /// Tasks in the order in which they were seen first.
+        /// Each task's number, in the order in which tasks were first seen, by the runtime's number.
         var tasks: [UInt64: Int] = [:]
         var firstTask: UInt64 = .max
-        /// How many jobs of `continuing` have come in a row.
+        /// How many jobs were added to `continuing` in a row.
         var continued = 0
         /// What the scheduler's thread runs: a job, or an engine; nil while it decides what comes next.
         var step: TestTime.Event.What?
-        /// The runtime's number of the task whose job that is; 0 if it is none's.
+        /// The runtime's number of the task whose job runs; 0 if no task's job runs.
         var runningID: UInt64 = 0
         /// How many jobs and engines the scheduler's thread is in: they may be nested.
         var depth = 0
         /// Counts the changes of `step`.
         var steps = 0
         var sleeps: [Int: Sleep] = [:]
-        /// What this time has of its own where the process has one, as shared engines.
+        /// This time's own instances of the process's singletons, such as shared engines.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         var trace: [TestTime.Event] = []
-        /// The latest move of the clock, as long as nothing has come at its instant: it leaves a trace when something does.
+        /// The latest move of the clock, until something happens at its instant: only then is it added to the trace.
         var move: Move?
         var thread: pthread_t?
-        /// The batons that threads run with, the innermost last.
+        /// The batons of each thread, the innermost last.
         var threads: [pthread_t: [Baton]] = [:]
-        /// Counts all that may be a reason to look again.
+        /// Counts the changes that may be a reason to look for work again.
         var changes = 0
         var roundsOfMainQueue = 0
-        /// Jobs running elsewhere that left the main actor and may be this time's: the clock waits for their end.
+        /// How many jobs that left the main actor, and may be this time's, run elsewhere. The clock waits for their end.
         var unmanagedJobs = 0
         var cancelBody: (@Sendable () -> Void)?
         var hasBodyEnded = false
         var failure: TestTimeFailure?
         var isOver = false
 
-        /// The clock does not move any more.
+        /// Whether the clock does not move any more.
         var isEnding: Bool { failure != nil || isOver }
 
         var isOnItsThread: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
@@ -64,10 +64,11 @@ final class DeterministicScheduler: Sendable {
             return nil
         }
 
-        /// A task that enqueues itself has not been suspended: it changes executors. To the runtime a task without a preference
-        /// is on the wrong executor here, so it enqueues itself at each call of a function that belongs to no actor, unless that
-        /// is inlined. Code may hold a lock there that other tasks want on this very thread: its job comes before all else. But
-        /// a task that does nothing else lets others run after `mostContinued` such jobs.
+        /// Adds a job that is ready. A task that enqueues itself was not suspended: it changes executors. The runtime takes a
+        /// task without a preference to be on the wrong executor here, so the task enqueues itself at each call of a function
+        /// that belongs to no actor, unless the function is inlined. Its code may then hold a lock that other tasks want on
+        /// this very thread, so its job runs first. But a task that does nothing else lets others run after `mostContinued`
+        /// such jobs.
         mutating func add(_ job: ReadyJob) {
             if job.id == runningID, isOnItsThread, continued < DeterministicScheduler.mostContinued {
                 continued += 1
@@ -81,7 +82,7 @@ final class DeterministicScheduler: Sendable {
 
     struct Move {
         let instant: MonotonicInstant
-        /// And not only to where a test has asked for.
+        /// Whether the clock moved to a deadline, and not only to an instant that a test has requested.
         let isToDeadline: Bool
     }
 
@@ -93,7 +94,7 @@ final class DeterministicScheduler: Sendable {
         let isBackground: Bool
     }
 
-    /// What a task waits for that has called a method of `TestTime`.
+    /// A request of a task that has called a method of `TestTime` and waits for its result.
     struct Request {
         enum Kind {
             case idle
@@ -107,15 +108,15 @@ final class DeterministicScheduler: Sendable {
         let continuation: CheckedContinuation<Int64, Never>
     }
 
-    /// More than code calls between taking a lock and giving it back.
+    /// More calls than code makes while it holds a lock.
     static let mostContinued = 1000
 
     let state = Monitor(State())
     let patience_ns: Int64
-    /// For so long all else waits for a thread that has the baton, and a baton for what the scheduler's thread runs.
+    /// How long everything else waits for a thread with the baton, and a baton for what the scheduler's thread runs.
     let slow_ns: Int64
     let servesMainActor: Bool
-    /// Of the order of tasks, and of what is random in the test.
+    /// The seed of the order of tasks, and of random numbers in the test.
     let seed: UInt64
 
     init(_ options: TestTimeOptions, servesMainActor: Bool) {
@@ -133,15 +134,15 @@ final class DeterministicScheduler: Sendable {
 
 // Any thread.
 extension DeterministicScheduler: TaskExecutor {
-    /// A job of a task that prefers this executor: the body's and its children's.
+    /// Takes a job of a task that prefers this executor: the body's task, or one of its child tasks.
     func enqueue(_ job: consuming ExecutorJob) {
         if let late = append(UnownedJob(job), isPreferring: true) { late.runElsewhere(for: self) }
     }
 
-    /// A job of a task that prefers none. False if the time is over: then it is not taken.
+    /// Takes a job of a task that prefers no executor. Returns false, and does not take the job, if the time is over.
     func take(_ job: UnownedJob) -> Bool { append(job, isPreferring: false) == nil }
 
-    /// The job itself if the time is over.
+    /// Adds the job, or returns it if the time is over.
     private func append(_ job: UnownedJob, isPreferring: Bool) -> ReadyJob? {
         let id = CaughtTasks.add(job, to: self)
         return state.change { state -> ReadyJob? in
@@ -156,7 +157,7 @@ extension DeterministicScheduler: TaskExecutor {
         }
     }
 
-    /// Calls of handlers on an actor hold the clock, too: the main actor's executor does not report that it has jobs.
+    /// Holds the clock. Calls of handlers on an actor do so too: the main actor's executor does not report that it has jobs.
     func hold(_ reason: String) -> TimeHold {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -240,7 +241,7 @@ extension DeterministicScheduler {
         }
     }
 
-    /// On the baton's thread: waits until it may run.
+    /// Waits until the baton may run. On the baton's thread.
     func begin(_ baton: Baton) {
         var steps = state.withLock(\.steps)
         let isGranted: (inout State) -> Bool = { state in
@@ -250,7 +251,7 @@ extension DeterministicScheduler {
         while !state.wait(until: TimeBase.kernel.now_ns.addingSaturating(slow_ns), isGranted) {
             let before = steps
             steps = state.change { state in
-                // A job that waits for this baton's work, by `DispatchQueue.sync` perhaps, would wait for ever.
+                // The job that runs may wait for this baton's work, by `DispatchQueue.sync` perhaps, and would wait for ever.
                 if state.steps == before, state.depth > 0, baton.isWaiting {
                     baton.phase = .running
                     baton.isSlow = true
@@ -261,7 +262,7 @@ extension DeterministicScheduler {
         state.withLock { $0.threads[pthread_self(), default: []].append(baton) }
     }
 
-    /// Idempotent. On the baton's thread, unless it has not begun.
+    /// Ends the baton. Idempotent. On the baton's thread, if the baton has begun.
     func end(_ baton: Baton) {
         state.change { state in
             if baton.hasEnded { return }
@@ -294,7 +295,7 @@ extension DeterministicScheduler {
     }
 }
 
-/// The jobs that are ready: first come, first served, or in an order that follows from a seed.
+/// The ready jobs: first come, first served, or in an order that follows from a seed.
 struct JobLine {
     private var jobs: [ReadyJob] = []
     private var first = 0
@@ -331,7 +332,7 @@ struct JobLine {
     }
 }
 
-/// SplitMix64, by Steele, Lea and Flood: a row of numbers that follows from its seed.
+/// SplitMix64, by Steele, Lea and Flood: a sequence of numbers that follows from its seed.
 private struct SeededOrder {
     private var state: UInt64
 

@@ -1,8 +1,8 @@
 #if os(Linux)
 public import HRTimer
 
-/// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For code under test that sleeps between
-/// steps which the test is not about; sleeps of several tasks do not wait for each other, which takes `withManualTime`.
+/// A clock whose sleeps take no time: each moves the clock to its deadline and returns. For tests in which the sleeps between
+/// steps do not matter. Sleeps of several tasks do not wait for each other; `withManualTime` does that.
 ///
 ///     let clock = ImmediateClock()
 ///     try await retry(times: 5, clock: clock) { … }
@@ -13,7 +13,7 @@ public final class ImmediateClock: Clock, Sendable {
     /// Swift's own duration.
     public typealias Duration = Swift.Duration
 
-    /// What it read first.
+    /// The first reading.
     public let start: MonotonicInstant
     private let reading: Locked<MonotonicInstant>
 
@@ -23,14 +23,14 @@ public final class ImmediateClock: Clock, Sendable {
         reading = Locked(start)
     }
 
-    /// What it reads: the latest deadline that was slept for.
+    /// The clock's reading: the latest deadline that was slept for.
     public var now: MonotonicInstant { reading.withLock { $0 } }
 
     /// One nanosecond.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Returns when other tasks had a chance to run; the clock then reads `deadline`, or what it read if that is later. Throws
-    /// `CancellationError` if the task is cancelled: `distantFuture` waits for nothing but that.
+    /// Returns when other tasks had a chance to run. The clock then reads `deadline`, or its former reading if that is later.
+    /// Throws `CancellationError` if the task is cancelled; a sleep until `distantFuture` ends no other way.
     public func sleep(until deadline: MonotonicInstant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
         if deadline == .distantFuture { return try await sleepUntilCancelled() }

@@ -1,7 +1,7 @@
 #if os(Linux)
 public import HRTimer
 
-/// A clock for tests: it stands still until the test moves it, and fires everything due on the way, in order, without
+/// A clock for tests that stands still until the test moves it. It then fires everything due on the way, in order, without
 /// sleeping.
 ///
 ///     let time = ManualTime()
@@ -10,23 +10,23 @@ public import HRTimer
 ///     time.advance(by: .seconds(3600))   // the handler has run
 ///
 /// Engines on this time have no thread: handlers run on the thread that moves the clock, and have returned when `advance`
-/// returns. One thread moves it at a time; a second one waits. A handler that moves the clock is a slow handler: timers of
-/// its own engine wait until it returns.
-/// In a handler `.now` reads this time, `TimeBase.current` is it, and `.shared` engines are of it.
-/// A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would sleep.
+/// returns. One thread moves the clock at a time; a second one waits. A handler that moves the clock is a slow handler: timers
+/// of its own engine wait until it returns. Inside a handler `.now` reads this time, `TimeBase.current` is this time, and
+/// `.shared` engines are on it. A `TimerLoop` on this time moves the clock itself, to its next deadline, whenever it would
+/// sleep.
 public final class ManualTime: Sendable {
     private let state: Locked<State>
-    /// Moves it in `withManualTime`; nil if it is moved by hand.
+    /// The scheduler that moves the clock in `withManualTime`; nil if the clock is moved by hand.
     let scheduler: DeterministicScheduler?
     private let moving = RecursiveLock()
 
     private struct State {
         var now_ns: Int64
-        /// How far the other clocks are ahead.
+        /// How far the other clocks are ahead of the monotonic clock.
         var bootTimeOffset_ns: Int64 = 0
         var wallOffset_ns: Int64
         var participants: [WeakParticipant] = []
-        /// What this time has of its own where the process has one, as shared engines. Once made it keeps the time alive.
+        /// This time's own instances of the process's singletons, such as shared engines. Once made, they keep the time alive.
         var owned: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
@@ -34,9 +34,9 @@ public final class ManualTime: Sendable {
         weak let object: (any VirtualTimeParticipant)?
     }
 
-    /// A clock that reads `start`; by default ten seconds after zero, so that a test may look back.
+    /// A clock that reads `start`, by default ten seconds after zero, so that a test may use earlier instants.
     ///
-    /// The boot-time clock begins with the same reading, the wall clock with `wallStart`, an instant of the year 2001.
+    /// The boot-time clock begins with the same reading, the wall clock with `wallStart`, by default in the year 2001.
     public init(
         start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
         wallStart: WallInstant = WallInstant(nanoseconds: 1_000_000_000_000_000_000)
@@ -52,16 +52,16 @@ public final class ManualTime: Sendable {
         state = Locked(State(now_ns: start.nanoseconds, wallOffset_ns: wallOffset_ns))
     }
 
-    /// What the clock reads.
+    /// The clock's reading.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: now_ns) }
 
-    /// What the boot-time clock reads.
+    /// The reading of the boot-time clock.
     public var bootTimeNow: BootTimeInstant { BootTimeInstant(nanoseconds: base.on(.bootTime).now_ns) }
 
-    /// What the wall clock reads.
+    /// The reading of the wall clock.
     public var wallNow: WallInstant { WallInstant(nanoseconds: base.on(.wall).now_ns) }
 
-    /// Sets the wall clock, forward or back, as `settimeofday(2)` does: the other clocks do not notice. Fires what a step
+    /// Sets the wall clock, forward or back, as `settimeofday(2)` does, and no other clock. Then fires everything that a step
     /// forward passes, all of it at the new reading.
     public func setWall(to instant: WallInstant) {
         moving.withLock {
@@ -75,8 +75,8 @@ public final class ManualTime: Sendable {
         reportMove()
     }
 
-    /// As if the system were suspended for so long: the boot-time and the wall clock go on, the monotonic clock stands still.
-    /// Then fires what fell due meanwhile. A negative duration does nothing.
+    /// Acts as if the system were suspended for that long: the boot-time and the wall clock go on, the monotonic clock stands
+    /// still. Then fires what fell due meanwhile. A negative duration does nothing.
     public func suspendSystem(for duration: Duration) {
         moving.withLock {
             stepOthers(by: duration)
@@ -97,7 +97,7 @@ public final class ManualTime: Sendable {
         _ = move(to: now_ns, isStopped: { false })
     }
 
-    /// For the configuration of an engine or a loop.
+    /// The time for the configuration of an engine or a loop.
     public var base: TimeBase { TimeBase(virtual: self) }
 
     var participants: [any VirtualTimeParticipant] {
@@ -112,25 +112,25 @@ public final class ManualTime: Sendable {
         MonotonicInstant(nanoseconds: earliestDeadline_ns)
     }
 
-    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing. What two threads ask for adds
-    /// up.
+    /// Moves the clock by `duration`, firing what falls due; a negative duration moves nothing. The durations of two threads
+    /// add up.
     public func advance(by duration: Duration) {
         moving.withLock { advance(to: now.advanced(by: duration)) }
     }
 
-    /// Moves the clock to `instant`, firing what falls due, each at its own deadline; timers that handlers add on the way
-    /// included. An instant in the past only fires what is already due.
+    /// Moves the clock to `instant`, firing what falls due, each at its own deadline, including timers that handlers add on the
+    /// way. An instant in the past only fires what is already due.
     ///
-    /// Where handlers themselves move the clock further, what fell due by the instant they had reached at the end still fires,
-    /// and nothing more: it returns also if a handler always takes longer than its interval.
+    /// If handlers move the clock further, everything due by the instant that they have reached at the end still fires, and
+    /// nothing more: this returns even if a handler always takes longer than its interval.
     public func advance(to instant: MonotonicInstant) {
         moving.withLock {
             _ = move(to: instant.nanoseconds, isStopped: { false })
         }
     }
 
-    /// Fires until nothing is pending, or until `limit` deadlines have come: how many did. For one-shot work; a repeating
-    /// timer never ends by itself.
+    /// Fires until nothing is pending, or until `limit` deadlines have come. Returns how many came. For one-shot work; a
+    /// repeating timer never ends by itself.
     @discardableResult
     public func run(limit: Int = 100_000) -> Int {
         moving.withLock {
@@ -143,7 +143,7 @@ public final class ManualTime: Sendable {
         }
     }
 
-    /// False if it stopped early.
+    /// Moves the clock to `target_ns`, firing what falls due. Returns false if `isStopped` ended that early.
     private func move(to target_ns: Int64, isStopped: () -> Bool) -> Bool {
         guard fire(upTo: target_ns, isStopped) else { return false }
         set(target_ns)
@@ -161,12 +161,12 @@ public final class ManualTime: Sendable {
         return !isStopped()
     }
 
-    /// On the calling thread, which is in this time meanwhile. False if nothing has come.
+    /// Runs what is due, on the calling thread, which is in this time meanwhile. Returns false if nothing has come.
     func run(_ participant: any VirtualTimeParticipant) -> Bool {
         CurrentTime.with(self) { participant.runDue() }
     }
 
-    /// Time never goes back: an instant already passed leaves the clock as it is.
+    /// Sets the clock. Time never goes back: an instant that has passed leaves the clock as it is.
     func set(_ now_ns: Int64) {
         let hasMoved = state.withLock { state in
             if now_ns <= state.now_ns { return false }
@@ -176,15 +176,15 @@ public final class ManualTime: Sendable {
         if hasMoved { reportMove() }
     }
 
-    /// Their locks are not taken under ours.
+    /// Reports a move of the clock. Must be called without the lock, so that the participants' locks are not taken under it.
     private func reportMove() {
         for participant in participants { participant.clockHasMoved() }
     }
 
-    /// `Int64.max` if there is none.
+    /// The earliest deadline of all participants; `Int64.max` if there is none.
     var earliestDeadline_ns: Int64 { participants.map(\.nextDeadline_ns).min() ?? .max }
 
-    /// Who is awake next, and when. Of equal instants the one of the engine that was made first.
+    /// Returns the participant that wakes next, and when: among equal instants the engine that was made first.
     func earliestWake() -> (participant: any VirtualTimeParticipant, instant_ns: Int64)? {
         var earliest: (any VirtualTimeParticipant, Int64)?
         for participant in participants {
@@ -216,14 +216,14 @@ extension ManualTime: VirtualTime {
         return wait(until: instant_ns) { waiter.isWoken } ? .moved : .nothing
     }
 
-    /// The calling thread moves the clock by itself, and runs on the way what falls due.
+    /// Moves the clock on the calling thread, and runs what falls due on the way. Returns false if there is no deadline left.
     private func wait(until deadline_ns: Int64, isWoken: () -> Bool) -> Bool {
         moving.withLock {
             if deadline_ns < .max {
                 _ = move(to: deadline_ns, isStopped: isWoken)
                 return true
             }
-            // Nothing to move to here: what others have pending may wake the caller.
+            // The caller has no deadline to move to, but timers of others may wake it.
             while !isWoken() {
                 guard let next = earliestWake(), next.instant_ns < .max else { return false }
                 _ = move(to: next.instant_ns, isStopped: isWoken)
@@ -233,7 +233,7 @@ extension ManualTime: VirtualTime {
     }
 }
 
-// What a scheduler knows.
+// The members that depend on the scheduler.
 extension ManualTime {
     package var passesBaton: Bool { scheduler != nil }
     package var ownsThread: Bool { scheduler?.isOnItsThread ?? false }

@@ -3,7 +3,7 @@ import HRTimerLibc
 
 /// A value behind a lock, and threads that wait for it to change.
 final class Monitor<State>: @unchecked Sendable {
-    // Sendable: the state is touched with the mutex held alone, and both are made for use by many threads.
+    // Sendable: the state is accessed only with the mutex held; the mutex and the condition are made for use by many threads.
     private var state: State
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -31,13 +31,13 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// The same, and has those look again who wait.
+    /// Calls `body` with the lock held, and has the waiting threads look again.
     func change<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         defer { pthread_cond_broadcast(condition) }
         return try withLock(body)
     }
 
-    /// Waits until `isDone`, or until the kernel's monotonic clock reads `limit_ns`: false then.
+    /// Waits until `isDone`, or until the kernel's monotonic clock reads `limit_ns`. Returns false if it is not done by then.
     @discardableResult
     func wait(until limit_ns: Int64 = .max, _ isDone: (inout State) -> Bool) -> Bool {
         pthread_mutex_lock(mutex)

@@ -3,23 +3,23 @@ import CEnqueueHook
 import Dispatch
 import HRTimer
 
-/// A part of a task, or of what an actor has to do, that is ready to run.
+/// A part of a task, or of an actor's work, that is ready to run.
 struct ReadyJob {
     let job: UnownedJob
-    /// Whether its task prefers the scheduler; otherwise the hook has caught it.
+    /// Whether the job's task prefers the scheduler; otherwise the hook has caught the job.
     let isPreferring: Bool
-    /// The runtime's number of its task.
+    /// The runtime's number of the job's task.
     let id: UInt64
-    /// Of its task, in the order in which they were seen first.
+    /// The task's number in the order in which tasks were first seen.
     let task: Int
 
-    /// With the scheduler as the executor of the thread: `Task.yield()` of Swift 6.3 asks for that one, and not for the hook.
-    /// The runtime forgets it when the task visits an actor.
+    /// Runs the job with the scheduler as the executor of the thread: `Task.yield()` of Swift 6.3 asks for that executor, and
+    /// does not call the hook. The runtime forgets the executor when the task visits an actor.
     func run(by scheduler: DeterministicScheduler) {
         job.runSynchronously(on: scheduler.asUnownedTaskExecutor())
     }
 
-    /// Jobs whose virtual time is over go on here.
+    /// Runs the job without the scheduler, whose virtual time is over.
     func runElsewhere(for scheduler: DeterministicScheduler) {
         guard isPreferring else { return ceh_enqueue(unsafeBitCast(job, to: UnsafeMutableRawPointer.self)) }
         DispatchQueue.global().async { [job] in job.runSynchronously(on: scheduler.asUnownedTaskExecutor()) }

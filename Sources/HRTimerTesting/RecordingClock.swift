@@ -1,26 +1,26 @@
 #if os(Linux)
 import HRTimer
 
-/// A clock that records what was slept for, and otherwise is the clock that it is made of.
+/// A clock that records its sleeps, and otherwise is the clock that it wraps.
 ///
 ///     let clock = RecordingClock(ImmediateClock())
 ///     try await retry(times: 3, clock: clock) { … }
 ///     #expect(clock.sleeps.map(\.duration) == [.seconds(1), .seconds(2), .seconds(4)])
 public struct RecordingClock<Base: Clock>: Clock {
-    /// An instant of the clock that it is made of.
+    /// An instant of the wrapped clock.
     public typealias Instant = Base.Instant
-    /// A duration of the clock that it is made of.
+    /// A duration of the wrapped clock.
     public typealias Duration = Base.Duration
 
     /// One call of `sleep`.
     public struct Sleep: Sendable {
-        /// What the clock read then.
+        /// The clock's reading at the call.
         public let begin: Instant
-        /// What was asked for.
+        /// The requested deadline.
         public let deadline: Instant
-        /// What was asked for.
+        /// The requested tolerance.
         public let tolerance: Duration?
-        /// From the one to the other; negative for a past deadline.
+        /// From `begin` to `deadline`; negative for a past deadline.
         public var duration: Duration { begin.duration(to: deadline) }
     }
 
@@ -28,30 +28,30 @@ public struct RecordingClock<Base: Clock>: Clock {
         let sleeps = Locked<[Sleep]>([])
     }
 
-    /// The clock that it is made of.
+    /// The wrapped clock.
     public let base: Base
     private let record = Record()
 
-    /// A clock that sleeps as `base` does. Copies have one record.
+    /// A clock that sleeps as `base` does. Copies share one record.
     public init(_ base: Base) {
         self.base = base
     }
 
-    /// What was slept for so far, in the order of the calls; those that are not over, or were cancelled, among them.
+    /// All sleeps so far, in the order of the calls, including those that are not over or were cancelled.
     public var sleeps: [Sleep] { record.sleeps.withLock { $0 } }
 
-    /// Forgets what was slept for.
+    /// Forgets all recorded sleeps.
     public func removeAll() {
         record.sleeps.withLock { $0 = [] }
     }
 
-    /// What the clock reads.
+    /// The wrapped clock's reading.
     public var now: Instant { base.now }
 
-    /// That of the clock that it is made of.
+    /// The minimum resolution of the wrapped clock.
     public var minimumResolution: Duration { base.minimumResolution }
 
-    /// Writes the call down, and sleeps.
+    /// Records the call, and sleeps on the wrapped clock.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let sleep = Sleep(begin: base.now, deadline: deadline, tolerance: tolerance)
         record.sleeps.withLock { $0.append(sleep) }

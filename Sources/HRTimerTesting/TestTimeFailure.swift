@@ -1,29 +1,29 @@
 #if os(Linux)
-/// Why a test on virtual time failed, as `withManualTime` throws it: the description is all there is to read.
+/// The failure of a test on virtual time, as `withManualTime` throws it. Its description says all there is to know.
 public struct TestTimeFailure: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
     public enum Reason: Sendable, Hashable {
-        /// All wait, and nothing is pending that time could move to.
+        /// Everything waits, and nothing is pending that time could move to.
         case deadlock
-        /// The body has returned, and something is pending still.
+        /// The body has returned, and something is still pending.
         case leftovers
         /// Something outside of virtual time did not end: a hold, a block on a queue, a thread.
         case standstill
         /// There is always something more to do at one instant, so that time never moves.
         case busy
-        /// A task or a handler does not let go of the test's thread: it waits there for a lock or a semaphore, perhaps, that
-        /// another task of the test has, or computes.
+        /// A task or a handler keeps the test's thread: perhaps it waits there for a lock or a semaphore that another task of
+        /// the test has, or it computes.
         case blocked
     }
 
     /// What went wrong.
     public let reason: Reason
-    /// What the clock read.
+    /// The clock's reading.
     public let instant: String
-    /// Who sleeps, what is held, and what is armed, one a line.
+    /// The tasks that sleep, the holds, and what is armed, one per line.
     public let pending: [String]
 
-    /// A sentence, and what was pending, one a line.
+    /// A sentence that says what went wrong, and then what was pending, one per line.
     public var description: String {
         let sentence =
             switch reason {

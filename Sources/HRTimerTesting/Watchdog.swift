@@ -1,10 +1,10 @@
 #if os(Linux)
 import HRTimer
 
-/// Looks at a scheduler's thread from another one: blocked by a job, it cannot see for itself that its patience is over. Then
-/// the test fails, its ready jobs go on elsewhere, and the thread is left to the job that it is in.
+/// Watches a scheduler's thread from another thread: a thread that a job blocks cannot see that its patience is over. The test
+/// then fails, its ready jobs go on elsewhere, and the thread is left in its job.
 ///
-/// A timer, at most a quarter of the patience late. All virtual times of the process have one engine for it, on the kernel's
+/// A timer, at most a quarter of the patience late. All virtual times of the process share one engine for it, on the kernel's
 /// time.
 final class Watchdog: Sendable {
     private static let engine = Locked<TimerEngine?>(nil)
@@ -12,7 +12,7 @@ final class Watchdog: Sendable {
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Calls each function once for the same job or engine that the thread runs: `relieve` when that takes longer than
+    /// Calls each function at most once for one job or engine that the thread runs: `relieve` when that takes longer than
     /// `slow_ns`, `giveUp` when it takes longer than `patience_ns`. Throws EAGAIN if there is no room for a thread.
     init(
         _ scheduler: DeterministicScheduler,
@@ -37,12 +37,12 @@ final class Watchdog: Sendable {
         }
     }
 
-    /// What was called for one job, and since when that runs.
+    /// What was called last for the present job, and since when the job runs.
     private struct Stage {
         enum Next { case relieve, giveUp }
 
         var steps = -1
-        /// When that job was seen first; it began before.
+        /// When the job was first seen; it began before that.
         var seen_ns: Int64 = 0
         var last: Next?
 

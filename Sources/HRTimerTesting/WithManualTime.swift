@@ -2,29 +2,29 @@
 public import HRTimer
 import HRTimerLibc
 
-/// How virtual time begins, and what it allows.
+/// The options of a test in virtual time: how the time begins, and what it allows.
 public struct TestTimeOptions: Sendable {
-    /// Decides in which order tasks come that are ready at the same time: another seed, another order. Nil for the order in
+    /// The seed of the order of tasks that are ready at the same time: another seed gives another order. Nil for the order in
     /// which they became ready.
     public var seed: UInt64?
-    /// What the monotonic clock reads first; the boot-time clock begins with the same.
+    /// The first reading of the monotonic clock and of the boot-time clock.
     public var start: MonotonicInstant
-    /// What the wall clock reads first.
+    /// The first reading of the wall clock.
     public var wallStart: WallInstant
     /// Whether timers may be pending, and tasks asleep, when the body has returned; otherwise the test fails.
     public var toleratesLeftovers: Bool
-    /// Whether tasks of the test run on the main actor too. It is then asked before the clock moves, which takes some 0.1 ms
-    /// each time. A body that belongs to the main actor needs not say so.
+    /// Whether tasks of the test run on the main actor too. The main actor is then asked before the clock moves, which takes
+    /// some 0.1 ms each time. A body that belongs to the main actor need not say so.
     public var usesMainActor: Bool
-    /// How long, in real time, something outside of virtual time may take until the test fails, or a task or a handler that
-    /// blocks the test's thread, or computes on it. After five seconds of that other tasks run on a second thread, for it may
-    /// wait for them.
+    /// How long, in real time, the test waits for something outside of virtual time before it fails, or for a task or a handler
+    /// that blocks the test's thread or computes on it. After five seconds of the latter, other tasks run on a second thread,
+    /// since the blocking task may wait for them.
     public var patience: Duration
-    /// After how long others go on beside a thread that has the baton.
+    /// How long a thread may keep the baton before others go on beside it.
     package var slowness = Duration.seconds(5)
 
-    /// Ten seconds after zero, so that a test may look back, in the year 2001; nothing may be left, and nobody waits for longer
-    /// than a minute.
+    /// Options for a time that begins ten seconds after zero, so that a test may use earlier instants, in the year 2001.
+    /// Nothing may be left at the end, and nobody waits for longer than a minute.
     public init(
         seed: UInt64? = nil,
         start: MonotonicInstant = MonotonicInstant(nanoseconds: 10_000_000_000),
@@ -43,11 +43,11 @@ public struct TestTimeOptions: Sendable {
 }
 
 /// Runs `body` in virtual time: every engine, clock, loop, source, display link and registry that is made in it is on that
-/// time, `.shared` ones too, and `.now` of an instant reads it. Nothing sleeps for real.
+/// time, including `.shared` ones, and `.now` of an instant reads that time. Nothing sleeps for real.
 ///
-/// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait the
-/// clock jumps to the next deadline. So a test is as fast as its work, and gives the same each time. A task that keeps the
-/// thread for five real seconds, for instance until another one cancels it, has that one run beside it; the clock stands.
+/// The body, its child tasks, and all tasks that they make, run one after the other on one thread. When all of them wait, the
+/// clock jumps to the next deadline. So a test is as fast as its work, and repeatable. If a task keeps the thread for five real
+/// seconds, for instance until another task cancels it, the others run beside it, and the clock stands still.
 ///
 ///     @Test func timesOut() async throws {
 ///         try await withManualTime { time in
@@ -59,10 +59,11 @@ public struct TestTimeOptions: Sendable {
 ///         }
 ///     }
 ///
-/// Throws what `body` throws, or `TestTimeFailure`: for a deadlock, where the body waits and nothing is pending that time could
-/// move to; for what is left when it returns; for what stands still. It says who sleeps. Cancelling the task cancels the body.
+/// Throws what `body` throws, or `TestTimeFailure`: for a deadlock, in which the body waits and nothing is pending that time
+/// could move to; for what is left at its return; if time stands still. It says who sleeps. Cancelling the task cancels the
+/// body.
 ///
-/// What virtual time does not see: `Task.sleep` and clocks of others, the network, descriptors, threads and queues that the
+/// Virtual time does not see `Task.sleep` and the clocks of others, the network, descriptors, and threads and queues that the
 /// body starts by itself. See `TestTime.hold(_:fileID:line:)` and `TestTime.enter(_:)`.
 public func withManualTime<Success: Sendable>(
     _ options: TestTimeOptions = TestTimeOptions(),
@@ -73,7 +74,7 @@ public func withManualTime<Success: Sendable>(
     return try await TestRun<Success>(time).run(body.function, options)
 }
 
-/// The same with a seed.
+/// Runs `body` in virtual time, with the order of tasks that follows from a seed.
 public func withManualTime<Success: Sendable>(
     seed: UInt64,
     _ body: @escaping @isolated(any) @Sendable (TestTime) async throws -> Success
@@ -81,7 +82,7 @@ public func withManualTime<Success: Sendable>(
     try await withManualTime(TestTimeOptions(seed: seed), body)
 }
 
-/// In a struct, since the compiler of Swift 6.3 crashes where such a parameter is asked for its actor.
+/// A struct, since the compiler of Swift 6.3 crashes if a parameter of this type is asked for its actor.
 private struct Body<Success: Sendable>: Sendable {
     let function: @isolated(any) @Sendable (TestTime) async throws -> Success
 
@@ -123,7 +124,7 @@ private final class TestRun<Success: Sendable>: Sendable {
         return try result()
     }
 
-    /// On a thread of its own, until all is over.
+    /// Runs the test on a thread of its own, and returns when all is over.
     private func conduct(_ options: TestTimeOptions) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             caller.withLock { $0 = continuation }
@@ -149,7 +150,7 @@ private final class TestRun<Success: Sendable>: Sendable {
         }
     }
 
-    /// Once: the test's thread may come to its end after it was given up.
+    /// Resumes the caller, once: the test's thread may come to its end after it was given up.
     private func resumeCaller(throwing error: TimerError? = nil) {
         let caller = caller.withLock { $0.take() }
         if let error { caller?.resume(throwing: error) } else { caller?.resume() }
@@ -158,7 +159,7 @@ private final class TestRun<Success: Sendable>: Sendable {
     private func result() throws -> Success {
         let outcome = outcome.withLock { $0 }
         if let failure = time.scheduler.state.withLock(\.failure) {
-            // What the body says about itself says more than what it left.
+            // The body's own error says more than what the body left.
             if failure.reason == .leftovers, case .failure(let error) = outcome { throw error }
             throw failure
         }

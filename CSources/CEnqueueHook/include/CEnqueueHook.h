@@ -12,22 +12,22 @@
 // thread.
 typedef bool (*ceh_taker)(void *_Nonnull job);
 
-// False if the runtime has no such hook. A former hook gets the jobs that are not taken. One thread
-// at a time, as ceh_remove.
+// Installs the hook. Returns false if the runtime has no such hook. A former hook gets the jobs
+// that are not taken. Only one thread at a time may call this and ceh_remove.
 bool ceh_install(ceh_taker _Nonnull taker);
 
-// Installs the hook again if there is none: the diagrams of swift-async-algorithms, for example,
-// install one of their own and leave none at their end. Does nothing before ceh_install and after
-// ceh_remove.
+// Installs the hook again if there is none. For example, the diagrams of swift-async-algorithms
+// install a hook of their own and leave none at their end. Does nothing before ceh_install and
+// after ceh_remove.
 void ceh_keep(void);
 
 // Restores the former hook, unless other code has installed one since.
 void ceh_remove(void);
 
-// Gives a job to the runtime's own executor.
+// Passes a job to the runtime's own executor.
 void ceh_enqueue(void *_Nonnull job);
 
-// The number of the job's task, unique in the process; 0 if the job belongs to no task.
+// Returns the number of the job's task, unique in the process; 0 if the job belongs to no task.
 uint64_t ceh_task_of(void *_Nonnull job);
 
 #endif

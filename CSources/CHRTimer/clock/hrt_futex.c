@@ -31,8 +31,8 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
     hrt_prefetch_fire();
     switch (status) {
         case -ETIMEDOUT: return true;
-        case 0: return false;        // woken, or spuriously, which futex(2) allows
-        case -EAGAIN: return false;  // the word was not 0 any more: a wake came first
+        case 0: return false;        // woken, or a spurious wake-up, which futex(2) allows
+        case -EAGAIN: return false;  // the word was no longer 0: a wake came first
         default: hrt_impossible("futex", (int)-status);
     }
 }
@@ -40,7 +40,7 @@ bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t dead
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected) {
     int status =
         HRT_STATUS(syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0));
-    // -EAGAIN: the word has another value than expected. The caller reads it again.
+    // -EAGAIN: the word does not have the expected value. The caller reads it again.
     if (status != -EAGAIN) hrt_must("futex", status);
 }
 

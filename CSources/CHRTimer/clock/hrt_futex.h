@@ -6,18 +6,19 @@
 
 #include "../include/hrt_clock.h"
 
-// Sleeps while the word is 0, until the clock, which is not HRT_CLOCK_BOOT, reaches the deadline
-// (true), or until the word is woken or spuriously (false). futex(2), FUTEX_WAIT_BITSET.
+// Sleeps while the word is 0. Returns true when the clock, which must not be HRT_CLOCK_BOOT,
+// reaches the deadline; returns false when the word is woken, or spuriously. futex(2),
+// FUTEX_WAIT_BITSET.
 bool hrt_futex_sleep(const _Atomic uint32_t *word, hrt_clock clock, int64_t deadline_ns);
 
-// 0, or the negative errno with which the kernel refuses sleeps on that clock.
+// Returns 0, or the negative errno with which the kernel refuses sleeps on that clock.
 int hrt_futex_probe(hrt_clock clock);
 
-// Sleeps while the word is `expected`, until it is woken, or spuriously.
+// Sleeps while the word is `expected`, until it is woken. May also return spuriously.
 void hrt_futex_wait(const _Atomic uint32_t *word, uint32_t expected);
 
-// Wakes one thread, or all, that sleep on the word; the caller has set it. The word is not read, as
-// its memory may be freed by now. Any thread; async-signal-safe.
+// Wake one thread, or all threads, that sleep on the word; the caller has set it. They do not read
+// the word, because its memory may be freed by now. Any thread; async-signal-safe.
 void hrt_futex_wake(_Atomic uint32_t *word);
 void hrt_futex_wake_all(_Atomic uint32_t *word);
 

@@ -7,15 +7,15 @@
 #include "hrt_spin.h"
 #include "../include/hrt_fork.h"
 
-// The word: 0, or the generation above two bits.
+// The word is 0, or the generation above two flag bits.
 enum { IS_HELD = 1, HAS_WAITERS = 2, GENERATION_SHIFT = 2 };
 
-// A critical section takes less than the sleep and the wake-up of a waiting thread, so a thread
-// spins first. A pause takes 10 to 50 ns. Each read of the word takes its cache line from the
-// holder, which needs it to release the lock: so the pauses between reads double. The first read
-// comes late, too: the holder mostly takes the lock again soon, and each change of holder moves the
-// guarded data to another processor. With a first read after one pause, four threads arm and cancel
-// at 2/3 of the speed (`bench ops --operation arm-cancel-contended`).
+// A critical section takes less time than putting a waiting thread to sleep and waking it, so a
+// thread spins first. A pause takes 10 to 50 ns. Each read of the word takes its cache line from
+// the holder, which needs the line to release the lock: so the number of pauses between reads
+// doubles. The first read comes late, too: the holder mostly takes the lock again soon, and each
+// change of holder moves the guarded data to another processor. With a first read after one pause,
+// four threads arm and cancel at 2/3 of the speed (`bench ops --operation arm-cancel-contended`).
 enum { LEAST_PAUSES = 16, MOST_PAUSES = 64 };
 
 static inline _Atomic uint32_t *word_of(hrt_lock *lock) { return (_Atomic uint32_t *)&lock->word; }
@@ -33,7 +33,8 @@ static inline bool is_of_another_process(uint32_t word, uint32_t held) {
     return word != 0 && (word | HAS_WAITERS) != (held | HAS_WAITERS);
 }
 
-// Succeeds if the lock is free, or held by a thread that this forked child does not have.
+// Takes the lock if it is free, or if it is held by a thread that does not exist in this forked
+// child.
 static inline bool try(_Atomic uint32_t *word, uint32_t *seen, uint32_t held, uint32_t wanted) {
     if (*seen != 0 && !is_of_another_process(*seen, held)) return false;
     return exchange(word, seen, wanted);
@@ -48,7 +49,7 @@ __attribute__((noinline)) static void acquire_late(_Atomic uint32_t *word, uint3
         if (try(word, &seen, held, held)) return;
     }
     seen = atomic_load_explicit(word, memory_order_relaxed);
-    // The bit is set, as other threads may sleep: that causes one needless wake at most.
+    // HAS_WAITERS is set, because other threads may sleep: that causes at most one needless wake.
     while (!try(word, &seen, held, held | HAS_WAITERS)) {
         if (seen == 0 || is_of_another_process(seen, held)) continue;  // it changed in between
         if ((seen & HAS_WAITERS) != 0 || exchange(word, &seen, held | HAS_WAITERS)) {

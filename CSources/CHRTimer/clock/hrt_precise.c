@@ -4,7 +4,7 @@
 #include "hrt_spin.h"
 #include "../include/hrt_hot.h"
 
-// A reading of a clock that is never set, to measure elapsed time.
+// Returns a reading of a clock that is never set, to measure elapsed time.
 static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
     return clock == HRT_CLOCK_MONOTONIC ? now_ns : hrt_clock_now_ns(HRT_CLOCK_MONOTONIC);
 }
@@ -12,7 +12,8 @@ static int64_t steady_ns(hrt_clock clock, int64_t now_ns) {
 HRT_HOT_PRECISE
 hrt_early_wake hrt_wake_early(hrt_clock clock, int64_t deadline_ns, hrt_spin_window *window) {
     int64_t now_ns = hrt_clock_now_ns(clock);
-    // A wake that no spin came after, for its deadline had passed, tells nothing of the next one.
+    // A wake that no spin followed, because its deadline had passed, tells nothing about the next
+    // one.
     window->woken_ns = INT64_MIN;
     if (deadline_ns == HRT_NEVER || deadline_ns <= now_ns) {
         return (hrt_early_wake){.wake_ns = deadline_ns, .sleep_ns = -1};
@@ -33,7 +34,7 @@ void hrt_woken_early(hrt_clock clock, hrt_early_wake early, hrt_spin_window *win
     if (early.sleep_ns < 0) return;
     window->woken_ns = hrt_clock_now_ns(clock);
     if (early.is_first) {
-        // The window was not for this one.
+        // The window was not meant for this wake.
         window->window_ns = -1;
         window->slept_ns = early.sleep_ns;
     }

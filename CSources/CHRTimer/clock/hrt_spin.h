@@ -14,9 +14,9 @@ static inline void hrt_pause(void) {
 #endif
 }
 
-// Reads the clock, from the reading now_ns on, until the deadline, until *woken is not 0 (it does
-// not reset it), or until more than longest_ns is left: the clock was set back. Returns the last
-// reading; adds the processor time spun to *spun_ns.
+// Reads the clock, starting from the reading now_ns, until the deadline, until *woken is not 0 (it
+// is not reset), or until more than longest_ns is left, because the clock was set back. Returns the
+// last reading; adds the processor time spun to *spun_ns.
 int64_t hrt_spin(const _Atomic uint32_t *woken, hrt_clock clock, int64_t deadline_ns,
                  int64_t now_ns, int64_t longest_ns, int64_t *spun_ns);
 

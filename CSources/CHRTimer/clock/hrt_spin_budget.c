@@ -6,7 +6,7 @@
 
 #include "../include/hrt_clock.h"
 
-// As long as unused time adds up.
+// How long unused time adds up.
 static const int64_t SPAN_NS = HRT_NS_PER_S / 10;
 
 // No debt lasts longer, even if a restored guest's clock was far ahead.
@@ -27,7 +27,8 @@ void hrt_spin_budget_init(hrt_spin_budget *budget, double share, int64_t now_ns)
     budget->earned_by_ns = minus(now_ns, SPAN_NS);
 }
 
-// How long the present budget took to earn: SPAN_NS if it is full, below 0 if there is a debt.
+// Returns how long the present budget took to earn: SPAN_NS if it is full, below 0 if there is a
+// debt.
 static int64_t earned_for_ns(hrt_spin_budget *budget, int64_t now_ns) {
     int64_t earned_by_ns = __atomic_load_n(&budget->earned_by_ns, __ATOMIC_RELAXED);
     for (;;) {
@@ -36,7 +37,7 @@ static int64_t earned_for_ns(hrt_spin_budget *budget, int64_t now_ns) {
                              : earned_ns < -LONGEST_DEBT_NS ? -LONGEST_DEBT_NS
                                                             : earned_ns;
         if (bounded_ns == earned_ns) return earned_ns;
-        // What is older than the span is lost, once for all spenders.
+        // Time earned longer ago than the span is lost, once for all spenders.
         if (__atomic_compare_exchange_n(&budget->earned_by_ns, &earned_by_ns,
                                         minus(now_ns, bounded_ns), false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))

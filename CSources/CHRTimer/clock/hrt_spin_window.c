@@ -8,16 +8,16 @@
 #include "../include/hrt_clock.h"
 
 enum {
-    // A factor of 1 is 2^12, so that the least bucket, 2^8, is a 16th.
+    // A factor of 1 is stored as 2^12, so that the least bucket, 2^8, is 1/16.
     ONE_LOG2 = 12,
     LOWEST_OCTAVE = 8,
     BUCKETS_PER_OCTAVE_LOG2 = 4,
 };
 
 // Each new entry weighs 1 / KEPT times the one before, which equals multiplying the weights of all
-// old ones by KEPT. A histogram that fades ten times as slowly covers a little more, also at a
-// coverage of 0.99, and spins a little more for it (Benchmarks/wake-latencies): no reason for a
-// second one.
+// old entries by KEPT. A histogram that fades ten times as slowly covers a little more, also at a
+// coverage of 0.99, and spins a little more for it (Benchmarks/wake-latencies): that is no reason
+// for a second one.
 #ifndef HRT_SPIN_WINDOW_KEPT
 #define HRT_SPIN_WINDOW_KEPT 0.99f
 #endif
@@ -26,26 +26,28 @@ static const float KEPT = HRT_SPIN_WINDOW_KEPT;
 // Weights are scaled back before they leave the comfortable range of a float.
 static const float LARGEST_WEIGHT = 1e20f;
 
-// The part that a new latency has in the prediction, and by which factor it can be above it.
+// The part that a new latency has in the prediction, and the largest factor by which it counts
+// above the prediction.
 static const float PART_OF_NEW = 0.3f;
 static const float LARGEST_STEP = 2.5f;
 
 // The prediction before any wake was recorded: the latency of an ordinary machine. The factors
-// begin as if one wake had been as predicted, of so small a weight that it is soon forgotten. The
-// first wake is the next prediction, within reason.
+// begin as if one wake had been as predicted, with so small a weight that it is soon forgotten. The
+// first wake becomes the next prediction, up to LARGEST_FIRST_NS.
 static const float FIRST_GUESS_NS = 60 * 1000;
 static const double LARGEST_FIRST_NS = 300 * 1000;
 static const float GUESS_WEIGHT = 0.25f;
 
-// More than this the thread itself does not need to be ready.
+// The thread itself never needs more than this to be ready.
 static const double LONGEST_READY_NS = 20 * 1000;
 
-// What a fire may expect to spin in any case at most.
+// The most that a fire may expect to spin in any case.
 static const double LONGEST_EXPECTED_NS = 250 * 1000;
 
-// What every fire may spin so that one more of all is covered: this divided by the part that need
-// not be. So at a coverage of 0.99 one fire of a hundred more may cost 7 us each. Where less than
-// most are asked for it is what a short spin costs.
+// The spin that covering one more fire is worth is WORTH_NS divided by the part of fires that need
+// not be covered. So at a coverage of 0.99, covering one fire of a hundred more may cost each of
+// them 7 us. If less than most fires are to be covered, it is LEAST_WORTH_NS: what a short spin
+// costs.
 static const double WORTH_NS = 7 * 1000;
 static const double LEAST_WORTH_NS = 40 * 1000;
 
@@ -56,7 +58,8 @@ static unsigned class_of(int64_t sleep_ns) {
 }
 
 static unsigned bucket_of(float factor) {
-    // Out of range both become a bound; NaN does not occur: predictions are above 0.
+    // Values out of range go to the first or last bucket; NaN does not occur, because predictions
+    // are above 0.
     if (!(factor > 1.0f / 16)) return 0;
     if (factor >= 64) return HRT_SPIN_WINDOW_BUCKETS - 1;
     uint64_t scaled = (uint64_t)(factor * (1 << ONE_LOG2));
@@ -66,7 +69,7 @@ static unsigned bucket_of(float factor) {
     return ((octave - LOWEST_OCTAVE) << BUCKETS_PER_OCTAVE_LOG2) + part;
 }
 
-// The least factor above the bucket.
+// Returns the least factor above the bucket.
 static double bucket_end(unsigned bucket) {
     unsigned octave = LOWEST_OCTAVE + (bucket >> BUCKETS_PER_OCTAVE_LOG2);
     int64_t part = (bucket & ((1u << BUCKETS_PER_OCTAVE_LOG2) - 1)) + 1;
@@ -89,8 +92,8 @@ void hrt_spin_window_init(hrt_spin_window *window, double coverage, hrt_spin_bud
     window->weights[bucket_of(1)] = GUESS_WEIGHT;
 }
 
-// Of a class without a recorded wake that of the nearest class which has some; of two equally near,
-// that of the shorter sleeps.
+// Returns the class's prediction. For a class without a recorded wake it is that of the nearest
+// class which has some; of two equally near, that of the shorter sleeps.
 static float predicted_ns(const hrt_spin_window *window, unsigned class) {
     for (unsigned distance = 0; distance < HRT_SPIN_WINDOW_CLASSES; distance++) {
         if (distance <= class && window->predicted_ns[class - distance] > 0)
@@ -104,15 +107,16 @@ static float predicted_ns(const hrt_spin_window *window, unsigned class) {
 
 static const int64_t SHORTEST_LONG_SLEEP_NS = 3 * 1000 * 1000;
 
-// What a second wake costs. A virtual machine's takes 20 us of the processor, a real one's less.
+// The cost of a second wake. In a virtual machine it takes 20 us of the processor, on a real one
+// less.
 static const double SECOND_WAKE_NS = 20 * 1000;
 
-// The first wake is so much earlier than twice the latency that is predicted for it.
+// The first wake is this much earlier than twice the latency that is predicted for it.
 static const double SECOND_SLEEP_NS = 100 * 1000;
 
-// The window, in multiples of the prediction, whose worth less its expected spin is the greatest,
-// among those that cover no more than is asked for and expect to spin no more than most. All times
-// are in multiples of the prediction here, and each sum is by weight.
+// Returns the window, in multiples of the prediction, with the greatest worth minus expected spin,
+// among those that cover no more than was requested and expect to spin no more than `most`. All
+// times are in multiples of the prediction here, and each sum is by weight.
 static double best_window(const hrt_spin_window *window, double most, double worth,
                           double *out_spin, hrt_spin_limit *out_limit) {
     double total = window->total, covered = 0, latencies = 0, begin = 1.0 / 16;
@@ -125,7 +129,7 @@ static double best_window(const hrt_spin_window *window, double most, double wor
             double with_this = covered + weight;
             double spin = end * with_this - latencies - weight * 0.5 * (begin + end);
             if (spin > most * total) {
-                // So far into the bucket as may be spun.
+                // Goes only as far into the bucket as may be spun.
                 double spin_before = begin * covered - latencies;
                 double part = (most * total - spin_before) / (spin - spin_before);
                 if (worth * (covered + part * weight) - most * total < best_gain) return best;
@@ -186,7 +190,7 @@ HRT_HOT_PRECISE
 int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_NONBLOCKING {
     if (sleep_ns < SHORTEST_LONG_SLEEP_NS || window->window_ns <= 0) return 0;
     double after_long_ns = predicted_ns(window, class_of(sleep_ns));
-    // 0 before the first one, which has to be tried.
+    // 0 before the first short sleep, so that one is tried.
     double after_short_ns = window->predicted_ns[0];
     double spared_ns = window->expected_ns * (1 - after_short_ns / after_long_ns);
     if (spared_ns < SECOND_WAKE_NS) return 0;
@@ -198,13 +202,13 @@ void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
                                   int64_t now_ns) HRT_NONBLOCKING {
     int64_t took_ns;
     if (__builtin_sub_overflow(now_ns, woken_ns, &took_ns)) return;
-    // One that the processor was taken from meanwhile is a stall, and not what the code takes.
+    // If the processor was taken away meanwhile, this is a stall, and not the time the code takes.
     float bounded_ns = (float)clamp((double)took_ns, 0, LONGEST_READY_NS);
     window->ready_ns += PART_OF_NEW * (bounded_ns - window->ready_ns);
 }
 
 hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window) {
-    // In this order: never more covered than there were.
+    // Read in this order, so that never more wakes are covered than there were.
     uint64_t covered = __atomic_load_n(&window->covered_wakes, __ATOMIC_ACQUIRE);
     return (hrt_spin_outcome){.wakes = __atomic_load_n(&window->wakes, __ATOMIC_RELAXED),
                               .covered_wakes = covered,
@@ -217,7 +221,7 @@ static bool is_new(const hrt_spin_window *window) {
     return true;
 }
 
-// The mean in which the new latency has its part; a stall counts as a few times the prediction.
+// Moves the prediction towards the new latency; a stall counts as a few times the prediction.
 static void predict(hrt_spin_window *window, unsigned class, float before_ns, float latency_ns) {
     float bounded_ns = (float)clamp(latency_ns, 1, LARGEST_STEP * before_ns);
     window->predicted_ns[class] = before_ns + PART_OF_NEW * (bounded_ns - before_ns);
@@ -230,14 +234,14 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
     float weight = window->next_weight;
     window->last_latency_ns = latency_ns;
     if (window->window_ns >= 0) {
-        // One thread writes, so nothing is lost between the reading and the writing.
+        // Only one thread writes, so nothing is lost between reading and writing.
         __atomic_store_n(&window->wakes, window->wakes + 1, __ATOMIC_RELAXED);
         if (latency_ns <= window->window_ns)
             __atomic_store_n(&window->covered_wakes, window->covered_wakes + 1, __ATOMIC_RELEASE);
         window->window_ns = -1;
     }
     if (is_new(window)) {
-        // The guess tells nothing of how exact predictions are.
+        // The guess says nothing about how exact predictions are.
         window->predicted_ns[class] = (float)clamp((double)latency_ns, 1, LARGEST_FIRST_NS);
         return;
     }
@@ -247,7 +251,7 @@ void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
     window->next_weight = weight / KEPT;
     predict(window, class, expected_ns, (float)latency_ns);
     if (weight < LARGEST_WEIGHT) return;
-    // Happens once in some 4,600 entries.
+    // Happens once in about 4,600 entries.
     for (unsigned bucket = 0; bucket < HRT_SPIN_WINDOW_BUCKETS; bucket++)
         window->weights[bucket] /= weight;
     window->total /= weight;

@@ -7,10 +7,10 @@
 #include "hrt_spin.h"
 #include "../include/hrt_hot.h"
 
-// Finer than any wake-up is exact.
+// A step up to this is finer than any wake-up is exact.
 static const int64_t COARSE_NS = 10 * 1000;
 
-// They take some 10 us: a clock with a fine reading changes at each.
+// These readings take about 10 us in all: a clock with a fine reading changes at each of them.
 enum { READINGS = 200 };
 
 enum { UNKNOWN = -1 };
@@ -28,8 +28,9 @@ static _Atomic int64_t *tick_of(hrt_clock clock) {
     __builtin_unreachable();
 }
 
-// clock_getres(2) says how exact the kernel's timers are. Where these are coarse, readings may
-// still be fine (hrtimer_resolution in kernel/time/hrtimer.c): then no wait ends too early.
+// Returns the clock's tick, 0 if its readings are fine. clock_getres(2) says how exact the kernel's
+// timers are. Where these are coarse, readings may still be fine (hrtimer_resolution in
+// kernel/time/hrtimer.c): then no wait ends too early.
 static int64_t look_at(hrt_clock clock) {
     struct timespec resolution = {0};
     if (clock_getres((clockid_t)clock, &resolution) != 0) return 0;
@@ -50,7 +51,7 @@ int64_t hrt_clock_tick_ns(hrt_clock clock) {
     _Atomic int64_t *known = tick_of(clock);
     int64_t tick_ns = atomic_load_explicit(known, memory_order_relaxed);
     if (tick_ns != UNKNOWN) return tick_ns;
-    // Threads that come here at once find the same value.
+    // Threads that come here at the same time find the same value.
     tick_ns = look_at(clock);
     atomic_store_explicit(known, tick_ns, memory_order_relaxed);
     return tick_ns;
@@ -60,7 +61,7 @@ HRT_HOT
 int64_t hrt_tick_reading(hrt_clock clock, int64_t deadline_ns) {
     int64_t tick_ns = hrt_clock_tick_ns(clock);
     if (tick_ns == 0 || deadline_ns == HRT_NEVER) return deadline_ns;
-    // A reading is the instant of the last tick.
+    // A reading is the instant of the latest tick.
     int64_t now_ns = hrt_clock_now_ns(clock), left_ns;
     if (deadline_ns <= now_ns) return deadline_ns;
     if (__builtin_sub_overflow(deadline_ns, now_ns, &left_ns)) return deadline_ns;

@@ -7,8 +7,9 @@
 #include "../include/hrt_clock.h"
 
 // Arms a timerfd for an instant of its clock, or disarms it for HRT_NEVER. An instant at or before
-// the clock's zero becomes its first nanosecond, as zero would disarm (timerfd_settime(2)). 0, or
-// the negative errno with which a filter of system calls refuses it.
+// the clock's zero becomes the clock's first nanosecond, because zero would disarm
+// (timerfd_settime(2)). Returns 0, or the negative errno with which a filter of system calls
+// refuses it.
 static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
     struct itimerspec spec = {0};
     if (deadline_ns != HRT_NEVER) {
@@ -18,7 +19,7 @@ static inline int hrt_timerfd_try(int fd, int64_t deadline_ns) {
     return HRT_STATUS(timerfd_settime(fd, TFD_TIMER_ABSTIME, &spec, NULL));
 }
 
-// The same for a timerfd that was armed before: it cannot fail.
+// Arms a timerfd that was armed before, like hrt_timerfd_try; this cannot fail.
 static inline void hrt_timerfd_arm(int fd, int64_t deadline_ns) {
     hrt_must("timerfd_settime", hrt_timerfd_try(fd, deadline_ns));
 }

@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Magnitudes are indexed as HdrHistogram does: bucket b holds the values that need b more bits than
-// a sub-bucket index has, in steps of 2^b. All buckets but the first use the upper half of their
-// sub-buckets alone, for the lower half is what the bucket before covers.
+// Magnitudes are indexed as in HdrHistogram: bucket b holds the values that need b more bits than a
+// sub-bucket index has, in steps of 2^b. All buckets but the first use only the upper half of their
+// sub-buckets, because the bucket before covers the lower half.
 //
 // The table then lies in order of value:
 //
@@ -35,7 +35,7 @@ static size_t index_of(const hrt_histogram *histogram, uint64_t magnitude_ns) {
     return ((size_t)bucket << histogram->half_bits) + sub_bucket;
 }
 
-// The least magnitude of an index, and the width of its range.
+// Returns the least magnitude of an index, and writes the width of its range.
 static uint64_t magnitude_at(const hrt_histogram *histogram, size_t index, uint64_t *out_width_ns) {
     size_t bucket = index >> histogram->half_bits;
     if (bucket > 0) bucket -= 1;
@@ -76,8 +76,8 @@ static void range_of(const hrt_histogram *histogram, size_t slot,
 
 static size_t slot_count(const hrt_histogram *histogram) { return 2 * histogram->length + 2; }
 
-// There is one writer, so that a load and a store do the work of a locked add at a tenth of its
-// cost. They are atomic for the readers on other threads.
+// There is one writer, so a load and a store do the work of a locked add, at a tenth of its cost.
+// They are atomic for the readers on other threads.
 #define ADD_RELAXED(counter, amount)                                                               \
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + (amount), \
                           memory_order_relaxed)
@@ -107,8 +107,8 @@ static void widen_extremes(hrt_histogram *histogram, int64_t low_ns, int64_t hig
 
 int hrt_histogram_create(int significant_digits, int64_t highest_ns,
                          hrt_histogram **out_histogram) {
-    // Half the sub-buckets that tell values apart to that many digits: the power of two at or above
-    // 10^digits.
+    // log2 of half the number of sub-buckets that tell values apart to that many digits: of the
+    // power of two at or above 10^digits.
     static const int half_bits_for_digits[] = {0, 4, 7, 10, 14};
     if (significant_digits < 1 || significant_digits > 4) return -EINVAL;
     if (highest_ns < 1 || highest_ns > INT64_MAX / 2) return -EINVAL;
@@ -194,14 +194,14 @@ bool hrt_histogram_next(const hrt_histogram *histogram, size_t *cursor,
 static uint64_t rank_of(uint64_t count, double percentile) {
     if (!(percentile > 0)) return 1;  // also NaN
     if (percentile >= 100) return count;
-    // The small step back keeps 99.9 % of 10,000 at 9,990, where the product is a little above.
+    // Subtracting a little keeps 99.9 % of 10,000 at 9,990, where the product is slightly above.
     double rank = ceil(percentile / 100 * (double)count - 1e-9 * (double)count);
     return rank < 1 ? 1 : (uint64_t)rank;
 }
 
 int64_t hrt_histogram_percentile_ns(const hrt_histogram *histogram, double percentile) {
-    // The total of the buckets, not the counter: a value that is being recorded may be in one and
-    // not yet in the other.
+    // Uses the total of the buckets, not the counter: a value that is being recorded may be in one
+    // and not yet in the other.
     uint64_t total = 0;
     hrt_histogram_bucket bucket;
     for (size_t cursor = 0; hrt_histogram_next(histogram, &cursor, &bucket);) total += bucket.count;

@@ -3,17 +3,18 @@
 
 // CHRTimer: the C core of swift-hrtimer. The contract of every function in these headers:
 //
-// * A name ends with its unit: deadline_ns is nanoseconds. Deadlines are absolute, on the clock
-//   named beside them. HRT_NEVER (INT64_MAX) is "no deadline". Any int64_t is accepted; a deadline
-//   in the past means "now".
-// * Status is 0 or a negative errno; results go through the last parameter. errno itself is never
-//   part of the interface. An errno that only a bug of this library can cause (EBADF, EFAULT,
-//   EINVAL on its own arguments) aborts with the operation's name, see hrt_status.h.
-// * What a signal interrupts is retried with the same absolute deadline, so that signals neither
-//   shorten nor lengthen a wait.
-// * The caller owns what a create function returns, until it calls the destroy function of the same
-//   name.
-// * Nothing here is thread-safe unless its comment says so.
+// * A name ends with its unit: deadline_ns is in nanoseconds. Deadlines are absolute, on the clock
+//   that is named beside them. HRT_NEVER (INT64_MAX) means "no deadline". Any int64_t is accepted;
+//   a deadline in the past means "now".
+// * A function that can fail returns 0 or a negative errno, and writes its result through its last
+//   parameter. errno itself is never part of the interface. An errno that only a bug of this
+//   library can cause (EBADF, EFAULT, EINVAL on its own arguments) aborts with the operation's
+//   name, see hrt_status.h.
+// * A system call that a signal interrupts is repeated with the same absolute deadline, so that
+//   signals neither shorten nor lengthen a wait.
+// * The caller owns the object that a create function returns, until it calls the destroy function
+//   of the same name.
+// * No function is thread-safe unless its comment says so.
 #include "hrt_shared_alarm.h"
 #include "hrt_clock.h"
 #include "hrt_fork.h"

@@ -3,17 +3,18 @@
 
 #include <stdint.h>
 
-// How many forks lie between this process and the one that loaded this library. Read it by
-// hrt_fork_generation alone.
+// How many forks lie between this process and the one that loaded this library. Read it only
+// through hrt_fork_generation.
 extern uint32_t hrt_fork_count;
 
-// A number that differs between a child of fork(2) and its parent: an object made in another
-// generation has no threads in this process. Wraps after 2^32 nested forks. Any thread;
+// Returns a number that differs between a child of fork(2) and its parent: an object made in
+// another generation has no threads in this process. Wraps after 2^32 nested forks. Any thread;
 // async-signal-safe; one load.
 //
-// Counted by a child handler of pthread_atfork(3), registered when the library is loaded: handlers
-// that the program registers see the new number. vfork, posix_spawn, _Fork and clone run no such
-// handlers: between them and exec nothing of this library may be called.
+// A child handler of pthread_atfork(3) does the counting. It is registered when the library is
+// loaded, so that handlers which the program registers see the new number. vfork, posix_spawn,
+// _Fork and clone run no such handlers: between them and exec no function of this library may be
+// called.
 static inline uint32_t hrt_fork_generation(void) {
     return __atomic_load_n(&hrt_fork_count, __ATOMIC_RELAXED);
 }

@@ -1,26 +1,26 @@
 #ifndef HRT_HOT_H
 #define HRT_HOT_H
 
-// A fire after milliseconds of idleness finds none of its code and data in a cache, nor its pages
-// in a TLB: hundreds of misses, one after the other if each comes when the line is needed
-// (Benchmarks/cold-lines counts them). So the functions lie together, and all is fetched at once
-// when the thread wakes: then the misses overlap. `bench run --interval 16.667ms --only
-// hrtimer.source.normal --only kernel.bare-loop.slack-1`
+// After milliseconds of idleness, a fire finds none of its code and data in a cache, and none of
+// their pages in a TLB. That is hundreds of misses, one after the other if each occurs only when
+// its line is needed (Benchmarks/cold-lines counts them). So the functions lie together, and a
+// thread that wakes prefetches all of them at once: then the misses overlap. `bench run --interval
+// 16.667ms --only hrtimer.source.normal --only kernel.bare-loop.slack-1`
 #include "hrt_nonblocking.h"
 #include "hrt_prefetch.h"
 
-// Marks a function that every fire runs. Those of C and of Swift (`@section("hrt_hot")`) are in one
-// section of the program.
+// Marks a function that every fire runs. The marked functions of C and of Swift
+// (`@section("hrt_hot")`) are in one section of the program.
 #define HRT_HOT __attribute__((section("hrt_hot")))
 
-// The same for what an engine's fires run, a loop's, and precise ones: a thread fetches what it
-// needs, since what it does not need takes as long to come.
+// Mark functions that only an engine's fires run, only a loop's, or only precise fires. A thread
+// prefetches only the sections it needs, because the others would take just as long to fetch.
 #define HRT_HOT_ENGINE __attribute__((section("hrt_hot_engine")))
 #define HRT_HOT_LOOP __attribute__((section("hrt_hot_loop")))
 #define HRT_HOT_PRECISE __attribute__((section("hrt_hot_precise")))
 
-// The linker defines these for a section named by an identifier (ld(1), "__start_SECNAME"). Weak:
-// a program may lack a section.
+// The linker defines these symbols for a section whose name is an identifier (ld(1),
+// "__start_SECNAME"). They are weak because a program may lack a section.
 #define HRT_CODE_SECTION(name)                                                      \
     extern const char __start_##name[] __attribute__((visibility("hidden"), weak)); \
     extern const char __stop_##name[] __attribute__((visibility("hidden"), weak));
@@ -29,8 +29,8 @@ HRT_CODE_SECTION(hrt_hot_engine)
 HRT_CODE_SECTION(hrt_hot_loop)
 HRT_CODE_SECTION(hrt_hot_precise)
 
-// What the thread's latest fire touched: with few timers the next one touches it too. Addresses
-// alone, prefetched and never read: what lay there may be gone.
+// The memory that the thread's latest fire touched: with few timers the next fire touches it too.
+// The addresses are only prefetched and never read: the memory may be gone by then.
 typedef enum {
     HRT_TOUCHED_STATE,
     HRT_TOUCHED_QUEUE,
@@ -53,13 +53,13 @@ typedef struct {
     size_t bytes;
 } hrt_touched_memory;
 
-// Made with its thread, also where this code is in a shared library: in the other models of ELF's
-// thread-local storage the first access of a thread may allocate (Drepper 2013, 3.4).
+// Allocated together with its thread, even if this code is in a shared library: in the other models
+// of ELF's thread-local storage the first access of a thread may allocate (Drepper 2013, 3.4).
 extern _Thread_local hrt_touched_memory hrt_touched[HRT_TOUCHED_COUNT]
     __attribute__((tls_model("initial-exec")));
 
 #ifdef __clang__
-// clang takes every thread-local variable for one that may allocate.
+// clang assumes that an access to a thread-local variable may allocate.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wunknown-warning-option"
 #pragma clang diagnostic ignored "-Wfunction-effects"
@@ -72,11 +72,11 @@ static inline void hrt_note_touched(hrt_touched_kind kind, const void *_Nullable
 #pragma clang diagnostic pop
 #endif
 
-// Has the processor fetch what a fire on this thread will touch: the memory noted, the stack, and
-// the code of all fires. For a thread that has just woken.
+// Prefetches what a fire on this thread will touch: the noted memory, the stack, and the code of
+// all fires. For a thread that has just woken.
 void hrt_prefetch_fire(void);
 
-// Has it fetch the code of one of the other sections, too.
+// Prefetches the code of one of the other sections, too.
 #define HRT_PREFETCH_CODE(name) hrt_prefetch_code(__start_##name, __stop_##name)
 void hrt_prefetch_code(const char *_Nullable start, const char *_Nullable stop);
 

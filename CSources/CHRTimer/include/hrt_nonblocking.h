@@ -1,9 +1,9 @@
 #ifndef HRT_NONBLOCKING_H
 #define HRT_NONBLOCKING_H
 
-// Marks a function of the fire path: it neither allocates nor blocks. clang checks that at compile
+// Marks a function of the fire path: it neither allocates nor blocks. clang checks this at compile
 // time (-Wfunction-effects), RealtimeSanitizer at run time (-fsanitize=realtime). Other compilers
-// ignore it.
+// ignore the mark.
 #if defined(__clang__) && defined(__has_attribute)
 #if __has_attribute(nonblocking)
 #define HRT_NONBLOCKING __attribute__((nonblocking))

@@ -6,94 +6,97 @@
 #include "hrt_nonblocking.h"
 #include "hrt_spin_budget.h"
 
-// How long before a deadline a thread must wake so that it can spin until the deadline, learned
-// from recent wake latencies. The caller passes in the time and the latencies; it reads no clock.
+// How long before a deadline a thread must wake so that it can spin until the deadline. This is
+// learned from recent wake latencies. The caller passes in the time and the latencies; a spin
+// window reads no clock.
 //
-// Latencies follow each other: of two wakes in a row both are mostly early or both late
-// ("Exactness against its cost" in RESULTS.md). So the next one is predicted, by a mean in which
-// each counts 30 %, and what is kept in a histogram is by which factor latencies differ from their
+// Latencies are correlated: of two wakes in a row both are mostly early or both late ("Exactness
+// against its cost" in RESULTS.md). So the next latency is predicted, by a moving mean in which
+// each new latency counts 30 %. A histogram keeps the factors by which latencies differ from their
 // predictions. The window is the prediction times a quantile of those factors.
 //
-// The expected spin of a window is the mean of what those latencies would leave of it. The window
-// grows
+// The expected spin of a window is the mean of the time that those latencies would leave of it. The
+// window grows
 //
-// * until it covers the coverage asked for;
-// * as long as a fire expects to spin no more than the budget gives for its sleep, and at most
-//   250 us;
-// * as long as that is worth it: to cover one fire of a hundred more may cost every fire 7 us, at
-//   a coverage of 0.99. Wakes that are late by milliseconds are left to be late.
+// * until it covers the requested share of wakes, the coverage;
+// * as long as a fire expects to spin no more than the budget gives for its sleep, and at most 250
+//   us;
+// * as long as that is worth it: at a coverage of 0.99, covering one fire of a hundred more may
+//   cost every fire 7 us. Wakes that are late by milliseconds are left to be late.
 //
-// To this comes what the thread itself needs from its wake to the begin of the spin, also learned:
-// after milliseconds of idleness that is microseconds, for its code and data are in no cache.
+// The window also includes the time that the thread itself needs from its wake to the begin of the
+// spin. It is learned too: after milliseconds of idleness it is microseconds, because the thread's
+// code and data are in no cache.
 //
 // After a long sleep a processor wakes late, and by very different times; after a short one it does
-// not. So where that spares more spinning than a second wake costs, the thread first wakes some
-// hundreds of microseconds early, and sleeps again (the same there).
+// not. So where it saves more spinning than a second wake costs, the thread first wakes some
+// hundreds of microseconds early, and sleeps again ("Exactness against its cost", too).
 //
-// Entries fade by 1 % with each new one. One stall of any length is one entry, and moves the
+// Entries fade by 1 % with each new one. A stall of any length is one entry, and moves the
 // prediction by no more than 45 %.
 enum {
-    // Sleeps of different length wake from different idle states, so each class has its prediction:
-    // below 400 us, below 3 ms, below 50 ms (the rates of frames), and longer. A class without a
-    // wake begins with its neighbour's.
+    // Sleeps of different lengths wake from different idle states, so each class has its own
+    // prediction: below 400 us, below 3 ms, below 50 ms (the rates of frames), and longer. A class
+    // without a recorded wake uses the prediction of the nearest class that has one.
     HRT_SPIN_WINDOW_CLASSES = 4,
-    // Sixteen an octave, from a 16th of the prediction to 64 times as much.
+    // Sixteen buckets per octave, from 1/16 of the prediction to 64 times the prediction.
     HRT_SPIN_WINDOW_BUCKETS = 160,
-    // No window is longer, whatever was learned: where more is left the clock was set back, and who
-    // would spin sleeps again.
+    // No window is longer, whatever was learned: if more is left, the clock was set back, and the
+    // thread sleeps again instead of spinning.
     HRT_SPIN_WINDOW_LONGEST_NS = 20 * 1000 * 1000,
 };
 
 // What keeps a window from being longer.
 typedef enum {
-    HRT_SPIN_LIMIT_COVERAGE,  // it covers what was asked for, or all that is worth it
+    HRT_SPIN_LIMIT_COVERAGE,  // it covers the requested coverage, or all that is worth it
     HRT_SPIN_LIMIT_BUDGET,
-    HRT_SPIN_LIMIT_LONGEST,  // 250 us of expected spin
+    HRT_SPIN_LIMIT_LONGEST,  // 250 us of expected spin, or HRT_SPIN_WINDOW_LONGEST_NS
 } hrt_spin_limit;
 
 typedef struct {
-    hrt_spin_budget *budget;  // lives at least as long
+    hrt_spin_budget *budget;  // must live at least as long as the window
     double coverage;          // in (0, 1)
-    int64_t last_latency_ns;  // of the wake recorded last; -1 after a caller has read it
-    int64_t window_ns;        // of the wake to come; -1 without one
-    uint64_t wakes;           // that had a window; atomic, as the two below
-    uint64_t covered_wakes;   // those that were no later than it was long
+    int64_t last_latency_ns;  // latency of the wake recorded last; -1 after a caller has read it
+    int64_t window_ns;        // length for the next wake; -1 without a window
+    uint64_t wakes;           // how many had a window; atomic, as are the two below
+    uint64_t covered_wakes;   // how many were no later than their window was long
     hrt_spin_limit limit;     // of the latest window
-    float predicted_ns[HRT_SPIN_WINDOW_CLASSES];  // 0 before the first wake
-    double expected_ns;  // what the latest window is expected to spin
-    int64_t slept_ns;    // before a first wake: the budget for the second gives for that too
-    int64_t woken_ns;    // when, on the clock of the wait; INT64_MIN once the spin has begun
-    float ready_ns;      // from the wake to the begin of the spin
+    float predicted_ns[HRT_SPIN_WINDOW_CLASSES];  // 0 before a class's first wake
+    double expected_ns;  // the expected spin of the latest window
+    int64_t slept_ns;    // sleep before a first wake: counts for the second one's budget too
+    int64_t woken_ns;    // time of the wake, on the wait's clock; INT64_MIN once the spin began
+    float ready_ns;      // learned time from the wake to the begin of the spin
     float total;
     float next_weight;
     float weights[HRT_SPIN_WINDOW_BUCKETS];
 } hrt_spin_window;
 
-// A coverage out of range counts as the nearest bound. One thread at a time uses a spin window, as
-// with all functions here; several may share a budget.
+// Initializes a spin window. A coverage out of range counts as the nearest bound. One thread at a
+// time uses a spin window, as with all functions here; several windows may share a budget.
 void hrt_spin_window_init(hrt_spin_window *window, double coverage, hrt_spin_budget *budget);
 
-// The spin window for a sleep of about sleep_ns that begins now: 0 or more, and never more than is
-// left of the budget.
+// Returns the length of the spin window, in ns, for a sleep of about sleep_ns that begins now: 0 or
+// more, and never more than is left of the budget.
 int64_t hrt_spin_window_ns(hrt_spin_window *window, int64_t sleep_ns,
                            int64_t now_ns) HRT_NONBLOCKING;
 
-// How long before the deadline a thread does best to wake first, and then to sleep again; 0 if one
-// wake is better. For the sleep that hrt_spin_window_ns was called for last.
+// Returns how long before the deadline, in ns, a thread should wake first, and then sleep again; 0
+// if one wake is better. This is for the sleep that hrt_spin_window_ns was last called for.
 int64_t hrt_spin_window_first_ns(hrt_spin_window *window, int64_t sleep_ns) HRT_NONBLOCKING;
 
-// Records that a sleep of sleep_ns ended latency_ns after its instant.
+// Records that a sleep of sleep_ns ended latency_ns after its intended instant.
 void hrt_spin_window_record_wake(hrt_spin_window *window, int64_t sleep_ns,
                                  int64_t latency_ns) HRT_NONBLOCKING;
 
-// What came of the windows so far, and what limited the latest one. Any thread.
+// The outcome of the windows so far, and what limited the latest one. Any thread.
 typedef struct {
     uint64_t wakes, covered_wakes;
     hrt_spin_limit limit;
 } hrt_spin_outcome;
 hrt_spin_outcome hrt_spin_window_outcome(const hrt_spin_window *window);
 
-// The thread woke at woken_ns and is ready to spin at now_ns, on any clock.
+// Records that the thread woke at woken_ns and was ready to spin at now_ns, both on the same clock,
+// which may be any.
 void hrt_spin_window_record_ready(hrt_spin_window *window, int64_t woken_ns,
                                   int64_t now_ns) HRT_NONBLOCKING;
 

@@ -5,8 +5,8 @@
 
 #include "../hrt_status.h"
 
-// Has a base call back as long as the descriptor is ready. 0, -ENOMEM, or the errno with which the
-// base's backend refuses the descriptor.
+// Makes a base call back as long as the descriptor is ready. Returns 0, -ENOMEM, or the errno with
+// which the base's backend refuses the descriptor.
 static inline int hrt_event_add(struct event_base *base, int fd, short events,
                                 event_callback_fn callback, void *context,
                                 struct event **out_event) {

@@ -16,7 +16,7 @@ struct hrt_host {
 
 static void on_event(evutil_socket_t fd, short events, void *context) {
     (void)fd, (void)events;
-    // A copy: on_ready may remove the host.
+    // Copied, because on_ready may remove the host.
     hrt_host host = *(hrt_host *)context;
     host.on_ready(host.context);
 }

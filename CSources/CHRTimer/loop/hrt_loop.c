@@ -28,7 +28,7 @@
 struct hrt_loop {
     hrt_poller *poller;
     hrt_interest *timer_interest;
-    bool is_hosted;  // by another event_base, which runs on_host
+    bool is_hosted;  // on another event_base, which runs on_host
     void (*on_host)(void *context);
     void *host_context;
     hrt_ready *ready;
@@ -39,10 +39,10 @@ struct hrt_loop {
     hrt_clock clock;
     int timer_fd;
     bool is_expired;           // timer_fd became readable since it was armed, also for a wake
-    bool may_use_futex;        // it need not wait for descriptors while nothing is watched
+    bool may_use_futex;        // may sleep in futex(2) while nothing is watched
     _Atomic bool is_in_futex;  // the waiter sleeps on `woken`, or is about to
     _Atomic uint32_t woken;    // 1 while a wake is pending
-    int64_t slack_ns;          // of the thread that runs it
+    int64_t slack_ns;          // timer slack of the thread that runs the loop
 };
 
 struct hrt_watch {
@@ -61,7 +61,7 @@ static void activate_host(hrt_loop *loop) {
     if (loop->is_hosted && loop->on_host != NULL) hrt_poller_call_host(loop->poller);
 }
 
-// The callbacks only record what happened. It is handled after hrt_poller_run returned, or in
+// The callbacks only record what happened. It is handled after hrt_poller_run has returned, or in
 // on_host.
 static void on_timer(void *context, uint32_t events) {
     (void)events;
@@ -73,8 +73,8 @@ static void on_timer(void *context, uint32_t events) {
 static void on_ready(void *context, uint32_t events) {
     struct hrt_watch *watch = context;
     hrt_loop *loop = watch->loop;
-    // One entry for each watch, so that there is always room, also if a host did not take the
-    // entries yet: an edge comes once and must not be lost.
+    // One entry per watch, so that there is always room, even if a host has not taken the entries
+    // yet: an edge comes once and must not be lost.
     size_t index = watch->ready_index;
     if (index < loop->ready_count && loop->ready[index].tag == watch->tag) {
         loop->ready[index].events |= events;
@@ -98,7 +98,7 @@ static int open_descriptors(hrt_loop *loop, struct event_base *host_base) {
     loop->is_hosted = host_base != NULL;
     // Edge-triggered: each expiry and each wake is a new edge, so that the timerfd is never read. A
     // host's base may have no edge triggering; there each pass of the loop arms the timerfd again,
-    // which makes it unreadable as well.
+    // which also makes it unreadable.
     return hrt_poller_add(loop->poller, loop->timer_fd, HRT_READABLE | HRT_EDGE, on_timer, loop,
                           &loop->timer_interest);
 }
@@ -164,24 +164,24 @@ static void arm(hrt_loop *loop, int64_t deadline_ns) {
 }
 
 // Makes the timerfd readable, as if it had expired, without the timer interrupt that a past
-// deadline costs: the sleeping thread runs after 4 us, as with an eventfd, instead of 29.
+// deadline costs: the sleeping thread runs after 4 us, as with an eventfd, instead of after 29.
 static void make_readable(int fd) {
-    // Kernels without CONFIG_CHECKPOINT_RESTORE do not have it (timerfd_create(2)).
+    // Kernels without CONFIG_CHECKPOINT_RESTORE lack TFD_IOC_SET_TICKS (timerfd_create(2)).
     uint64_t expirations = 1;
     if (HRT_STATUS(ioctl(fd, TFD_IOC_SET_TICKS, &expirations)) != 0) hrt_timerfd_arm(fd, 0);
 }
 
 static int take_wake(hrt_loop *loop) {
     if (!atomic_exchange(&loop->woken, 0)) return 0;
-    loop->is_expired = true;  // timer_fd is readable for it, or will be soon
+    loop->is_expired = true;  // timer_fd is readable for the wake, or will be soon
     return HRT_LOOP_WOKEN;
 }
 
-// Looks at the descriptors once, and returns what it found beside the timer.
+// Looks at the descriptors once, and returns what it found besides the timer.
 HRT_HOT_LOOP
 static int look(hrt_loop *loop, bool waits) {
     loop->ready_count = 0;
-    // A signal does not end it; the timerfd's deadline is absolute.
+    // A signal does not end the run; the timerfd's deadline is absolute.
     hrt_poller_run(loop->poller, waits);
     if (waits) {
         hrt_prefetch_fire();
@@ -201,11 +201,11 @@ int hrt_loop_poll(hrt_loop *loop) {
 
 void hrt_loop_enter(hrt_loop *loop) { loop->slack_ns = (int64_t)hrt_thread_timer_slack_ns(); }
 
-// With nothing watched a futex suffices, and the kernel's timer wakes the thread directly. Its wait
-// is subject to the thread's timer slack, which a timerfd is not, and which belongs to the thread's
-// owner. So the futex's deadline is earlier by the slack, and the wait ends at the deadline at the
-// latest. If another timer's interrupt ends it before the deadline, as the slack allows, the caller
-// waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
+// With nothing watched a futex suffices, and the kernel's timer wakes the thread directly. A
+// futex's wait is subject to the thread's timer slack, which a timerfd's is not; and the slack is
+// for the thread's owner to set. So the futex's deadline is earlier by the slack, and the wait ends
+// at the deadline at the latest. If another timer's interrupt ends it before the deadline, as the
+// slack allows, the caller waits for the rest by the timerfd. prctl(2), PR_SET_TIMERSLACK
 HRT_HOT_LOOP
 static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     int64_t wake_ns = deadline_ns == HRT_NEVER ? HRT_NEVER : deadline_ns - loop->slack_ns;
@@ -222,7 +222,7 @@ static int wait_in_futex(hrt_loop *loop, int64_t deadline_ns) {
     return found;
 }
 
-// With nothing watched it would wait for the timerfd alone.
+// Waits in poll(2): with nothing watched the poller would wait for the timerfd alone.
 static int wait_for_timer(hrt_loop *loop) {
     struct pollfd timer = {.fd = loop->timer_fd, .events = POLLIN};
     hrt_must("poll", HRT_CALL(poll(&timer, 1, -1)));
@@ -247,14 +247,14 @@ int hrt_loop_wait(hrt_loop *loop, int64_t deadline_ns) {
             return hrt_loop_poll(loop);
         if (deadline_ns != loop->armed_ns || loop->is_expired) {
             arm(loop, deadline_ns);
-            // settime clears the expiration of a wake that came just before, but not of a later
-            // one.
+            // timerfd_settime(2) clears the expiration of a wake that came just before, but not
+            // that of a later wake.
             if (hrt_loop_is_woken(loop)) continue;
         }
         int found = is_alone ? wait_for_timer(loop) : look(loop, true);
         if (found != 0) return found;
-        // The deadline, or spuriously: the expiration of a wake that was consumed before the
-        // expiration came.
+        // Either the deadline has come, or this is spurious: the expiration of a wake came after
+        // the wake was consumed.
     }
 }
 
@@ -262,7 +262,8 @@ HRT_HOT_PRECISE
 int hrt_loop_wait_until_spin_window(hrt_loop *loop, int64_t deadline_ns, hrt_spin_window *window) {
     for (;;) {
         hrt_early_wake early = hrt_wake_early(loop->clock, deadline_ns, window);
-        // Checks the descriptors once: otherwise timers that are never slept for would starve them.
+        // Checks the descriptors once: otherwise timers for which the thread never sleeps would
+        // starve them.
         if (early.has_begun) return hrt_loop_poll(loop);
         int found = hrt_loop_wait(loop, early.wake_ns);
         HRT_PREFETCH_CODE(hrt_hot_precise);
@@ -314,11 +315,11 @@ void hrt_loop_wake(hrt_loop *loop) {
 
 int hrt_loop_is_woken(const hrt_loop *loop) { return (int)atomic_load(&loop->woken); }
 
-// Whether epoll_ctl(2) accepts the descriptor: it refuses files without a poll operation, as
-// /dev/null. stat(2) does not show that, and poll(2) reports such a file as ready.
+// Returns 0 if epoll_ctl(2) accepts the descriptor. It refuses files without a poll operation, such
+// as /dev/null. stat(2) does not show that, and poll(2) reports such a file as ready.
 static int try_epoll(int fd) {
     int set = (int)HRT_CALL(epoll_create1(EPOLL_CLOEXEC));
-    if (set < 0) return 0;  // no descriptor left to try it
+    if (set < 0) return 0;  // no descriptor is left to try it
     struct epoll_event event = {.events = EPOLLIN};
     int status = HRT_STATUS(epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
     close(set);

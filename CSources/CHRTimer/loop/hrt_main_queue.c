@@ -11,7 +11,8 @@
 #include "../hrt_status.h"
 #include "../include/hrt_fork.h"
 
-// dlsym does not find a statically linked libdispatch; these do. NULL where it is not linked.
+// dlsym does not find the functions of a statically linked libdispatch; these declarations do. They
+// are NULL where it is not linked.
 __attribute__((weak)) int _dispatch_get_main_queue_handle_4CF(void);
 __attribute__((weak)) void _dispatch_main_queue_callback_4CF(void *ignored);
 __attribute__((weak)) bool _dispatch_is_fork_of_multithreaded_parent(void);
@@ -58,8 +59,8 @@ int hrt_main_queue_descriptor(void) {
 }
 
 void hrt_main_queue_drain(int fd) {
-    // Before the drain: blocks submitted after this make it readable again. EAGAIN: another loop
-    // that serves the main queue, as Foundation's, has read it.
+    // Read before the drain, so that blocks submitted after this make it readable again. EAGAIN:
+    // another loop that serves the main queue, such as Foundation's, has read it.
     uint64_t posts;
     int status = HRT_STATUS(read(fd, &posts, sizeof posts));
     if (status != -EAGAIN) hrt_must("read of the main queue's eventfd", status);

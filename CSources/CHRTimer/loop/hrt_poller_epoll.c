@@ -9,7 +9,7 @@
 #include "../include/hrt_hot.h"
 #include "hrt_poller.h"
 
-// As libevent's (INITIAL_NEVENT and MAX_NEVENT in epoll.c).
+// As in libevent (INITIAL_NEVENT and MAX_NEVENT in epoll.c).
 enum { LEAST_FOUND = 32, MOST_FOUND = 4096 };
 
 struct hrt_interest {
@@ -17,17 +17,17 @@ struct hrt_interest {
     uint32_t events;
     hrt_on_events on_events;
     void *context;
-    hrt_interest *next;  // in the same descriptor
+    hrt_interest *next;  // the next interest in the same descriptor
 };
 
 struct hrt_poller {
     int epoll_fd;
-    // By descriptor, which the kernel gives out from the least on.
+    // Indexed by descriptor; the kernel gives out the least free number.
     hrt_interest **interests;
     size_t interest_count;
     struct epoll_event *found;
     size_t found_capacity;
-    // Of the interest whose callback runs: what comes next, which the callback may remove.
+    // While a callback runs: the interest that is called next, which the callback may remove.
     hrt_interest *next;
 };
 
@@ -64,7 +64,8 @@ void hrt_poller_destroy(hrt_poller *poller) {
     free(poller);
 }
 
-// epoll has one entry for each descriptor: what all interests in it want together. 0 for none.
+// Returns what all interests in a descriptor want together, 0 for nothing: epoll has one entry for
+// each descriptor.
 static uint32_t wanted(const hrt_interest *first) {
     uint32_t events = 0;
     for (const hrt_interest *interest = first; interest != NULL; interest = interest->next)
@@ -74,8 +75,9 @@ static uint32_t wanted(const hrt_interest *first) {
            ((events & HRT_EDGE) != 0 ? (uint32_t)EPOLLET : 0);
 }
 
-// The number may have been closed and opened again since it was added, or may be a duplicate's:
-// then the set has no entry for it, or has one that was thought to be gone.
+// Adds or changes the descriptor's entry. The number may have been closed and opened again since it
+// was added, or may be a duplicate's: then the set has no entry for it, or has one that was thought
+// to be gone.
 static int enter(int set, int fd, uint32_t events, int operation) {
     struct epoll_event event = {.events = events, .data.fd = fd};
     int status = HRT_STATUS(epoll_ctl(set, operation, fd, &event));
@@ -105,7 +107,7 @@ int hrt_poller_add(hrt_poller *poller, int fd, uint32_t events, hrt_on_events on
     if (interest == NULL) return -ENOMEM;
     hrt_interest **first = &poller->interests[fd];
     *interest = (hrt_interest){fd, events, on_events, context, *first};
-    // Also where others want the same: an edge that was reported to them is reported again.
+    // Even if others want the same events: an edge that was reported to them is reported again.
     int operation = *first == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     status = enter(poller->epoll_fd, fd, wanted(interest), operation);
     if (status != 0) {
@@ -126,15 +128,15 @@ void hrt_poller_remove(hrt_poller *poller, hrt_interest *interest) {
     if (poller->next == interest) poller->next = interest->next;
     free(interest);
     uint32_t events = wanted(poller->interests[fd]);
-    // Unchanged it stays, as a change would report a former edge again.
+    // An unchanged entry stays as it is, because a change would report a former edge again.
     if (events == former) return;
-    // What fails here was closed by its owner, and has left the set: epoll(7).
+    // If this fails, the owner has closed the descriptor, which has left the set: epoll(7).
     int operation = events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     struct epoll_event event = {.events = events, .data.fd = fd};
     (void)HRT_STATUS(epoll_ctl(poller->epoll_fd, operation, fd, &event));
 }
 
-// A hang-up or an error is for everybody: the read or write that follows shows it.
+// Reports a hang-up or an error to all interests: the read or write that follows shows it.
 HRT_HOT_LOOP
 static void call_back(hrt_poller *poller, struct epoll_event event) {
     uint32_t found = 0;
@@ -150,7 +152,7 @@ static void call_back(hrt_poller *poller, struct epoll_event event) {
     poller->next = NULL;
 }
 
-// What is ready in crowds is asked for in larger pieces from then on.
+// Makes room for more ready descriptors per call from then on.
 static void grow(hrt_poller *poller) {
     size_t capacity = poller->found_capacity * 2;
     struct epoll_event *found = realloc(poller->found, capacity * sizeof *found);

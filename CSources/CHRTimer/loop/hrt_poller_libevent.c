@@ -24,16 +24,17 @@ struct hrt_interest {
     void *context;
 };
 
-// One of the three ways that libevent tries (evutil_make_internal_pipe_ in evutil.c).
+// Makes a pipe in one of the three ways that libevent tries (evutil_make_internal_pipe_ in
+// evutil.c).
 static int make_pipe(int ends[2]) {
     if (HRT_STATUS(pipe2(ends, O_NONBLOCK | O_CLOEXEC)) == 0 || HRT_STATUS(pipe(ends)) == 0)
         return 0;
     return HRT_STATUS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
 }
 
-// libevent 2.1 ends the process by exit(3) if it cannot make its signal pipe. So this tries it
-// first, with one more descriptor in place of the epoll set. Another thread may still take the last
-// descriptors in between.
+// libevent 2.1 ends the process by exit(3) if it cannot make its signal pipe. So this function
+// tries to make one first, with one more descriptor open in place of the epoll set. Another thread
+// may still take the last descriptors in between.
 static int probe_base(int fd) {
     int set = (int)HRT_CALL(fcntl(fd, F_DUPFD_CLOEXEC, 0)), ends[2];
     if (set < 0) return set;
@@ -49,8 +50,8 @@ static int probe_base(int fd) {
 static struct event_base *make_base(void) {
     struct event_config *config = event_config_new();
     if (config == NULL) return NULL;
-    // No lock: one thread alone uses the base. No environment: EVENT_NOEPOLL and the like are meant
-    // for the program's own bases.
+    // No lock, because only one thread uses the base. No environment, because EVENT_NOEPOLL and the
+    // like are meant for the program's own bases.
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
     // If epoll_create1 fails for want of descriptors, libevent would fall back to poll(2).
     event_config_avoid_method(config, "poll");
@@ -95,7 +96,7 @@ int hrt_poller_create_on(struct event_base *base, void (*on_host)(void *context)
     return status;
 }
 
-// Of equal priority: it runs after the events that are already active.
+// The host's event has the priority of the others: it runs after the events already active.
 void hrt_poller_call_host(hrt_poller *poller) { event_active(poller->host_event, 0, 0); }
 
 void hrt_poller_destroy(hrt_poller *poller) {

@@ -59,11 +59,11 @@ static int is_there(void) {
            foundation.common_modes != NULL;
 }
 
-// The info of Foundation's source, and the caller's handle.
+// The info of Foundation's source, which is also the caller's handle.
 struct hrt_run_loop_source {
     hrt_run_loop_calls calls;
     void *context;
-    void *loop;  // not retained: it retains the source
+    void *loop;  // not retained: the run loop retains the source
     void *source;
 };
 
@@ -110,7 +110,7 @@ void hrt_run_loop_source_hold(hrt_run_loop_source *source) {
 }
 
 void hrt_run_loop_source_signal(hrt_run_loop_source *source) {
-    // Copied: the last release of Foundation's source frees `source`.
+    // Copied, because the last release of Foundation's source frees `source`.
     void *made = source->source, *loop = source->loop;
     foundation.signal(made);
     foundation.wake(loop);
@@ -121,7 +121,7 @@ void hrt_run_loop_source_signal(hrt_run_loop_source *source) {
 void hrt_run_loop_source_remove(hrt_run_loop_source *source) {
     void *made = source->source;
     foundation.invalidate(made);
-    // Frees `source` with the last reference, which a running run loop may have.
+    // Frees `source` with the last reference, which a running run loop may hold.
     foundation.release(made);
 }
 #endif

@@ -21,7 +21,8 @@ static _Atomic int signal_fds[SIGNALS];
 static struct sigaction former_actions[SIGNALS];
 // Held while an action is changed, and while the process is stopped.
 static hrt_lock actions;
-// Handlers that run now and may use a descriptor: none is closed before they have returned.
+// The number of handlers that run now and may use a descriptor: none is closed before they have
+// returned.
 static _Atomic int signal_handlers;
 
 static void on_signal(int signal) {
@@ -35,7 +36,7 @@ static void on_signal(int signal) {
     hrt_restore_errno(kept);
 }
 
-// A thread that receives one signal, for a process whose threads may all block it: a thread
+// Threads that each receive one signal, for a process whose threads may all block it: a thread
 // inherits the mask of the one that started it (signal(7)), and no thread can change another's
 // mask.
 static struct {
@@ -109,15 +110,15 @@ uint64_t hrt_signal_take(int signal) {
     return count;
 }
 
-// With a handler any thread could count the SIGCONT that ends the stop, at any time after it.
-// Without one the kernel drops it (kernel/signal.c): when it is sent (sig_ignored), or when a
-// thread takes it off the queue (get_signal), where it is pending if the first thread blocks it.
+// With a handler, any thread could count the SIGCONT that ends the stop, at any time after it.
+// Without one the kernel drops it (kernel/signal.c): when it is sent (sig_ignored), or, if it is
+// pending because the first thread blocks it, when a thread takes it off the queue (get_signal).
 void hrt_signal_stop_process(void) {
     struct sigaction none = {.sa_handler = SIG_DFL}, action;
     sigemptyset(&none.sa_mask);
     hrt_lock_acquire(&actions);
     sigaction(SIGCONT, &none, &action);
-    // To this thread itself: it is stopped before the call returns, signal(7).
+    // Sent to this thread itself, which is stopped before the call returns, signal(7).
     raise(SIGSTOP);
     // Drops a pending SIGCONT: sigaction(3p), "setting a signal action to SIG_DFL".
     sigaction(SIGCONT, &none, NULL);
@@ -128,7 +129,8 @@ void hrt_signal_stop_process(void) {
 void hrt_signal_close(int signal) {
     int fd = atomic_load(&signal_fds[signal]) - 1;
     if (fd < 0) return;
-    // Before the former action is restored: the program let no thread receive the signal for that.
+    // Done before the former action is restored: for that action the program let no thread receive
+    // the signal.
     end_receiver(signal);
     hrt_lock_acquire(&actions);
     sigaction(signal, &former_actions[signal], NULL);

@@ -12,8 +12,9 @@
 enum { WORDS = sizeof(hrt_record) / sizeof(uint64_t) };
 _Static_assert(sizeof(hrt_record) % sizeof(uint64_t) == 0, "copied by words");
 
-// A sequence lock for each place (Boehm 2012, "Can seqlocks get along with programming language
-// memory models?"): odd while it is written, else twice the number of the record, plus 2.
+// Each place has a sequence lock (Boehm 2012, "Can seqlocks get along with programming language
+// memory models?"): the sequence is odd while the place is written, and otherwise twice the number
+// of its record, plus 2.
 typedef struct {
     _Atomic uint64_t sequence;
     _Atomic uint64_t words[WORDS];
@@ -39,7 +40,7 @@ void hrt_recorder_destroy(hrt_recorder *recorder) { free(recorder); }
 
 size_t hrt_recorder_capacity(const hrt_recorder *recorder) { return recorder->capacity; }
 
-// Asked for once: each time it would be a system call.
+// The thread's id, read once: each reading would be a system call.
 static _Thread_local uint32_t own_thread __attribute__((tls_model("initial-exec")));
 
 void hrt_recorder_add(hrt_recorder *recorder, const hrt_record *record) {

@@ -17,7 +17,8 @@ int hrt_thread_counts_open(void) {
     return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 }
 
-// The second number, proc_pid_schedstat in Documentation/scheduler/sched-stats.rst.
+// Returns the second number of the file, proc_pid_schedstat in
+// Documentation/scheduler/sched-stats.rst.
 static int64_t run_delay_ns(int file) {
     char text[96];
     ssize_t count = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
@@ -62,7 +63,8 @@ int64_t hrt_stolen_ns(void) {
     return ticks > 0 ? field[7] * (HRT_NS_PER_S / ticks) : 0;
 }
 
-// Of a line "0::/path" (version 2) or "4:cpu,cpuacct:/path" (version 1) of proc_pid_cgroup(5).
+// Extracts the path from a line "0::/path" (version 2) or "4:cpu,cpuacct:/path" (version 1) of
+// proc_pid_cgroup(5), if the line is for `name`, which is empty for version 2.
 static int find_group(const char *line, const char *name, char *path, size_t size) {
     const char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
     if (!second) return 0;

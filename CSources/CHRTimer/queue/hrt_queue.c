@@ -1,5 +1,5 @@
 #ifdef __linux__
-// The queue: tokens and the rules of arming, over the slab and the per-class wheels.
+// The queue: tokens and the rules of arming, on top of the slab and the per-class wheels.
 #include <errno.h>
 
 #include "hrt_queue_pages.h"

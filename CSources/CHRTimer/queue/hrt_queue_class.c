@@ -1,6 +1,6 @@
 #ifdef __linux__
-// A per-class wheel: how nodes go from the wheel through the near tier until they are due, and the
-// bound of the earliest deadline.
+// A per-class wheel: how nodes go from the wheel through the near tier until they are due, and how
+// the bound of the earliest deadline is kept.
 #include <errno.h>
 
 #include "hrt_queue_class.h"
@@ -19,7 +19,8 @@ void hrt_class_init(struct hrt_class *class, enum hrt_class_number number, uint6
     class->earliest[HRT_NOWHERE] = HRT_KEY_NEVER;
 }
 
-// The per-class wheel, made if there is none yet. NULL if there is no memory for it.
+// Returns the per-class wheel, and makes it if there is none yet. NULL if there is no memory for
+// it.
 struct hrt_class *hrt_class_make(struct hrt_queue *queue, enum hrt_class_number number) {
     if (queue->classes[number] != NULL) return queue->classes[number];
     struct hrt_class *class = hrt_pages_map(sizeof *class);
@@ -36,7 +37,7 @@ struct hrt_class *hrt_class_make(struct hrt_queue *queue, enum hrt_class_number 
     return class;
 }
 
-// Room for the nodes of so many blocks. 0 or -ENOMEM.
+// Makes room for the nodes of that many blocks. Returns 0 or -ENOMEM.
 int hrt_class_reserve(struct hrt_class *class, uint32_t blocks) {
     if (class->windows != NULL && hrt_windows_reserve(class->windows, blocks) != 0) return -ENOMEM;
     return hrt_room_reserve(&class->heap, blocks, sizeof(uint32_t));
@@ -47,15 +48,14 @@ void hrt_class_release(struct hrt_class *class) {
     hrt_room_release(&class->heap, sizeof(uint32_t));
 }
 
-// Gives back the room of the heap that is not used, and the levels of the wheel in which nothing is
-// filed.
+// Gives back the unused room of the heap, and the levels of the wheel in which nothing is filed.
 void hrt_class_trim(struct hrt_class *class) {
     hrt_room_give_back(&class->heap, sizeof(uint32_t), class->heap_count,
                        class->heap.blocks * HRT_BLOCK_NODES);
     hrt_wheel_trim(class);
 }
 
-// Without the per-class wheel itself.
+// Returns the bytes held, without the per-class wheel itself.
 size_t hrt_class_bytes(const struct hrt_class *class) {
     return hrt_room_bytes(&class->heap, sizeof(uint32_t)) +
            (class->windows == NULL ? 0 : hrt_windows_bytes(class->windows));
@@ -65,8 +65,8 @@ static inline void raise(uint64_t *bound, uint64_t key) {
     if (key > *bound) *bound = key;
 }
 
-// Makes the bound and the earliest end of a window exact. False if the moves were used up before;
-// the next call continues.
+// Makes the bound and the earliest end of a window exact. Returns false if the moves were used up
+// before that; the next call continues.
 //
 // In the per-class wheel of timers with tolerance, every timer whose window begins before the
 // earliest end goes to the near tier: it fires at that wake-up at the latest.
@@ -123,8 +123,8 @@ uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_N
     return class->bound;
 }
 
-// The earliest end of a window, or a lower bound: no armed timer of the per-class wheel may be
-// taken later.
+// Returns the earliest end of a window, or a lower bound of it: a caller that wakes by then can
+// take every armed timer of the per-class wheel within its window.
 uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->windows == NULL) return hrt_class_bound(queue, class);
     int moves_left = MOVES_PER_QUERY;
@@ -133,8 +133,8 @@ uint64_t hrt_class_wake(struct hrt_queue *queue, struct hrt_class *class) HRT_NO
     return class->windows->wake;
 }
 
-// Timers were taken up to now_key. If all due ones were, no armed timer is due before the next
-// nanosecond.
+// Updates the bound after timers were taken up to now_key. If all due timers were taken, no armed
+// timer is due before the next nanosecond.
 HRT_HOT
 void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING {
     if (class->bound > now_key) return;
@@ -144,8 +144,8 @@ void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_take
     if (class->windows != NULL) raise(&class->windows->wake, now_key + 1);
 }
 
-// Advances the present to the next occupied bucket, which then cascades, or, if none begins by
-// now_tick, to now_tick. True in the first case.
+// Advances the present: to the next occupied bucket if one begins by now_tick, which then cascades;
+// otherwise to now_tick. Returns true in the first case.
 static bool advance(struct hrt_class *class, uint64_t now_tick) {
     if (now_tick <= class->tick) return false;
     uint8_t levels = 0;
@@ -159,8 +159,8 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
     return true;
 }
 
-// Sets *out_first to the first armed node with key <= now_key, which stays filed, or to 0 if there
-// is none. False if the moves were used up before that was known.
+// Sets *out_first to the first armed node with key <= now_key, or to 0 if there is none. The node
+// stays filed. Returns false if the moves were used up before that was known.
 HRT_HOT
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {

@@ -1,11 +1,11 @@
-// A per-class wheel: wheel, near tier and windows together. Its caller passes the time in.
+// A per-class wheel: wheel, near tier and windows together. The caller passes in the time.
 #ifndef HRT_QUEUE_CLASS_H
 #define HRT_QUEUE_CLASS_H
 
 #include "hrt_queue_wheel.h"
 
-// If nothing can be due by now_key and no bucket begins by then, advances the present and returns
-// true.
+// Advances the present and returns true if nothing can be due by now_key and no bucket begins by
+// then. Returns false otherwise.
 static inline bool hrt_class_passes(struct hrt_class *class, uint64_t now_key) {
     uint64_t now_tick = now_key >> HRT_TICK_BITS;
     if (now_key >= class->bound || now_tick >= class->look_tick) return false;
@@ -27,14 +27,14 @@ bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t no
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING;
 void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING;
 
-// A node in the wheel or nowhere is armed for the key. It stays where it is, or goes to the list of
-// nodes to be filed. True if that list is full and must be worked off.
+// Arms, for the key, a node that is in the wheel or nowhere. The node stays where it is, or goes to
+// the list of nodes to be filed. Returns true if that list is full and must be worked off.
 //
-// Which of the two is hard to predict, and the answer waits for the node, which may not be in the
-// cache: a branch would be mispredicted every other time and discard the work begun meanwhile. So
-// the code does not branch: it writes the node to the end of the list and adds 1 or 0 to the
-// count. The list is worked off when it is full or an exact answer needs it; its nodes are in the
-// cache by then.
+// Which of the two happens is hard to predict, and the answer waits for the node, which may not be
+// in the cache: a branch would be mispredicted every other time and discard the work begun
+// meanwhile. So the code does not branch: it writes the node to the end of the list and adds 1 or 0
+// to the count. The list is worked off when it is full or when an exact answer needs it; its nodes
+// are in the cache by then.
 static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, uint32_t bucket,
                                        uint64_t key) {
     if (HRT_UNLIKELY(key < class->bound)) class->bound = key;
@@ -43,14 +43,15 @@ static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, 
     return class->to_file_count == HRT_TO_FILE;
 }
 
-// The timer was armed, and is disarmed now or about to be armed again.
+// Marks the class's bounds as stale if they came from this timer. The timer was armed, and is
+// disarmed now or about to be armed again.
 static inline void hrt_class_leaves(struct hrt_class *class, uint32_t index,
                                    const struct hrt_node *node) {
     if (node->key == class->bound) class->certainty = HRT_STALE;
     if (class->windows != NULL && index == class->windows->wake_index) class->certainty = HRT_STALE;
 }
 
-// The node's slot is taken: `sequence` is 0 unless it is armed.
+// Marks the node as armed for the key. Its slot is taken: `sequence` is 0 unless it is armed.
 static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_node *node,
                                            uint64_t key) {
     queue->armed_count += node->sequence < 1;
@@ -58,7 +59,8 @@ static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_n
     node->key = key;
 }
 
-// Unfiles the node if it is in the near tier. In the wheel it stays filed.
+// Disarms the node; returns false if it was not armed. Unfiles it if it is in the near tier; in the
+// wheel it stays filed.
 static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (!hrt_node_is_armed(node)) return false;
     struct hrt_class *class = hrt_class_of(queue, node);

@@ -1,13 +1,13 @@
 #ifdef __linux__
-// The near tier, in exact order: armed nodes due in the present tick or before it, and nodes of
-// later buckets that were walked to find the next deadline. The run is a list in that order, linked
-// through the nodes; the heap has four children a node, so that a step down reads one cache line of
-// indices.
+// The near tier, in exact order. It holds armed nodes due in the present tick or before it, nodes
+// due within a second while few timers are armed, and nodes of later buckets that were walked to
+// find the next deadline. The run is a list in that order, linked through the nodes. The heap has
+// four children per node, so that a step down reads one cache line of indices.
 #include "hrt_queue_near.h"
 #include "../include/hrt_hot.h"
 
-// How far from the end of the run a node may be inserted. A bucket holds few nodes, or many that
-// were armed in order of deadline; both arrive almost in order.
+// How many nodes from the end of the run a node may be inserted. A bucket holds few nodes, or many
+// that were armed in order of deadline; both arrive almost in order.
 enum { RUN_REACH = 16, FAN = 4 };
 
 static bool is_before(const struct hrt_queue *queue, uint32_t a, uint32_t b) {
@@ -88,8 +88,8 @@ static void run_remove(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-// Files a node in the heap: one so late that in the run each earlier node would have to step over
-// it.
+// Files a node in the heap: it is so late that, in the run, each earlier node would have to step
+// over it.
 void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
                        uint32_t index) HRT_NONBLOCKING {
     class->near_count++;

@@ -3,7 +3,7 @@
 
 #include "hrt_queue_windows.h"
 
-// The near tier. The run and the heap hold armed nodes only, so that the earlier of their first
+// The near tier. The run and the heap hold only armed nodes, so that the earlier of their first
 // nodes is the next timer outside the wheel.
 void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING;
@@ -12,13 +12,13 @@ void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
 void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING;
 
-// Has the processor fetch one more node of the run. The nodes are linked through each other: a
-// caller that takes a batch of them waits for one miss after the other, unless they were fetched
-// one by one while it was busy with the batch before.
+// Prefetches one more node of the run. The nodes are linked through each other: a caller that takes
+// a batch of them waits for one miss after the other, unless they were prefetched one by one while
+// the caller was busy with the batch before.
 void hrt_near_fetch(const struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 
-// The first node of the run or the heap, 0 if there is none; and its key, HRT_KEY_NEVER if there is
-// none.
+// Return the first node of the run and the heap, 0 if there is none; and its key, HRT_KEY_NEVER if
+// there is none.
 uint32_t hrt_near_first(const struct hrt_queue *queue,
                         const struct hrt_class *class) HRT_NONBLOCKING;
 uint64_t hrt_near_key(const struct hrt_queue *queue, const struct hrt_class *class) HRT_NONBLOCKING;

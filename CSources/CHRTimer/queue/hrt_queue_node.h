@@ -1,34 +1,35 @@
 #ifndef HRT_QUEUE_NODE_H
 #define HRT_QUEUE_NODE_H
 
-// The parts of a timer queue.
+// How a timer queue works.
 //
 // Every timer is a node in a slab. A node that was armed is *filed*: it is in a bucket of the wheel
 // or in the near tier, which is a sorted list (the run) and a heap. The queue looks at a filed node
 // at the instant of its bucket; the timer need not be due then. So disarming a timer, or arming it
-// for no earlier instant, writes to the node alone and leaves it where it is. At the look the queue
-// files the node again or drops it. A node stays filed even while its slot is free, and
-// the slot's next owner inherits that. A timeout that is set, cancelled and set again thus costs
-// one cache line each time, and is filed once in its length. The price: the queue may look when
-// nothing is due. Normalizing (hrt_class_normalize) avoids that. A bucket knows the node that its
-// earliest key came from. If that node is gone, the queue walks a bucket of few nodes; it spreads a
-// bucket of many (a crowd) over finer buckets or, where those do not tell its nodes apart, over the
-// heap, so that it never walks a crowd twice.
+// for no earlier instant, only writes to the node and leaves it where it is. When the queue looks
+// at the node, it files the node again or drops it. A node stays filed even while its slot is free,
+// and the slot's next owner takes it over in that place. A timeout that is set, cancelled and set
+// again thus costs one cache line each time, and is filed once in its length. The price is that the
+// queue may look when nothing is due. Normalizing (hrt_class_normalize) avoids that. A bucket knows
+// the node that its earliest key came from. If that node is gone, the queue walks the bucket if it
+// has few nodes. If it has many (a crowd), the queue spreads them over finer buckets or, where
+// those do not tell its nodes apart, over the heap, so that it never walks a crowd twice.
 //
 // The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of
-// 1,024 buckets; a bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser.
-// Levels rotate: level l holds the instants less than 1,024 of its buckets ahead of the present,
-// aligned to a power of two or not, so that at most one bucket a level cascades at once. Nodes of
-// level 0 cascade into the run, which is in exact order; a node that arrives there far out of order
-// goes to the heap, and the earlier head of the two is next. The exact order is that of (key,
-// sequence) in the node, whichever way the node took through the wheel.
+// 1,024 buckets. A bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser
+// than the one below. Levels rotate: level l holds the instants less than 1,024 of its buckets
+// ahead of the present, whether aligned to a power of two or not, so that at most one bucket per
+// level cascades at once. Nodes of level 0 cascade into the run, which is in exact order. A node
+// that arrives there far out of order goes to the heap. The earlier head of the two is next. The
+// exact order is that of (key, sequence) in the node, whichever way the node took through the
+// wheel.
 //
 // All this is a per-class wheel, and a queue has one for each kind of timer: ordinary, precise, and
-// with tolerance. The last files by deadline like the others; hrt_queue_windows.c says how it finds
-// the earliest end of a window.
+// with tolerance. The one with tolerance files by deadline like the others; hrt_queue_windows.c
+// says how it finds the earliest end of a window.
 //
-// Files include and call one way: queue -> rare -> class -> wheel -> near -> windows -> node; slab
-// and pages stand beside.
+// Files include and call in one direction: queue -> rare -> class -> wheel -> near -> windows ->
+// node; slab and pages stand beside.
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,12 +41,12 @@
 
 // With many timers each operation waits for a cache line, and the processor overlaps as many
 // operations as fit into its instruction window. So the common path is short, is inlined as a
-// whole, does not branch on data it waits for, and ends in a jump to the rare cases
+// whole, does not branch on data that it waits for, and ends in a jump to the rare cases
 // (hrt_queue_rare.c).
 #define HRT_ON_PATH inline __attribute__((always_inline))
 
-// Instants are kept as keys: biased, so that their unsigned order is that of the signed instants,
-// and shifts are defined.
+// Instants are kept as keys. A key is biased so that its unsigned order is the order of the signed
+// instants, and so that shifts are defined.
 #define HRT_KEY_NEVER UINT64_MAX
 
 static inline uint64_t hrt_key(int64_t deadline_ns) {
@@ -53,29 +54,30 @@ static inline uint64_t hrt_key(int64_t deadline_ns) {
 }
 static inline int64_t hrt_key_ns(uint64_t key) { return (int64_t)(key ^ (UINT64_C(1) << 63)); }
 
-// Set in `sequence` while the timer is armed; the other bits then count the queue's armings and
-// give the order of equal deadlines.
+// Set in `sequence` while the timer is armed. The other bits then hold the number of the arming,
+// counted per queue, which orders equal deadlines.
 #define HRT_ARMED (UINT64_C(1) << 63)
 
 // Half a cache line: one miss fetches deadline, sequence, generation and links.
 struct hrt_node {
-    uint64_t key;  // the deadline; kept when the timer is disarmed or removed, as the wheel may
-                   // still hold the node by it
+    uint64_t key;  // the deadline; kept when the timer is disarmed or removed, because the
+                   // wheel may still have the node filed by it
     uint64_t
         sequence;   // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
-    uint32_t next;  // neighbours in a chain of the wheel, or in the run; 0 is none
+    uint32_t next;  // neighbours in a chain of the wheel, or in the run; 0 if there is none
     uint32_t previous;
-    uint32_t generation;  // odd while the slot is taken: no token matches a free one, nor does one
-                          // of another queue
+    uint32_t generation;  // odd while the slot is taken, so that no token, even of another queue,
+                          // matches a free slot
     uint32_t place;       // where it is filed: kind, class, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32,
               "two nodes share a cache line, and no node lies in two");
 
-// `place`: bits 31 and 30 the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h), the
-// rest an index. In the first per-class wheel, the common one, a place is thus a plain bucket
-// number. A node that is not filed has the number after the last bucket. It counts as filed too
-// late, so that one comparison separates both common cases from all rare ones.
+// `place`: bits 31 and 30 are the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h),
+// the rest an index. In the first per-class wheel, the common one, a place is thus a plain bucket
+// number. A node that is not filed has the number after the last bucket, and counts as filed too
+// late. So one comparison separates both common cases, filed in a bucket and not filed, from all
+// rare ones.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_CLASS_SHIFT 28
 #define HRT_PLACE_CLASS (UINT32_C(3) << HRT_PLACE_CLASS_SHIFT)
@@ -85,7 +87,7 @@ static_assert(sizeof(struct hrt_node) == 32,
 #define HRT_IN_HEAP (UINT32_C(3) << 30)
 #define HRT_IS_NEAR (UINT32_C(1) << 31)  // in the run or in the heap
 
-// The generation of a slot that has used up all others.
+// The generation of a slot that has used up all other generations.
 #define HRT_RETIRED (UINT32_MAX - 1)
 
 static inline bool hrt_node_is_armed(const struct hrt_node *node) {
@@ -104,12 +106,13 @@ static inline uint32_t hrt_node_index(const struct hrt_node *node) {
     return node->place & HRT_PLACE_INDEX;
 }
 
-// The bits of the per-class wheel, in their place.
+// Returns the bits of `place` that name the per-class wheel, unshifted.
 static inline uint32_t hrt_node_class(const struct hrt_node *node) {
     return node->place & HRT_PLACE_CLASS;
 }
 
-// A bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The per-class wheel stays.
+// Sets the place: a bucket, HRT_NOWHERE, HRT_IN_RUN, or HRT_IN_HEAP and an index. The node's
+// per-class wheel stays.
 static inline void hrt_node_set_place(struct hrt_node *node, uint32_t place) {
     node->place = hrt_node_class(node) | place;
 }

@@ -1,6 +1,6 @@
 #ifdef __linux__
 // Zeroed memory straight from the system: pages never written cost nothing, arrays grow without
-// being copied, and what is resident can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
+// being copied, and resident pages can be counted. A page may have 4, 16 or 64 KiB. mmap(2),
 // mremap(2), mincore(2)
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { PAGES_PER_LOOK = 1024 };
 
-// Tests may define the size: any multiple of the kernel's works.
+// Tests may define the page size: any multiple of the kernel's works.
 static size_t page_bytes(void) {
 #ifdef HRT_PAGE_BYTES
     return HRT_PAGE_BYTES;
@@ -26,13 +26,14 @@ void *hrt_pages_map(size_t bytes) {
     return start == MAP_FAILED ? NULL : start;
 }
 
-// 0 or a negative errno.
+// Maps zeroed pages at the address. Returns 0 or a negative errno.
 static int map_at(void *start, size_t bytes) {
     return HRT_DONE(mmap(start, bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
 }
 
-// Address and length are multiples of `alignment`, a power of two and no less than a page.
+// Maps memory whose address and length are multiples of `alignment`, a power of two and no less
+// than a page.
 static void *map_aligned(size_t bytes, size_t alignment) {
     char *start = hrt_pages_map(bytes + alignment);
     if (start == NULL) return NULL;
@@ -55,9 +56,9 @@ bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes) {
 }
 
 // Moves the mapping to a longer one elsewhere: page tables move, bytes are not copied. Both lengths
-// are multiples of `alignment`. mremap(2) can fail because the process has too many mappings: if so
-// at the first piece, as the others need no more mappings than it. By then it may have unmapped the
-// piece's destination.
+// are multiples of `alignment`. mremap(2) can fail because the process has too many mappings. If
+// so, it fails at the first piece, because the others need no more mappings than that one. By then
+// it may have unmapped the piece's destination.
 //
 // As soon as a piece has moved, another thread may map memory at its old address. So the code
 // unmaps only addresses that are certainly still its own.
@@ -80,7 +81,8 @@ void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t
     return grown;
 }
 
-// The range reads as zeroes afterwards. MADV_DONTNEED fails on locked memory: madvise(2).
+// The range reads as zeroes afterwards. Maps new pages, because MADV_DONTNEED fails on locked
+// memory: madvise(2).
 void hrt_pages_give_back(void *start, size_t bytes) {
     if (map_at(start, bytes) != 0) memset(start, 0, bytes);
 }
@@ -102,7 +104,7 @@ void hrt_pages_give_back_within(void *start, void *end) {
     if (first < last) hrt_pages_give_back((void *)first, last - first);
 }
 
-// mincore(2) counts in the kernel's pages, not in those that a test defines.
+// mincore(2) counts in the kernel's pages, not in pages of the size that a test defines.
 size_t hrt_pages_resident(const void *start, size_t bytes) {
     if (start == NULL) return 0;
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);

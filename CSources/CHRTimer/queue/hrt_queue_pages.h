@@ -1,12 +1,12 @@
-// Pages of memory, as the kernel gives them.
+// Pages of memory from the kernel.
 #ifndef HRT_QUEUE_PAGES_H
 #define HRT_QUEUE_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// Those that return a pointer return NULL if there is no memory, and leave the old mapping as it
-// was.
+// The functions that return a pointer return NULL if there is no memory, and then leave the old
+// mapping as it was.
 void *hrt_pages_map(size_t bytes);
 bool hrt_pages_extend(void *start, size_t old_bytes, size_t bytes);
 void *hrt_pages_grow_aligned(void *start, size_t old_bytes, size_t bytes, size_t alignment);

@@ -1,12 +1,13 @@
 #ifdef __linux__
 // The rare cases of hrt_queue.c: arming and removing a node that is in the near tier or has
-// tolerance, full lists and empty stocks. In a file of its own, so that the compiler cannot inline
-// it and a common path ends in a tail call: that path then needs no stack frame and saves no
-// registers.
+// tolerance, full lists, and empty stocks of spare nodes. They are in a file of their own, so that
+// the compiler cannot inline them and a common path ends in a tail call: that path then needs no
+// stack frame and saves no registers.
 #include "hrt_queue_rare.h"
 #include "../include/hrt_hot.h"
 
-// Makes one node spare. Filing must never allocate: every per-class wheel has room for all nodes.
+// Makes one node spare. Filing must never allocate, so every per-class wheel reserves room for all
+// nodes here.
 static int refill(struct hrt_queue *queue) {
     uint32_t blocks = hrt_slab_blocks_wanted(queue);
     for (unsigned number = 0; blocks > queue->blocks_used && number < HRT_CLASSES; number++) {
@@ -25,7 +26,8 @@ int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
-// Takes the node out of the per-class wheel it is filed in, to be filed in another.
+// Takes the node out of the per-class wheel in which it is filed, so that it can be filed in
+// another.
 static void change_class(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                         struct hrt_node *node) {
     if (hrt_node_class(node) == class->base) return;
@@ -74,7 +76,7 @@ static void arm_first_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t
     arm_in(queue, class, index, key);
 }
 
-// A timer with tolerance is armed with tolerance again: the common path of its per-class wheel.
+// Arms a timer with tolerance that has tolerance already: the common path of its per-class wheel.
 static HRT_ON_PATH void arm_tolerant(struct hrt_queue *queue, uint32_t index, uint64_t key,
                                      int64_t tolerance_ns) {
     struct hrt_node *node = hrt_node_at(queue, index);
@@ -100,7 +102,7 @@ void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t
 }
 
 int hrt_rare_arm_new(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
-    // Not by hrt_rare_arm: the compiler would call it instead of inlining it.
+    // Does not call hrt_rare_arm: the compiler would make that a call instead of inlining it.
     if (tolerance_ns > 0) {
         arm_tolerant(queue, index, key, tolerance_ns);
     } else {
@@ -136,7 +138,7 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     if (HRT_UNLIKELY(hrt_node_is_near(node) || queue->spare_count == HRT_SPARES))
         return remove_any(queue, index);
     // The node is in the wheel of a precise or tolerant class. If it is not armed, a bound may be
-    // computed again for nothing.
+    // recomputed for nothing.
     queue->armed_count += (node->sequence < 1) - 1U;
     hrt_class_leaves(hrt_class_of(queue, node), index, node);
     node->sequence = 0;
@@ -144,8 +146,8 @@ bool hrt_rare_remove(struct hrt_queue *queue, uint32_t index) HRT_NONBLOCKING {
     return true;
 }
 
-// The first due node of all per-class wheels; 0 if nothing is due, or if the moves were used up
-// before that was known: *out_known is then false.
+// Returns the first due node of all per-class wheels. Returns 0 if nothing is due, or if the moves
+// were used up before that was known: *out_known is false in the second case.
 static uint32_t first_due(struct hrt_queue *queue, uint64_t now_key, int *moves_left,
                           bool *out_known) {
     uint32_t first = 0;

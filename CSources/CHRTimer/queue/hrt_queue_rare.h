@@ -4,7 +4,7 @@
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 
-// The rare cases of hrt_queue.c. Each returns what the function that ends in it returns.
+// The rare cases of hrt_queue.c. Each returns the result of the function that ends in a call of it.
 int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token);
 int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tolerance_ns,
                       hrt_token *out_token);

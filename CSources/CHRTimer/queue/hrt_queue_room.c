@@ -1,6 +1,6 @@
 #ifdef __linux__
-// Arrays with an element for every node. They grow with the slab, and give memory back where its
-// blocks do.
+// Arrays with an element for every node. They grow with the slab, and give memory back where the
+// slab's blocks do.
 #include "hrt_queue_room.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 #ifdef __linux__
-// The slab: one array of nodes, so that a node is found without a table. Its pages are touched as
-// it fills. When it is full it moves to twice the addresses by remapping: nothing is copied. The
-// array is made of blocks, each with its own free list. Slots come from the lowest block with room,
-// so that after a peak the high blocks empty and can be given back.
+// The slab: one array of nodes, so that a node is found without a table. Its pages are touched only
+// as it fills. When it is full it moves to twice the addresses by remapping: nothing is copied. The
+// array consists of blocks, each with its own free list. Slots come from the lowest block with
+// room, so that after a peak the high blocks empty and can be given back.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,7 +37,7 @@ static bool grow(struct hrt_queue *queue, uint32_t blocks) {
     return true;
 }
 
-// Twice the addresses, or what is needed where addresses are scarce (RLIMIT_AS).
+// Reserves twice the addresses, or only those needed where addresses are scarce (RLIMIT_AS).
 static int reserve_nodes(struct hrt_queue *queue, uint32_t blocks) {
     if (blocks <= queue->blocks_reserved) return 0;
     uint32_t twice = 2 * queue->blocks_reserved;
@@ -52,9 +52,9 @@ static void set_blocks_used(struct hrt_queue *queue, uint32_t blocks) {
 
 // A block has the size and alignment of a huge page: at 10^6 timers access to a random node would
 // otherwise miss the TLB as well as the cache. But the first touch of a huge page makes all of it
-// resident. So only a block that is a small part of the whole begins as one; the first ones may
-// become huge once they are full. The kernel's khugepaged does that: MADV_COLLAPSE, which does it
-// at once, takes milliseconds. madvise(2)
+// resident. So only a block that is a small part of the whole begins as a huge page. The first
+// blocks may become huge once they are full. The kernel's khugepaged does that: MADV_COLLAPSE,
+// which does it at once, takes milliseconds. madvise(2)
 static void choose_pages(const struct hrt_queue *queue, uint32_t block) {
     madvise(start_of(queue, block), BLOCK_BYTES,
             block < BLOCKS_OF_SMALL_PAGES ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
@@ -72,7 +72,7 @@ uint32_t hrt_slab_blocks_wanted(const struct hrt_queue *queue) {
     return block == queue->blocks_used && block < HRT_BLOCKS ? block + 1 : queue->blocks_used;
 }
 
-// Called when no block has room, so that the new block is the lowest with room.
+// Must be called only when no block has room, so that the new block is the lowest with room.
 static int add_block(struct hrt_queue *queue) {
     uint32_t block = lowest_without_memory(queue);
     if (block == HRT_BLOCKS) return -ENOSPC;
@@ -91,8 +91,8 @@ static bool has_room(const struct hrt_block *block) {
     return block->first_free != 0 || block->used < HRT_BLOCK_NODES;
 }
 
-// The lowest block with room has filled up, and those below it are full: finds the next. A queue
-// of millions of timers has few blocks.
+// Finds the next block with room, after the lowest one has filled up; those below it are full. The
+// search is short: a queue of millions of timers has few blocks.
 static void find_room(struct hrt_queue *queue) {
     uint32_t block = queue->room_block + 1;
     while (block < queue->blocks_used &&
@@ -129,7 +129,7 @@ int hrt_slab_refill(struct hrt_queue *queue) {
     return 0;
 }
 
-// Returns the `count` nodes that were spare longest to their blocks.
+// Returns to their blocks the `count` nodes that have been spare longest.
 void hrt_slab_spill(struct hrt_queue *queue, uint32_t count) HRT_NONBLOCKING {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = queue->spares[i] + 1;
@@ -157,7 +157,7 @@ uint32_t hrt_slab_empty_block(const struct hrt_queue *queue) {
 }
 
 // Raises the block's generation floor, so that no token of a node whose memory is given back
-// matches when its slot is used again.
+// matches once the slot is used again.
 static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first) {
     struct hrt_block *block = &queue->blocks[number];
     for (uint32_t i = first; i < block->used; i++) {
@@ -166,8 +166,8 @@ static void raise_floor(struct hrt_queue *queue, uint32_t number, uint32_t first
     }
 }
 
-// The addresses stay mapped, so that a token of the block finds a generation of 0, until most
-// blocks are unused.
+// Gives back the block's memory. Its addresses stay mapped, so that a token of the block finds a
+// generation of 0, until most blocks are unused.
 void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
     raise_floor(queue, number, 0);
     hrt_pages_give_back(start_of(queue, number), BLOCK_BYTES);
@@ -183,7 +183,7 @@ void hrt_slab_give_back(struct hrt_queue *queue, uint32_t number) {
     }
 }
 
-// There must be no spare nodes, so that every free node is in the block's list.
+// There must be no spare nodes, so that every free node is in its block's list.
 void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first) {
     struct hrt_block *block = &queue->blocks[0];
     raise_floor(queue, 0, first);

@@ -1,7 +1,7 @@
 #ifdef __linux__
-// Gives memory back. Free nodes stay filed, so those of an empty block are unfiled first, some in
-// each call; then the block's memory is given back. At the end the same is done for the arrays
-// beside the nodes, and for the levels of the wheels that are empty.
+// Gives memory back. Free nodes stay filed, so the nodes of an empty block are unfiled first, some
+// in each call; then the block's memory is given back. At the end memory of the arrays beside the
+// nodes, and of the empty levels of the wheels, is given back.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 #include "../include/hrt_hot.h"
@@ -48,9 +48,9 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
     queue->trim_index = 0;
 }
 
-// Unfiles the free nodes from the end of the first block down to its last timer; trim_index is how
-// far it came. Slots that were used and freed between two calls may be filed again. True if there
-// is more to do.
+// Unfiles the free nodes from the end of the first block down to its last timer. trim_index is how
+// far it has come. Slots that were used and freed between two calls may be filed again. Returns
+// true if there is more to do.
 static bool empty_first_block(struct hrt_queue *queue) {
     uint32_t used = queue->blocks_used == 0 ? 1 : queue->blocks[0].used;
     uint32_t index = queue->trim_index == 0 || queue->trim_index > used ? used : queue->trim_index;

@@ -1,15 +1,14 @@
 #ifdef __linux__
-// The wheel: levels of buckets, each bucket a few chains of nodes, each level with a bit per
-// bucket.
+// The wheel: levels of buckets. Each bucket has a few chains of nodes, each level a bit per bucket.
 #include "hrt_queue_pages.h"
 #include "hrt_queue_wheel.h"
 #include "../include/hrt_hot.h"
 
-// A bucket with more nodes is a crowd: it is spread over finer places, so that it is not walked
-// again for each search of its earliest node.
+// A bucket with more nodes is a crowd: its nodes are spread over finer places, so that they are not
+// walked again for each search of the earliest node.
 enum { CROWD = 32 };
 
-// How many buckets ahead of the cascading one the nodes are prefetched: a cache miss lasts about as
+// How many buckets ahead of the cascading one nodes are prefetched: a cache miss lasts about as
 // long as filing the nodes of two buckets.
 enum { BUCKETS_AHEAD = 4 };
 
@@ -43,8 +42,8 @@ static void clear_occupied(struct hrt_level *level, uint32_t bucket) {
     if (occupied == 0) level->occupied_words &= ~(1U << (bucket / 64));
 }
 
-// The bucket of the finest level that reaches the key, which must lie beyond the present tick.
-// Mostly it is one of the two finest.
+// Returns the bucket of the finest level that reaches the key, which must lie beyond the present
+// tick. Mostly it is in one of the two finest levels.
 static inline uint32_t place_for(const struct hrt_class *class, uint64_t key) {
     uint64_t tick = key >> HRT_TICK_BITS;
     uint64_t present = class->tick;
@@ -64,9 +63,9 @@ static inline void set_earliest(struct hrt_class *class, uint32_t place, uint32_
     class->owners[place] = index;
 }
 
-// A bucket whose occupied bit is not set is empty. It is written without being read: a read that
-// touches a new page is one fault, and the write after it another (`bench run --only
-// hrtimer.source.normal`, whose wheel is new in each block).
+// Links the node into a bucket. A bucket whose occupied bit is not set is empty, and is written
+// without being read: a read that touches a new page is one fault, and the write after it another
+// (`bench run --only hrtimer.source.normal`, whose wheel is new in each block).
 static HRT_ON_PATH void link_at(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                                 struct hrt_node *node, uint32_t place) {
     struct hrt_level *level = &class->levels[place / HRT_BUCKETS];
@@ -100,11 +99,11 @@ static HRT_ON_PATH void unlink(struct hrt_queue *queue, struct hrt_class *class,
     *(next != 0 ? &hrt_node_at(queue, next)->previous : &chain->last) = previous;
 }
 
-// Whether a node that is armed for the key goes to the near tier: one that is due in the present
-// tick, and one of few timers that is due within a second. Those are in order there, and a fire
-// after milliseconds of idleness, to which each cache line is a miss, touches nothing of the wheel
-// (Benchmarks/cold-lines). Not later ones: should a crowd follow, all of it would be sorted in
-// before them until they are due.
+// Returns whether a node that is armed for the key goes to the near tier: if it is due in the
+// present tick, or if few timers are armed and it is due within a second. Those few are in order
+// there, and a fire after milliseconds of idleness, when each cache line is a miss, touches nothing
+// of the wheel (Benchmarks/cold-lines). Later nodes do not go there: if a crowd followed, all of it
+// would be sorted in before them until they are due.
 static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class *class,
                            uint64_t key) {
     enum { FEW = 4, SECOND = 1 << 14 };  // in ticks, 1.07 s
@@ -112,12 +111,12 @@ static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class
     return tick <= class->tick || (queue->armed_count <= FEW && tick - class->tick < SECOND);
 }
 
-// Files the node, which must not be filed, by its key: in the wheel or the near tier.
+// Files the node by its key, in the wheel or the near tier. It must not be filed.
 HRT_HOT
 static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
     assert(!hrt_node_is_filed(node));
-    if (node->key == HRT_KEY_NEVER) return;  // armed, and nothing to look for
+    if (node->key == HRT_KEY_NEVER) return;  // armed, but never due
     if (is_near(queue, class, node->key)) {
         hrt_near_file(queue, class, index);
     } else {
@@ -125,8 +124,8 @@ static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32
     }
 }
 
-// The bucket's occupied bit stays set, even if the bucket is empty now: otherwise a timer that is
-// armed and disarmed would set and clear it each time. The next search that finds the bucket empty
+// The bucket's occupied bit stays set, even if the bucket is empty now: otherwise arming and
+// disarming one timer would set and clear it each time. The next search that finds the bucket empty
 // clears the bit.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
@@ -148,7 +147,7 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
 
 // Since they were listed, some nodes were disarmed, moved later again, or went to the near tier or
 // another per-class wheel; some are listed twice. The first pass prefetches each line that the
-// second writes.
+// second pass writes.
 HRT_HOT
 void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     uint32_t places[HRT_TO_FILE];
@@ -166,7 +165,7 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
         uint32_t place = place_for(class, node->key);
         __builtin_prefetch(hrt_node_at(queue, node->next), 1);
         __builtin_prefetch(hrt_node_at(queue, node->previous), 1);
-        // A bucket whose bit is not set is not looked at: see link_at.
+        // A bucket whose bit is not set is not read: see link_at.
         if (is_occupied(&class->levels[place / HRT_BUCKETS], place % HRT_BUCKETS)) {
             struct hrt_chain *chain = chain_of(&class->buckets[place], index);
             __builtin_prefetch(hrt_node_at(queue, chain->last), 1);
@@ -183,13 +182,13 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
     }
 }
 
-// Distance from bucket `from` to the first occupied one, wrapping around; -1 if there is none.
+// Returns the distance from bucket `from` to the first occupied one, wrapping around; -1 if none.
 static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
     uint32_t word = from / 64;
     uint64_t occupied = level->occupied[word] >> (from % 64);
     if (occupied != 0) return __builtin_ctzll(occupied);
-    // Bit k of `words` is for word + 1 + k; the last bit is for the word of `from`, for its bits
-    // before `from`.
+    // Bit k of `words` stands for word + 1 + k. Its last bit stands for the word of `from`, for the
+    // bits of that word before `from`.
     uint32_t both = level->occupied_words | level->occupied_words << HRT_OCCUPIED_WORDS;
     uint32_t words = both >> (word + 1) & ((1U << HRT_OCCUPIED_WORDS) - 1);
     if (words == 0) return -1;
@@ -198,8 +197,8 @@ static int distance_to_occupied(const struct hrt_level *level, uint32_t from) {
     return (int)((bucket - from) % HRT_BUCKETS);
 }
 
-// The first bucket of the level after the present that holds a node, and the level's tick at which
-// it begins.
+// Returns the first bucket of the level after the present that holds a node, NULL if there is none,
+// and writes the level's tick at which it begins.
 HRT_HOT
 static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
                                        uint64_t *out_level_tick) {
@@ -219,9 +218,9 @@ static struct hrt_bucket *first_bucket(struct hrt_class *class, unsigned number,
     return NULL;
 }
 
-// The next tick at which a bucket that holds a node begins, and a bit for each level that has such
-// a bucket. Buckets of several levels can begin together. No bucket of a level begins before the
-// level's present one ends, so that mostly the finest level decides.
+// Finds the next tick at which a bucket that holds a node begins, and a bit for each level that has
+// such a bucket: buckets of several levels can begin together. No bucket of a level begins before
+// the level's present one ends, so mostly the finest level decides.
 HRT_HOT
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING {
@@ -239,8 +238,9 @@ bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
     return *out_tick != UINT64_MAX;
 }
 
-// Among the first buckets of all levels, the one with the least lower bound. If the first bucket of
-// a level cannot begin before the key found so far, that level and all coarser ones are skipped.
+// Returns, of the first buckets of all levels, the one with the least lower bound. If the first
+// bucket of a level cannot begin before the key found so far, that level and all coarser ones are
+// skipped.
 HRT_HOT
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
                                        struct hrt_class *class) HRT_NONBLOCKING {
@@ -262,7 +262,7 @@ struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
     return first;
 }
 
-// The instant in ticks at which the bucket begins, which must not be the present one of its level.
+// Returns the tick at which the bucket begins. It must not be the present bucket of its level.
 static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
     unsigned shift = level_shift(place / HRT_BUCKETS);
     uint64_t level_tick = class->tick >> shift;
@@ -323,7 +323,7 @@ static HRT_ON_PATH void file_taken(struct hrt_queue *queue, struct hrt_class *cl
     }
 }
 
-// Removes the node, the first of its chain. Writing the next node's link fetches that node's line.
+// Removes the node, the first of its chain. Writing the next node's link fetches its cache line.
 static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain *chain,
                                        const struct hrt_node *node) {
     uint32_t next = node->next;
@@ -333,7 +333,7 @@ static HRT_ON_PATH uint32_t take_first(struct hrt_queue *queue, struct hrt_chain
 }
 
 // Takes one node off every chain in turn: the next node of a chain is in the cache by the time the
-// other chains were served.
+// other chains have been served.
 static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct hrt_bucket *bucket,
                        int *moves_left) {
     uint32_t left = 0;
@@ -349,9 +349,9 @@ static bool take_round(struct hrt_queue *queue, struct hrt_class *class, struct 
     return left != 0;
 }
 
-// Nodes that finer levels of the wheel can tell apart by now go there, the rest of the crowd to the
-// near tier, which finds the earliest without a walk. So this happens to a node at most once a
-// level.
+// Nodes that finer levels of the wheel can tell apart by now go there. The rest of the crowd goes
+// to the near tier, which finds the earliest without a walk. So this happens to a node at most once
+// per level.
 static void file_from_crowd(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                             struct hrt_node *node) {
     bool is_apart = !hrt_node_is_armed(node) || node->key >> HRT_TICK_BITS <= class->tick ||

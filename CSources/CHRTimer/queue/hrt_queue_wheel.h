@@ -1,4 +1,5 @@
-// The levels of a per-class wheel: nodes filed by deadline, coarser the later they are due.
+// The levels of a per-class wheel: nodes are filed by deadline, more coarsely the later they are
+// due.
 #ifndef HRT_QUEUE_WHEEL_H
 #define HRT_QUEUE_WHEEL_H
 
@@ -7,8 +8,8 @@
 // A bucket that may hold the earliest node of the wheel.
 struct hrt_wheel_first {
     uint32_t place;  // HRT_NOWHERE if the wheel is empty
-    uint64_t key;    // no armed timer in the wheel has a lesser one
-    bool is_exact;   // one has it
+    uint64_t key;    // no armed timer in the wheel has a lesser key
+    bool is_exact;   // an armed timer has this key
 };
 
 // Clears the occupied bits of empty buckets, and gives back the memory of levels that are empty.
@@ -25,14 +26,14 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
-// Unfile removes the node from where it is filed, if it is; refile then files it by its key, in the
-// wheel or the near tier.
+// Unfile removes the node from where it is filed, if it is filed. Refile then files it by its key,
+// in the wheel or the near tier.
 void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
-// Whether the queue looks at a node of the bucket no later than at the key.
+// Returns whether the queue looks at a node of the bucket no later than at the key.
 static inline bool hrt_wheel_looks_by(const struct hrt_class *class, uint32_t bucket,
                                       uint64_t key) {
     uint32_t level_shift = (bucket >> HRT_LEVEL_BITS) * HRT_LEVEL_BITS;

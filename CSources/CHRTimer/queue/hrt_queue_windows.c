@@ -1,8 +1,8 @@
 #ifdef __linux__
-// The windows of timers with tolerance. Their per-class wheel files by deadline like the others; it
+// The windows of timers with tolerance. Their per-class wheel files by deadline like the others. It
 // also has the end of each node's window, and a heap of the ends of near nodes. Timers in the wheel
-// need no entry there: windows end after they begin, and a timer whose window begins before the
-// earliest end is in the near tier (hrt_class_normalize).
+// need no entry in that heap: windows end after they begin, and a timer whose window begins before
+// the earliest end is in the near tier (hrt_class_normalize).
 //
 // When a timer is disarmed or moved, its end stays in the heap until it becomes the earliest, or
 // until most entries are stale: a wake-up takes nearly all near nodes, and removing their ends one
@@ -74,8 +74,8 @@ static void sink(struct hrt_windows *windows, uint32_t place, struct hrt_window_
     put(windows, place, end);
 }
 
-// The node is in the near tier now. If its former end is still in the heap, that entry is replaced:
-// a node has one entry at most.
+// Adds the end of a node that is in the near tier now. If the node's former end is still in the
+// heap, that entry is replaced: a node has at most one entry.
 void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKING {
     struct hrt_window_end end = {.end = windows->end_of.keys[index], .index = index};
     uint32_t place = windows->entry_of.indices[index];
@@ -88,7 +88,8 @@ void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKIN
     }
 }
 
-// Whether the entry is the end of an armed timer's window. The timer need not be in the near tier.
+// Returns whether the entry is the end of an armed timer's window. The timer need not be in the
+// near tier.
 static bool is_open(const struct hrt_queue *queue, const struct hrt_class *class,
                     struct hrt_window_end end) {
     const struct hrt_node *node = hrt_node_at(queue, end.index);
@@ -106,8 +107,9 @@ static void keep_near_only(struct hrt_queue *queue, struct hrt_class *class) {
     }
 }
 
-// Gives back the elements of the nodes from first to before end, which are not filed, and the
-// unused part of the heap's array. The heap must have no entries of these nodes.
+// Gives back the elements of the nodes from `first` to before `end`, which are not filed, and the
+// unused part of the heap's array. Gives back `entry_of` only if the heap has no stale entries,
+// which could be those of these nodes.
 void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first,
                       uint32_t end) {
     struct hrt_windows *windows = class->windows;
@@ -121,8 +123,8 @@ void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t
     hrt_room_give_back(&windows->heap, sizeof(struct hrt_window_end), windows->count, room);
 }
 
-// The earliest end of the near nodes' windows, HRT_KEY_NEVER if there is none. If no moves are
-// left, it may be too early.
+// Returns the earliest end of the near nodes' windows, HRT_KEY_NEVER if there is none. If no moves
+// are left, the result may be too early.
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING {
     struct hrt_windows *windows = class->windows;

@@ -14,7 +14,8 @@ void hrt_windows_put(struct hrt_windows *windows, uint32_t index) HRT_NONBLOCKIN
 uint64_t hrt_windows_end(struct hrt_queue *queue, struct hrt_class *class,
                          int *moves_left) HRT_NONBLOCKING;
 
-// The node is armed in the per-class wheel of timers with tolerance, or is about to be.
+// Records the end of the window of a node that is armed in the per-class wheel of timers with
+// tolerance, or is about to be.
 static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index, uint64_t end) {
     windows->end_of.keys[index] = end;
     if (HRT_UNLIKELY(end < windows->wake)) {
@@ -23,14 +24,14 @@ static inline void hrt_windows_open(struct hrt_windows *windows, uint32_t index,
     }
 }
 
-// Has the processor fetch what hrt_windows_put needs of the node: in a crowd each is a miss, which
-// overlaps with that of the node itself.
+// Prefetches what hrt_windows_put needs of the node: in a crowd each access is a miss, which then
+// overlaps with the miss of the node itself.
 static inline void hrt_windows_fetch(const struct hrt_windows *windows, uint32_t index) {
     hrt_prefetch(&windows->end_of.keys[index], sizeof(uint64_t));
     hrt_prefetch(&windows->entry_of.indices[index], sizeof(uint32_t));
 }
 
-// `wake` is exact now: the end at the top of the heap, or HRT_KEY_NEVER.
+// Sets `wake`, which is exact now: the end at the top of the heap, or HRT_KEY_NEVER.
 static inline void hrt_windows_normalized(struct hrt_windows *windows, uint64_t wake) {
     windows->wake = wake;
     windows->wake_index = windows->count == 0 ? 0 : windows->heap.ends[0].index;

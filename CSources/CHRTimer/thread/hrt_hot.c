@@ -9,9 +9,9 @@ static inline void prefetch_pages(const char *start, const char *stop) {
 
 HRT_HOT
 void hrt_prefetch_fire(void) {
-    // Of a loop's pass and of an engine's turn, from the frame that wakes.
+    // The stack of a loop's pass and of an engine's turn, relative to the frame that wakes.
     enum { STACK_BELOW = 768, STACK_ABOVE = 1536 };
-    // Pages first, so that their translations are looked up side by side.
+    // One line per page first, so that the pages' translations are looked up side by side.
     for (int kind = 0; kind < HRT_TOUCHED_COUNT; kind++)
         hrt_prefetch(hrt_touched[kind].address, 1);
     prefetch_pages(__start_hrt_hot, __stop_hrt_hot);

@@ -42,8 +42,8 @@ int hrt_thread_set_processors(const uint32_t *processors, size_t count) {
     return status;
 }
 
-// struct sched_attr of linux/sched/types.h, which cannot be included beside the sched.h of every
-// libc.
+// struct sched_attr of linux/sched/types.h, which cannot be included together with the sched.h of
+// every libc.
 struct attributes {
     uint32_t size;
     uint32_t policy;

@@ -15,8 +15,8 @@ struct hrt_shared_alarm {
     int boot_fd;
 };
 
-// Edge-triggered: each settime makes a new edge, so that none need be read, and an edge wakes one
-// thread alone.
+// Edge-triggered: each settime makes a new edge, so that no timerfd need be read, and an edge wakes
+// only one thread.
 static int add_timer(hrt_shared_alarm *alarm, hrt_clock clock, int *out_fd) {
     *out_fd = (int)HRT_CALL(timerfd_create((int)clock, TFD_CLOEXEC | TFD_NONBLOCK));
     if (*out_fd < 0) return *out_fd;
@@ -58,8 +58,8 @@ void hrt_shared_alarm_set(hrt_shared_alarm *alarm, hrt_clock clock, int64_t inst
 }
 
 void hrt_shared_alarm_wait(hrt_shared_alarm *alarm) {
-    // Room for both, so that one thread takes both edges if they come together. No timeout: that
-    // may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+    // Room for two events, so that one thread takes both edges if they come together. No timeout is
+    // used, because it may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
     struct epoll_event events[2];
     hrt_must("epoll_wait", HRT_CALL(epoll_wait(alarm->epoll_fd, events, 2, -1)));
 }

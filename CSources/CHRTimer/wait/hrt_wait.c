@@ -64,7 +64,7 @@ int hrt_wait_until(hrt_wait *wait, int64_t deadline_ns) {
         int outcome = until(wait, reading_ns);
         HRT_PREFETCH_CODE(hrt_hot_engine);
         if (outcome == HRT_WAIT_WOKEN || hrt_clock_tick_ns(wait->clock) == 0) return outcome;
-        // Ticks may be uneven.
+        // Ticks may be uneven, so the clock may still be before the deadline.
         if (hrt_clock_now_ns(wait->clock) >= deadline_ns) return outcome;
     }
 }

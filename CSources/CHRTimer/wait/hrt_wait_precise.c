@@ -24,7 +24,8 @@ int hrt_wait_spin_until(hrt_wait *wait, int64_t deadline_ns, hrt_spin_window *wi
         *out_now_ns =
             hrt_spin_in_window(&wait->woken, wait->clock, deadline_ns, HRT_SPIN_WINDOW_LONGEST_NS,
                                window, out_spun_ns);
-        // Checks for a wake once more after the deadline: a caller that gets TIMED_OUT need not.
+        // Checks for a wake once more after the deadline, so that a caller that gets TIMED_OUT need
+        // not.
         if (atomic_load_explicit(&wait->woken, memory_order_acquire))
             return hrt_wait_consume_wake(wait);
         if (*out_now_ns >= deadline_ns) return HRT_WAIT_TIMED_OUT;

@@ -9,14 +9,14 @@
 #include "../include/hrt_hot.h"
 #include "hrt_wait_parts.h"
 
-// Both descriptors are edge-triggered: each settime and each write is a new edge, so that neither
-// need be read.
+// Adds a descriptor to the set, edge-triggered: each settime and each write is a new edge, so that
+// none of the descriptors need be read.
 static int watch(hrt_wait *wait, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
     return HRT_STATUS(epoll_ctl(wait->timerfd.epoll_fd, EPOLL_CTL_ADD, fd, &event));
 }
 
-// Stores the descriptor and adds it to the set, or returns the error of the call that made it.
+// Stores the descriptor and adds it to the set, or returns the error of the call that opened it.
 static int keep(hrt_wait *wait, long fd, int *out_fd) {
     *out_fd = (int)fd;
     return fd < 0 ? (int)fd : watch(wait, (int)fd);
@@ -69,8 +69,8 @@ int hrt_wait_timerfd_wake_system(hrt_wait *wait) {
     return status;
 }
 
-// False, for good, once the process has no right to it any more: each arming takes CAP_WAKE_ALARM,
-// timerfd_create(2).
+// Arms the alarm if there is one. Returns false if there is none, and for good once the process no
+// longer has the right to it: each arming takes CAP_WAKE_ALARM, timerfd_create(2).
 static bool arm_alarm(hrt_wait *wait, int64_t deadline_ns) {
     if (wait->timerfd.alarm_fd < 0) return false;
     int status = hrt_timerfd_try(wait->timerfd.alarm_fd, deadline_ns);
@@ -81,16 +81,16 @@ static bool arm_alarm(hrt_wait *wait, int64_t deadline_ns) {
 }
 
 static void arm_timer_fd(hrt_wait *wait, int64_t deadline_ns) {
-    // Arms it also for the deadline that it has: a timerfd that has expired makes no new edge by
-    // itself.
+    // Arms the timerfd even for the deadline that it already has: a timerfd that has expired makes
+    // no new edge by itself.
     if (deadline_ns == HRT_NEVER && wait->timerfd.armed_ns == HRT_NEVER) return;
     if (!arm_alarm(wait, deadline_ns)) hrt_timerfd_arm(wait->timerfd.timer_fd, deadline_ns);
     wait->timerfd.armed_ns = deadline_ns;
 }
 
-// For concurrent callers: each lowers the word, and after it armed the timer checks that the word
-// still has its deadline. A wait that has begun since then knows the deadline itself; the timer
-// then causes one needless wake at most.
+// For concurrent callers: each lowers the word, arms the timer, and then checks that the word still
+// has its deadline. A wait that has begun since then knows the deadline itself; the timer then
+// causes at most one needless wake.
 bool hrt_wait_timerfd_wake_at(hrt_wait *wait, int64_t deadline_ns) {
     int64_t former_ns = atomic_load(&wait->timerfd.later_ns);
     do {
@@ -109,14 +109,15 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
     struct epoll_event events[4];
     for (;;) {
         if (hrt_wait_consume_wake(wait) == HRT_WAIT_WOKEN) return HRT_WAIT_WOKEN;
-        // The clock decides, not the edge: an edge of a wake already consumed ends epoll_wait too.
+        // The clock decides, not the edge: the edge of a wake already consumed ends epoll_wait too.
         if (deadline_ns != HRT_NEVER && hrt_clock_now_ns(wait->clock) >= deadline_ns)
             return HRT_WAIT_TIMED_OUT;
-        // Arms it again if it has expired and the wall clock was set back before it could be read:
-        // there is no second edge.
+        // Arms the timerfd again if it has expired and the wall clock was set back before it could
+        // be read: there is no second edge.
         if (!is_armed) arm_timer_fd(wait, deadline_ns);
         is_armed = true;
-        // No timeout: that may be 0.1 % late by design (__estimate_accuracy in fs/select.c).
+        // No timeout is used, because it may be 0.1 % late by design (__estimate_accuracy in
+        // fs/select.c).
         long count =
             hrt_must("epoll_wait", HRT_CALL(epoll_wait(wait->timerfd.epoll_fd, events, 4, -1)));
         hrt_prefetch_fire();
@@ -127,7 +128,7 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
             is_later |= events[index].data.fd == wait->timerfd.later_fd;
         }
         if (is_later) {
-            // Before the waiting thread looks why it was woken.
+            // Done before the waiting thread looks why it was woken.
             atomic_store(&wait->timerfd.later_ns, HRT_NEVER);
             atomic_exchange(&wait->woken, 0);
             return HRT_WAIT_WOKEN;
@@ -136,7 +137,7 @@ int hrt_wait_timerfd_until(hrt_wait *wait, int64_t deadline_ns) {
 }
 
 void hrt_wait_timerfd_wake(hrt_wait *wait) {
-    // EAGAIN means that the counter is full, which is readable as well.
+    // EAGAIN means that the counter is full, and then the eventfd is readable as well.
     uint64_t one = 1;
     int status = HRT_STATUS(write(wait->timerfd.wake_fd, &one, sizeof one));
     if (status != -EAGAIN) hrt_must("write to eventfd", status);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Cancels a part of a Swift task without the rest: the cancellation scope that Swift's runtime has
-// from 6.5 on (swift_task_pushCancellationScope), for older runtimes.
+// Cancels a part of a Swift task without the rest. For older runtimes, this is the cancellation
+// scope that Swift's runtime has from 6.5 on (swift_task_pushCancellationScope).
 //
 // A task has a list of status records, innermost first: cancellation handlers, groups, `async let`
 // children (swift/ABI/TaskStatus.h). `swift_task_cancel` sets a bit in the task's status, and walks
@@ -33,24 +33,25 @@ typedef struct cts_scope {
     bool did_cancel;
 } cts_scope;
 
-// Whether the calling task is inside the body of a task group that it made. False outside tasks.
+// Returns whether the calling task is in the body of a task group that it made; false outside
+// tasks.
 bool cts_is_in_group(void);
 
-// Begins a scope of the calling task. The scope stays where it is until cts_leave.
+// Begins a scope of the calling task. The scope must not be moved until cts_leave.
 void cts_enter(cts_scope *_Nonnull scope);
 
 // Cancels the handlers and children that the task has begun since cts_enter and not ended, and all
-// that it begins until cts_leave. Runs the handlers. Any thread, between cts_enter and cts_leave.
-// Does nothing if the task is cancelled already, also by a scope inside this one.
+// those that it begins until cts_leave. Runs the handlers. Any thread may call it between cts_enter
+// and cts_leave. Does nothing if the task is cancelled already, also by a scope inside this one.
 void cts_cancel(cts_scope *_Nonnull scope);
 
-// Ends the scope, which must be the innermost, on its task. True if the scope had cancelled the
-// task, and the task is no longer cancelled. Swift's runtime ignores a cancellation of the whole
-// task in between.
+// Ends the scope, which must be the innermost, on its task. Returns true if the scope had cancelled
+// the task, and the task is no longer cancelled. Swift's runtime ignores a cancellation of the
+// whole task in between.
 bool cts_leave(cts_scope *_Nonnull scope);
 
-// The address of a task-local's value for the calling task; NULL if it has none. Child tasks have
-// the same address as their parent; other tasks have copies.
+// Returns the address of a task-local's value for the calling task; NULL if it has none. Child
+// tasks have the same address as their parent; other tasks have copies.
 const void *_Nullable cts_local_value(const void *_Nonnull key);
 
 #endif

@@ -45,7 +45,7 @@ static int kernel_ioctl(int fd, int number, void *argument) {
 
 static const vs_drm_calls kernel_calls = {kernel_open, kernel_ioctl, read};
 
-// 0 or a negative errno. drm_ioctl restarts itself after a signal, where it can.
+// Returns 0 or a negative errno. drm_ioctl restarts itself after a signal, where it can.
 static int call(const vs_drm_calls *calls, int fd, int number, void *argument) {
     int status;
     do status = HRT_STATUS(calls->ioctl(fd, number, argument));
@@ -93,7 +93,7 @@ static int drm_request(vs_source *source, uint64_t refreshes) {
     return status;
 }
 
-// 1 if the event answers the request.
+// Returns 1 if the event answers the request.
 static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
     if (!drm->is_waiting || event->user_data != drm->serial) return 0;
     uint64_t sequence;
@@ -102,15 +102,15 @@ static int tell(vs_drm *drm, const vs_drm_event *event, vs_sample *out_sample) {
         sequence = event->crtc.sequence;
         time_ns = event->crtc.time_ns;
     } else if (event->type == VS_DRM_EVENT_VBLANK) {
-        // Only 32 bits: the difference to the last count is right also when they wrap.
+        // The count has only 32 bits; its difference from the last is right even if it wraps.
         int32_t step = (int32_t)(event->vblank.sequence - (uint32_t)drm->last);
         sequence = drm->knows_last ? drm->last + (uint64_t)(int64_t)step : event->vblank.sequence;
         time_ns = event->vblank.tv_sec * INT64_C(1000000000) + event->vblank.tv_usec * 1000;
     } else {
         return 0;
     }
-    // An event that is pending when a CRTC is switched off comes at once, below the requested
-    // count.
+    // An event that is pending when a CRTC is switched off comes at once, with a count below the
+    // requested one.
     int is_bogus = time_ns <= 0 || (drm->knows_last && sequence < drm->asked);
     drm->is_waiting = 0;
     drm->last = sequence;
@@ -150,7 +150,8 @@ static void drm_close(vs_source *source) {
 
 static const vs_ops drm_ops = {drm_request, drm_take, drm_close};
 
-// Finds out whether the CRTC is on, and which call reports its refreshes. -ENOTSUP if none does.
+// Finds the call that reports the CRTC's refreshes. Returns 1 if it is on, 0 if it is off, -ENOTSUP
+// if no call does.
 static int is_on(vs_drm *drm, const vs_drm_crtc *crtc) {
     vs_drm_get_sequence now = {.crtc_id = crtc->crtc_id};
     int status = call(drm->calls, drm->source.fd, VS_DRM_CRTC_GET_SEQUENCE, &now);
@@ -160,7 +161,7 @@ static int is_on(vs_drm *drm, const vs_drm_crtc *crtc) {
     if (!crtc->mode_valid) return 0;
     vs_drm_wait_vblank old = {
         .type = VS_DRM_VBLANK_RELATIVE | drm->crtc_index << VS_DRM_VBLANK_CRTC_SHIFT};
-    // Zero refreshes from now: answered at once.
+    // A wait for zero refreshes from now is answered at once.
     return call(drm->calls, drm->source.fd, VS_DRM_WAIT_VBLANK, &old) == 0 ? 1 : -ENOTSUP;
 }
 

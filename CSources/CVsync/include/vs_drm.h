@@ -7,7 +7,7 @@
 #include "CVsync.h"
 
 // The kernel's interface to a card's refreshes, as in <drm/drm.h> and <drm/drm_mode.h>, which
-// Debian's linux-libc-dev does not have. It is the kernel's ABI: it cannot change.
+// Debian's linux-libc-dev does not have. It is part of the kernel's ABI, so it cannot change.
 
 typedef struct {
     uint64_t capability, value;
@@ -44,7 +44,7 @@ typedef struct {
     uint64_t sequence, user_data;
 } vs_drm_queue_sequence;
 
-// The request, and the answer in the same memory.
+// The request; the kernel writes the answer to the same memory.
 typedef struct {
     uint32_t type, sequence;
     long signal;  // in the answer: the seconds
@@ -78,7 +78,7 @@ enum {
     VS_DRM_VBLANK_CRTC_SHIFT = 1,
 };
 
-// Numbers of ioctls; the rest of a request is the size of its structure.
+// The numbers of the ioctls. The rest of a request's code is the size of its structure.
 enum {
     VS_DRM_GET_CAP = 0x0c,
     VS_DRM_WAIT_VBLANK = 0x3a,
@@ -88,7 +88,7 @@ enum {
     VS_DRM_MODE_GETCRTC = 0xa1,
 };
 
-// The system calls, so that a test can replace the kernel. They return -1 and set errno.
+// The system calls, so that a test can replace the kernel. Errors are -1, with errno set.
 typedef struct {
     int (*_Nonnull open)(const char *_Nonnull path);
     // `number` is one of the above.
@@ -96,11 +96,12 @@ typedef struct {
     ssize_t (*_Nonnull read)(int fd, void *_Nonnull buffer, size_t bytes);
 } vs_drm_calls;
 
-// The refreshes of a card's first CRTC that is on. The path is that of a primary node, or NULL for
-// the first usable one of /dev/dri/card0 to card15. `calls` is NULL for the kernel's. Needs only
-// the right to open the node (group video, or the seat's ACL). Writes the source, or a static
-// string that says what failed. -ENOENT without a card, -EACCES, -ENOTSUP if the driver counts no
-// refreshes or stamps them on another clock, -ENXIO if no CRTC is on, -ENOMEM.
+// Opens a source of the refreshes of a card's first CRTC that is on. `card` is the path of a
+// primary node, or NULL for the first usable one of /dev/dri/card0 to card15. `calls` is NULL for
+// the kernel's. Needs only the right to open the node (group video, or the seat's ACL). Writes the
+// source, or a static string that says what failed. Returns -ENOENT without a card, -EACCES without
+// that right, -ENOTSUP if the driver counts no refreshes or stamps them on another clock, -ENXIO if
+// no CRTC is on, -ENOMEM.
 int vs_drm_open(const char *_Nullable card, const vs_drm_calls *_Nullable calls,
                 vs_source *_Nullable *_Nonnull out_source,
                 const char *_Nullable *_Nonnull out_failure);

@@ -29,7 +29,7 @@ typedef union {
     uint32_t u;
     const char *s;
     vs_wl_proxy *o;
-    uint32_t n;  // of a new object: the library chooses it
+    uint32_t n;  // the number of a new object, which the library chooses
     int32_t h;
 } vs_wl_argument;
 
@@ -61,7 +61,7 @@ typedef struct vs_wl {
     vs_wl_queue *(*create_queue)(vs_wl_proxy *display);
     void (*destroy_queue)(vs_wl_queue *);
     int (*prepare_read)(vs_wl_proxy *display, vs_wl_queue *);
-    // Of the display's default queue, as dispatch.
+    // For the display's default queue, like dispatch.
     int (*prepare_read_own)(vs_wl_proxy *display);
     int (*dispatch)(vs_wl_proxy *display);
     void (*cancel_read)(vs_wl_proxy *display);
@@ -73,7 +73,7 @@ typedef struct vs_wl {
     int (*add_listener)(vs_wl_proxy *, vs_wl_handler *, void *data);
     void (*destroy)(vs_wl_proxy *);
     void (*marshal)(vs_wl_proxy *, uint32_t request, vs_wl_argument *);
-    // A request that makes an object; it has the version of the object that makes it.
+    // Sends a request that creates an object, which has the version of the object that creates it.
     vs_wl_proxy *(*marshal_new)(vs_wl_proxy *, uint32_t request, vs_wl_argument *,
                                 const vs_wl_interface *);
     vs_wl_proxy *(*marshal_bind)(vs_wl_proxy *, uint32_t request, vs_wl_argument *,
@@ -81,7 +81,7 @@ typedef struct vs_wl {
     const vs_wl_interface *registry, *callback, *surface, *compositor, *shm, *shm_pool, *buffer;
 } vs_wl;
 
-// The library's functions, loaded once and never unloaded; NULL if there is no library. Any thread.
+// Returns the library's functions, loaded once and never unloaded; NULL without them. Any thread.
 const vs_wl *vs_wl_load(void);
 
 // Binds the global that the registry announced under that number.

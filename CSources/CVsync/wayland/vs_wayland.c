@@ -7,16 +7,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// The error of the connection, as a negative errno.
+// Returns the error of the connection, as a negative errno.
 static int failure(const vs_wayland *wayland) {
     int error = wayland->wl->error(wayland->connection);
     return error > 0 ? -error : -EPIPE;
 }
 
-// Waits for events until that instant, reads and dispatches them. 0 or a negative errno.
+// Waits for events until that instant, reads and dispatches them. Returns 0 or a negative errno.
 static int read_until(vs_wayland *wayland, int64_t until_ms) {
     const vs_wl *wl = wayland->wl;
-    // Not 0 while the queue has events that another reader has read.
+    // prepare_read fails while the queue has events that another reader has read.
     while (wl->prepare_read(wayland->connection, wayland->queue) != 0) {
         if (wl->dispatch_pending(wayland->connection, wayland->queue) < 0) return failure(wayland);
     }
@@ -39,7 +39,7 @@ static void commit(vs_wayland *wayland) {
 }
 
 static int wayland_request(vs_source *source, uint64_t refreshes) {
-    // Always the next refresh: a surface that is drawn gets each one reported.
+    // Always requests the next refresh: a surface that is drawn gets each one reported.
     (void)refreshes;
     vs_wayland *wayland = (vs_wayland *)source;
     if (!wayland->connection) return -EPIPE;
@@ -84,8 +84,8 @@ int vs_wayland_others(vs_source *source) {
     if (!wayland->connection) return 0;
     int found = wayland->has_read ? VS_WAYLAND_HAS_READ : 0;
     wayland->has_read = 0;
-    // Fails as long as that queue has events (wl_display_prepare_read): no other call tells that
-    // without dispatching them.
+    // prepare_read_own fails as long as the application's queue has events
+    // (wl_display_prepare_read). No other call tells that without dispatching them.
     if (wayland->wl->prepare_read_own(wayland->connection) != 0) {
         found |= VS_WAYLAND_OTHERS_WAIT;
     } else {
@@ -113,7 +113,7 @@ void vs_wayland_detach(vs_source *source) {
     destroy(wayland, &wayland->presentation);
     if (wayland->surface) wayland->wl->destroy_wrapper(wayland->surface);
     if (wayland->display) wayland->wl->destroy_wrapper(wayland->display);
-    // After all objects on it.
+    // The queue is destroyed after all objects on it.
     if (wayland->queue) wayland->wl->destroy_queue(wayland->queue);
     wayland->connection = NULL;
 }
@@ -181,7 +181,7 @@ static int roundtrip(vs_wayland *wayland, int64_t until_ms) {
     return status;
 }
 
-// The compositor's wp_presentation and its clock.
+// Finds the compositor's wp_presentation and its clock.
 static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
     static vs_wl_handler handlers[] = {
         (vs_wl_handler)on_global, (vs_wl_handler)on_global_remove};
@@ -192,7 +192,7 @@ static int find_presentation(vs_wayland *wayland, int answer_within_ms) {
     if (!wayland->registry) return -ENOMEM;
     wayland->wl->add_listener(wayland->registry, handlers, wayland);
     int status = roundtrip(wayland, until_ms);
-    // The clock is known when this returns.
+    // The clock is known when the second round trip returns.
     if (status == 0) status = roundtrip(wayland, until_ms);
     destroy(wayland, &wayland->registry);
     return status;
@@ -213,7 +213,7 @@ static int fill(vs_wayland *wayland, void *surface, int answer_within_ms) {
     if (wl->error(wayland->connection) != 0) return failure(wayland);
     int status = find_presentation(wayland, answer_within_ms);
     if (status != 0 || wayland->reads) return status;
-    // The source does not read the connection: a descriptor that is never readable.
+    // The source does not read the connection, so its descriptor must never be readable.
     int quiet = (int)HRT_CALL(eventfd(0, EFD_CLOEXEC));
     if (quiet < 0) return quiet;
     close(wayland->source.fd);

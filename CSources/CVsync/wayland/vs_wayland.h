@@ -20,24 +20,24 @@ typedef struct {
 struct vs_wayland {
     vs_source source;
     const vs_wl *wl;
-    vs_wl_proxy *display;  // a wrapper of the application's; NULL once detached
-    vs_wl_proxy *connection;
+    vs_wl_proxy *display;     // a wrapper of the application's
+    vs_wl_proxy *connection;  // the application's display; NULL once detached
     vs_wl_queue *queue;
     vs_wl_proxy *surface;       // a wrapper of the application's
-    vs_wl_proxy *registry;      // while it is opened
+    vs_wl_proxy *registry;      // only while the source is being opened
     vs_wl_proxy *presentation;  // NULL if the compositor has none
-    clockid_t clock;            // of its timestamps
+    clockid_t clock;            // the clock of the compositor's timestamps
     int commits, reads;
-    int has_read;  // since vs_wayland_others
-    // WANTED: goes with the next commit.
+    int has_read;  // since the last call of vs_wayland_others
+    // WANTED: the request goes with the next commit.
     enum { IDLE, WANTED, SENT } state;
     vs_wl_proxy *frame;  // a wl_callback
     vs_feedback feedbacks[FEEDBACKS];
-    // Frame callbacks in a row without a presentation; from FEEDBACKS on their times are used.
+    // Frame callbacks in a row without a presentation; from FEEDBACKS on, their times are used.
     int unpresented;
     unsigned frames;  // reported by callbacks
     int has_presented;
-    int is_shown;  // to be reported
+    int is_shown;  // a frame was shown, which is still to be reported
     vs_sample sample;
     int has_sample;
 };

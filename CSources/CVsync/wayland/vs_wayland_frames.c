@@ -3,8 +3,8 @@
 
 #include "vs_wayland.h"
 
-// wp_presentation of presentation-time.xml, version 1: its requests and events. The library does
-// not check types that are NULL: those of the surface and the output.
+// The requests and events of wp_presentation, version 1, from presentation-time.xml. The library
+// does not check types that are NULL: those of the surface and the output.
 static const vs_wl_interface feedback_interface;
 static const vs_wl_interface *feedback_types[] = {NULL, &feedback_interface};
 static const vs_wl_interface *no_types[7];
@@ -31,7 +31,7 @@ static int64_t read_ns(clockid_t clock) {
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-// How much CLOCK_MONOTONIC is ahead of the compositor's clock now; the difference may change.
+// Returns how much CLOCK_MONOTONIC is ahead of the compositor's clock now; this may change.
 static int64_t ahead_ns(const vs_wayland *wayland) {
     if (wayland->clock == CLOCK_MONOTONIC) return 0;
     int64_t before_ns = read_ns(CLOCK_MONOTONIC);
@@ -62,8 +62,8 @@ static int has_feedback(const vs_wayland *wayland) {
     return 0;
 }
 
-// Requests again with the next commit. If there never was a presentation, none may ever come: the
-// requests find that out.
+// Requests again with the next commit. If there never was a presentation, none may ever come; the
+// repeated requests find that out.
 static void ask_again(vs_wayland *wayland) {
     wayland->state = WANTED;
     if (!wayland->commits) return;
@@ -90,7 +90,7 @@ static void on_presented(void *data, vs_wl_proxy *proxy, uint32_t seconds_high,
     release(feedback);
     wayland->unpresented = 0;
     wayland->has_presented = 1;
-    // 0 for a variable rate.
+    // refresh_ns is 0 for a variable rate.
     wayland->source.told_numerator = refresh_ns > 0 ? 1000000000 : 0;
     wayland->source.told_denominator = refresh_ns;
     uint64_t seconds = (uint64_t)seconds_high << 32 | seconds_low;
@@ -107,13 +107,13 @@ static void on_discarded(void *data, vs_wl_proxy *proxy) {
     if (wayland->state == SENT && !wayland->frame && !has_feedback(wayland)) ask_again(wayland);
 }
 
-// The callback's time has 32 bits of ms, of an unspecified clock: the presentations' clock in all
-// compositors that were seen. If it is far from that clock's time, the frame counts as shown now.
+// Converts a callback's time: 32 bits of ms of an unspecified clock, in all compositors that were
+// seen the presentations'. If it is far from that clock's time, the frame counts as shown now.
 static int64_t frame_ns(const vs_wayland *wayland, uint32_t time_ms) {
     int64_t now_ns = read_ns(wayland->clock);
     int32_t age_ms = (int32_t)((uint32_t)(now_ns / 1000000) - time_ms);
     int64_t at_ns = now_ns;
-    // In the middle of the ms, as the fraction is unknown.
+    // The middle of the ms, as the fraction is unknown.
     if (age_ms >= -50 && age_ms <= 50) at_ns = (now_ns / 1000000 - age_ms) * 1000000 + 500000;
     return at_ns + ahead_ns(wayland);
 }
@@ -136,7 +136,7 @@ static void on_frame(void *data, vs_wl_proxy *proxy, uint32_t time_ms) {
 }
 
 static void ask_presentation(vs_wayland *wayland) {
-    // Requests one now and then, to find out whether the compositor answers by now.
+    // Now and then requests one even while frames are used: the compositor may answer by now.
     if (!wayland->presentation) return;
     if (believes_frames(wayland) && wayland->frames % RETRY_FRAMES != RETRY_FRAMES - 1) return;
     static vs_wl_handler handlers[] = {
@@ -158,7 +158,8 @@ int vs_wayland_ask(vs_wayland *wayland) {
     if (wayland->state == IDLE) return 0;
     int was_wanted = wayland->state == WANTED;
     // A pending callback stays: this commit replaces one that was not shown yet, or that was
-    // presented before its callback. Feedback that was discarded with it is requested again.
+    // presented before its callback. Feedback that was discarded with that commit is requested
+    // again.
     int asks_frame = !wayland->frame;
     int asks_presentation = was_wanted || asks_frame || !has_feedback(wayland);
     if (asks_frame) {

@@ -55,7 +55,7 @@ static void load(void) {
     for (size_t index = 0; index < sizeof symbols / sizeof *symbols; index++) {
         void *address = dlsym(handle, symbols[index].name);
         if (!address) return;
-        // A member is a pointer to a function or to data; POSIX gives both one size (dlsym(3)).
+        // Members point to functions or to data; POSIX gives both the same size (dlsym(3)).
         memcpy((char *)&functions + symbols[index].offset, &address, sizeof address);
     }
     is_loaded = 1;

@@ -33,7 +33,7 @@ static int has_failed(vs_x11 *x11) {
     return x11->xcb->has_error(x11->connection) != 0;
 }
 
-// A target and divisor of 0 request the present count at once.
+// A target of 0, with a divisor of 0, requests the present count at once.
 static int notify(vs_x11 *x11, uint64_t target_msc) {
     x11->target_msc = target_msc;
     x11->serial++;
@@ -49,7 +49,7 @@ static int x11_request(vs_source *source, uint64_t refreshes) {
     return notify(x11, x11->knows_last ? x11->last_msc + refreshes : 0);
 }
 
-// 1 if the event answers a request.
+// Returns 1 if the event answers a request.
 static int tell(vs_x11 *x11, const xcb_present_complete *event, vs_sample *out_sample) {
     if (event->event_type != COMPLETE_NOTIFY || event->kind != KIND_NOTIFY_MSC) return 0;
     if (event->serial != x11->serial || x11->state == IDLE) return 0;
@@ -112,11 +112,11 @@ static void read_mode(vs_x11 *x11, const xcb_randr_mode *mode) {
     }
 }
 
-// The mode's rate of the CRTC at the position: zero on Xvfb, an invented one on Xwayland.
+// Reads the mode's rate of the CRTC at the position: zero on Xvfb, an invented one on Xwayland.
 static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_y) {
     const vs_xcb *xcb = x11->xcb;
     const uint8_t *data = xcb->randr ? xcb->extension_data(x11->connection, xcb->randr) : NULL;
-    // The ninth byte of a reply to QueryExtension.
+    // The ninth byte of a reply to QueryExtension says whether the server has the extension.
     if (!data || !data[8]) return;
     xcb_cookie cookie = xcb->randr_resources(x11->connection, root);
     xcb_randr_resources *resources = xcb->randr_resources_reply(x11->connection, cookie, NULL);
@@ -137,7 +137,7 @@ static void read_told_rate(vs_x11 *x11, uint32_t root, int16_t at_x, int16_t at_
     free(resources);
 }
 
-// Whether the server has Present and answers it. The version is that of an X server of 2013.
+// Returns whether the server has Present and answers it. The version is that of a server of 2013.
 static int has_present(vs_x11 *x11) {
     const uint8_t *data = x11->xcb->extension_data(x11->connection, x11->xcb->present);
     if (!data || !data[8]) return 0;
@@ -147,8 +147,8 @@ static int has_present(vs_x11 *x11) {
     return reply != NULL;
 }
 
-// A window of one pixel that is never shown: its position selects the display whose refreshes are
-// reported.
+// Creates a window of one pixel that is never shown. Its position selects the display whose
+// refreshes are reported.
 static void make_window(vs_x11 *x11, uint32_t root, int16_t x, int16_t y) {
     const vs_xcb *xcb = x11->xcb;
     uint32_t is_unmanaged = 1;

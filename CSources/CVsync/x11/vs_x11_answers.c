@@ -10,12 +10,12 @@
 #include "../vs_source.h"
 #include "vs_xcb.h"
 
-// A connected socket, or a negative errno.
+// Returns a connected socket, or a negative errno.
 static int connect_local(long number, int is_abstract) {
     int fd = (int)HRT_CALL(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) return fd;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    // An abstract address begins with a zero (unix(7)).
+    // An abstract address begins with a zero byte (unix(7)).
     char *path = address.sun_path + is_abstract;
     int length = snprintf(path, sizeof address.sun_path - 1, "/tmp/.X11-unix/X%ld", number);
     socklen_t bytes =
@@ -38,9 +38,9 @@ int vs_x11_answers(const char *display, int within_ms) {
     if (fd < 0) fd = connect_local(number, 0);
     if (fd == -EAGAIN) return -ETIMEDOUT;  // the server's backlog is full
     if (fd < 0) return -ECONNREFUSED;
-    // A client of version 0, which every server refuses: that is an answer. If it were accepted, it
-    // could be the last client to leave, at which servers reset (CloseDownClient in
-    // dix/dispatch.c).
+    // Introduces itself as a client of version 0, which every server refuses; the refusal is an
+    // answer. A client that is accepted could be the last one to leave, at which servers reset
+    // (CloseDownClient in dix/dispatch.c).
     static const unsigned char hello[12] = {'l', 0, 0, 0};
     int status = -ECONNREFUSED;
     if (HRT_CALL(send(fd, hello, sizeof hello, MSG_NOSIGNAL)) == sizeof hello) {

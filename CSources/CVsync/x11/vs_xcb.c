@@ -48,7 +48,7 @@ static const vs_symbol randr[] = {
     SYMBOL("xcb_randr_get_screen_resources_current_modes", randr_modes),
     SYMBOL("xcb_randr_get_crtc_info", randr_crtc),
     SYMBOL("xcb_randr_get_crtc_info_reply", randr_crtc_reply),
-    // The last one to be loaded: if it is set, all are.
+    // Loaded last: if this one is set, all are.
     SYMBOL("xcb_randr_id", randr),
     {NULL, 0},
 };
@@ -63,7 +63,7 @@ static int load(const char *library, const vs_symbol *symbols) {
     for (; symbols->name; symbols++) {
         void *address = dlsym(handle, symbols->name);
         if (!address) return 0;
-        // A member is a pointer to a function or to data; POSIX gives both one size (dlsym(3)).
+        // Members point to functions or to data; POSIX gives both the same size (dlsym(3)).
         memcpy((char *)&functions + symbols->offset, &address, sizeof address);
     }
     return 1;

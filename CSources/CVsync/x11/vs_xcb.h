@@ -94,7 +94,7 @@ typedef struct {
     xcb_cookie (*present_notify)(xcb_connection *, uint32_t window, uint32_t serial,
                                  uint64_t target_msc, uint64_t divisor, uint64_t remainder);
 
-    // Absent without libxcb-randr.
+    // NULL without libxcb-randr.
     xcb_extension *randr;
     xcb_cookie (*randr_resources)(xcb_connection *, uint32_t window);
     xcb_randr_resources *(*randr_resources_reply)(xcb_connection *, xcb_cookie, void **out_error);
@@ -104,12 +104,13 @@ typedef struct {
     xcb_randr_crtc *(*randr_crtc_reply)(xcb_connection *, xcb_cookie, void **out_error);
 } vs_xcb;
 
-// The libraries' functions, loaded once and never unloaded; NULL if one is missing. Any thread.
+// Returns the libraries' functions, loaded once and never unloaded; NULL if one of libxcb or
+// libxcb-present is missing. Any thread.
 const vs_xcb *vs_xcb_load(void);
 
-// 0 if the server of that display answers. -ETIMEDOUT if it does not in time: it may be stopped,
-// and xcb_connect would wait for ever. -ECONNREFUSED if there is none. 0 also for servers on other
-// machines, which are not tried.
+// Returns 0 if the server of that display answers, and -ECONNREFUSED if there is none. Returns
+// -ETIMEDOUT if it does not answer in time: it may be stopped, and xcb_connect would wait for ever.
+// Servers on other machines are not tried; for them it returns 0.
 int vs_x11_answers(const char *display, int within_ms);
 
 #endif

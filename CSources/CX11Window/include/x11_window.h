@@ -3,34 +3,34 @@
 
 #include <stdint.h>
 
-// A small Xlib client, for tests and examples: one window with the keyboard focus, and one that
+// Small Xlib clients for tests and examples: a window with the keyboard focus, and a client that
 // presses keys. Status is 0 or a negative errno. One thread at a time; the libraries (libX11.so.6,
 // libXtst.so.6) are loaded when they are needed.
 typedef struct x11_window x11_window;
 
-// A window that is shown and has the keyboard focus, on the display of that name; NULL for
-// $DISPLAY. -ENOENT without the library, -ECONNREFUSED without a server.
+// Opens a window that is shown and has the keyboard focus, on the display of that name; NULL for
+// $DISPLAY. Returns -ENOENT without the library, -ECONNREFUSED without a server.
 int x11_window_open(const char *_Nullable display, x11_window *_Nullable *_Nonnull out_window);
 
-// ConnectionNumber(3).
+// Returns the descriptor of the connection: ConnectionNumber(3).
 int x11_window_descriptor(x11_window *_Nonnull window);
 
-// Draws a frame, by XFlush(3): libxcb may read events before it writes.
+// Draws a frame and sends it by XFlush(3): libxcb may read events before it writes.
 void x11_window_draw(x11_window *_Nonnull window);
 
 // XSync(3): waits until the server has drawn, and reads all events that have come until then.
 void x11_window_sync(x11_window *_Nonnull window);
 
 // Takes the next event, and waits if there is none: XNextEvent(3). Returns the code of the pressed
-// key, 0 for every other event.
+// key, or 0 for every other event.
 int x11_window_take(x11_window *_Nonnull window);
 
-// How many events can be taken without waiting: XPending(3), which reads the connection.
+// Returns how many events can be taken without waiting: XPending(3), which reads the connection.
 int x11_window_pending(x11_window *_Nonnull window);
 
 void x11_window_close(x11_window *_Nonnull window);
 
-// A client that presses keys, by XTEST on a connection of its own. -ENOTSUP without the extension.
+// A client that presses keys, by XTEST on its own connection. -ENOTSUP without the extension.
 typedef struct x11_keys x11_keys;
 int x11_keys_open(const char *_Nullable display, x11_keys *_Nullable *_Nonnull out_keys);
 

@@ -4,29 +4,30 @@ import Synchronization
 
 /// Calls a handler that belongs to an actor on that actor, from any thread.
 ///
-/// Handlers are `@isolated(any)` functions, which know their actor, or that they have none (SE-0431).
+/// Handlers are `@isolated(any)` functions: each one knows its actor, or that it has none (SE-0431).
 final class ActorCalls: Sendable {
     private let merges: Bool
-    /// The ticks of calls that wait for the actor, times two, plus one if a task is about to report them.
+    /// Twice the number of ticks that wait for the actor, plus one if a task is about to report them.
     private let unreported = Atomic(0)
     private let reported = Atomic(0)
 
-    /// With `merges` a call that comes while another one waits for the actor counts with that one: a busy actor is not
-    /// flooded with ticks.
+    /// If `merges` is true, a call that comes while another one waits for the actor is merged into that one, so that a busy
+    /// actor is not flooded with ticks.
     init(merges: Bool) {
         self.merges = merges
     }
 
-    /// How many ticks the present or latest call on the actor reports: its own, and those of calls that counted with
+    /// The number of ticks that the present or latest call on the actor reports: its own, and those of the calls merged into
     /// it.
     var reportedTicks: Int { reported.load(ordering: .acquiring) }
 
-    /// Whether the calling thread is the actor's, as far as is known: the thread of `TimerLoop.main` is the main
-    /// actor's.
+    /// Whether the calling thread is known to be the actor's. Only the main actor's can be recognized: the main thread, or a
+    /// thread that runs a block of the main queue.
     static func isHere(_ actor: any Actor) -> Bool { actor === MainActor.shared && MainQueue.isHeld }
 
-    /// Calls the function at once if the calling thread is the actor's; otherwise in a task, unless `isOff` by then. In debug
-    /// builds it warns of that, unless the actor was named for it.
+    /// Calls the function at once if the calling thread is the actor's. Otherwise calls it in a task, unless `isOff` returns
+    /// true by then. In debug builds a task for the main actor causes a usage warning, unless `isNamed`: the actor was named
+    /// for the call.
     func call(
         on actor: any Actor,
         isNamed: Bool = false,
@@ -53,7 +54,8 @@ final class ActorCalls: Sendable {
         )
     }
 
-    /// The same, always in a task.
+    /// Calls the function in a task on the actor, even if the calling thread is the actor's; unless `isOff` returns true by
+    /// then.
     func submit(
         to actor: any Actor,
         ticks: Int = 0,
@@ -61,7 +63,7 @@ final class ActorCalls: Sendable {
         _ function: @escaping @Sendable () -> Void
     ) {
         if merges, wait(with: ticks) { return }
-        // The main actor's executor does not notify virtual time of its jobs.
+        // Holds virtual time: the main actor's executor does not notify it of its jobs.
         let hold = TimeBase.current.hold("a handler on its actor")
         if actor === MainActor.shared {
             // A task of the main actor goes to it directly, so that calls stay in order.
@@ -77,7 +79,7 @@ final class ActorCalls: Sendable {
         }
     }
 
-    /// Adds the ticks for the pending task to report. False if there is none, and one must be made.
+    /// Adds the ticks for the pending task to report. Returns false if there is no such task and the caller must make one.
     private func wait(with ticks: Int) -> Bool {
         var before = unreported.load(ordering: .relaxed)
         while true {
@@ -92,7 +94,7 @@ final class ActorCalls: Sendable {
     }
 
     private func run(on actor: isolated any Actor, unless isOff: () -> Bool, _ function: () -> Void) {
-        // One exchange: from now on a further call needs a task of its own for its ticks.
+        // A single exchange: from now on a further call needs a task of its own for its ticks.
         let ticks = unreported.exchange(0, ordering: .acquiringAndReleasing) >> 1
         if isOff() { return }
         reported.store(ticks, ordering: .releasing)
@@ -100,7 +102,7 @@ final class ActorCalls: Sendable {
     }
 }
 
-/// The function, called on its actor, if it has one.
+/// Returns a function that calls `function` on its actor, or directly if it has none.
 @inline(__always)
 func onItsActor(
     merges: Bool = false,
@@ -113,12 +115,12 @@ func onItsActor(
     return { calls.call(on: actor, unless: isOff, plain) }
 }
 
-/// Converts a struct with an `@isolated(any)` function to one with the same function without that, to be called on its
-/// actor. Here alone, and below where the actor is asked for too, does a function lose its actor.
+/// Converts a struct with an `@isolated(any)` function to one with the same function as a plain one, which must be called on
+/// its actor. A function loses its actor only here, and below in the overload that also returns the actor.
 ///
-/// Both functions are called alike: the actor is in the function's context, for `isolation` alone. They are in structs,
-/// since a function passed to generic code is wrapped, which must not happen to a timer's or link's on the hot path.
-/// They are moved through memory, since `unsafeBitCast` copies and so counts a reference.
+/// Both kinds of function are called alike: the actor is in the function's context, for `isolation` alone. The functions are
+/// in structs, since passing a function to generic code wraps it, which must not happen to that of a timer or a link on the
+/// hot path. They are moved through memory, since `unsafeBitCast` copies and so counts a reference.
 @inline(__always)
 func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Type) -> Plain {
     withUnsafeTemporaryAllocation(of: Isolated.self, capacity: 1) { place in
@@ -128,7 +130,7 @@ func withoutActor<Isolated, Plain>(_ isolated: __owned Isolated, as _: Plain.Typ
     }
 }
 
-/// The function without its actor, to be called where that is.
+/// Returns the function without its actor. It must be called on that actor.
 @inline(__always)
 func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> Void) -> @Sendable () -> Void {
     struct Isolated { let function: @isolated(any) @Sendable () -> Void }
@@ -136,8 +138,8 @@ func withoutActor(_ function: __owned @escaping @isolated(any) @Sendable () -> V
     return withoutActor(Isolated(function: function), as: Plain.self).function
 }
 
-/// The function without its actor, which is given in place of nil: moved, without a reference counted. To ask a function for its
-/// actor where it is not in memory copies it.
+/// Returns the function without its actor, and stores that actor in `actor`, which holds nil before. Moves the function, so
+/// that no reference is counted. Asking a function for its actor where the function is not in memory would copy it.
 @inline(__always)
 func withoutActor(
     _ function: consuming (@isolated(any) @Sendable () -> Void)?,
@@ -148,7 +150,7 @@ func withoutActor(
     var place = Isolated(function: consume function)
     return withUnsafeMutablePointer(to: &place) { place in
         actor = place.pointee.function?.isolation
-        // Unsafe: both types have the same layout, and what is moved out is nil afterwards.
+        // Unsafe: both types have the same layout, and the place holds nil after the move.
         let plain = UnsafeMutableRawPointer(place).assumingMemoryBound(to: Plain.self).move()
         place.initialize(to: Isolated(function: nil))
         return plain.callback
@@ -158,7 +160,7 @@ func withoutActor(
 private struct Isolated<Value> { let function: @isolated(any) @Sendable (Value) -> Void }
 private struct Plain<Value> { let function: @Sendable (Value) -> Void }
 
-/// The function, called on its actor, if it has one: with an argument.
+/// Returns a function with an argument that calls `function` on its actor, or directly if it has none.
 package func onItsActor<Value: Sendable>(
     merges: Bool = false,
     unless isOff: @escaping @Sendable () -> Bool = { false },
@@ -170,14 +172,14 @@ package func onItsActor<Value: Sendable>(
     return { value in calls.call(on: actor, unless: isOff) { plain(value) } }
 }
 
-/// The same as the other of this name for a function with an argument, off the hot path.
+/// Returns a function with an argument without its actor, off the hot path. It must be called on that actor.
 package func withoutActor<Value>(
     _ function: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @Sendable (Value) -> Void {
     withoutActor(Isolated(function: function), as: Plain<Value>.self).function
 }
 
-/// The same for a function with two arguments; see `withoutActor`.
+/// Returns a function with two arguments without its actor. It must be called on that actor.
 func withoutActor<First: Sendable, Second: Sendable>(
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void
 ) -> @Sendable (First, Second) -> Void {
@@ -187,7 +189,8 @@ func withoutActor<First: Sendable, Second: Sendable>(
 private struct IsolatedPair<First, Second> { let function: @isolated(any) @Sendable (First, Second) -> Void }
 private struct PlainPair<First, Second> { let function: @Sendable (First, Second) -> Void }
 
-/// The same for functions with two arguments. No calls are merged: each one reports other arguments.
+/// Returns a function with two arguments that calls `function` on its actor, or directly if it has none. Calls are never
+/// merged: each one reports other arguments.
 func onItsActor<First: Sendable, Second: Sendable>(
     unless isOff: @escaping @Sendable (First) -> Bool,
     _ function: @escaping @isolated(any) @Sendable (First, Second) -> Void

@@ -1,24 +1,24 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// How long to wait before each attempt after the first: the strategies of retries, as values.
+/// A strategy for retries, as a value: how long to wait before each attempt after the first.
 ///
 ///     let backoff = Backoff.exponential(initial: .milliseconds(100), maximum: .seconds(10), jitter: .full)
 ///     for wait in backoff.waits().prefix(5) { print(wait) }
 ///
-/// Waits are never negative and never longer than `maximum`. Without jitter they are exact; see `Backoff.Randomness` for the
-/// random ones.
+/// Waits are never negative and never longer than `maximum`. Without jitter they are exact; see `Backoff.Randomness` for
+/// random waits.
 public struct Backoff: Sendable, Hashable {
-    /// What is random about the waits, so that clients that failed together do not come back together (Brooker: Exponential
+    /// How waits are randomized, so that clients that failed together do not come back together (Brooker: Exponential
     /// Backoff And Jitter, AWS Architecture Blog, 2015).
     public enum Randomness: Sendable, Hashable {
-        /// Nothing.
+        /// Waits are not random.
         case none
-        /// Uniform from zero to the wait that there would be without it. The least load on the server.
+        /// Uniform between zero and the wait without jitter. Puts the least load on the server.
         case full
-        /// Half of that wait, and a uniform part of the other half: never too soon.
+        /// Half of the wait without jitter, plus a uniform part of the other half: never too soon.
         case equal
-        /// Uniform from the initial wait to three times the wait before, at most the maximum: the factor is not used.
+        /// Uniform between the initial wait and three times the previous wait, at most the maximum. The factor is not used.
         case decorrelated
     }
 
@@ -30,15 +30,15 @@ public struct Backoff: Sendable, Hashable {
     private let initial: Duration
     private let growth: Growth
     private let maximum: Duration
-    /// What is random.
+    /// How waits are randomized.
     public var jitter: Randomness
-    /// What random waits follow from. Nil: for each retry another one; inside of a virtual time one that follows from that
-    /// time's seed.
+    /// The seed of random waits. If it is nil, each retry has another seed; inside of a virtual time that one follows from
+    /// the virtual time's seed.
     public var seed: UInt64?
 
-    /// Each wait is `factor` times the one before, from `initial` on, at most `maximum`.
+    /// Returns a backoff in which each wait is `factor` times the previous one, from `initial` on, at most `maximum`.
     ///
-    /// Negative lengths and NaN count as zero, a factor below one or NaN as one.
+    /// Negative lengths and NaN count as zero. A factor below one or NaN counts as one.
     public static func exponential(
         initial: some TimeSpan,
         factor: Double = 2,
@@ -49,7 +49,7 @@ public struct Backoff: Sendable, Hashable {
         Backoff(initial, .factor(factor >= 1 ? factor : 1), maximum, jitter, seed)
     }
 
-    /// Each wait is `increment` longer than the one before.
+    /// Returns a backoff in which each wait is `increment` longer than the previous one.
     public static func linear(
         initial: some TimeSpan,
         increment: some TimeSpan,
@@ -60,7 +60,7 @@ public struct Backoff: Sendable, Hashable {
         Backoff(initial, .increment(max(.zero, increment.asDuration ?? .zero)), maximum, jitter, seed)
     }
 
-    /// All waits are the same.
+    /// Returns a backoff in which all waits are the same.
     public static func constant(
         _ wait: some TimeSpan,
         jitter: Randomness = .none,
@@ -83,7 +83,7 @@ public struct Backoff: Sendable, Hashable {
         self.seed = seed
     }
 
-    /// The waits of one retry, one after another, without end: for callers that wait in their own way.
+    /// Returns the waits of one retry, one after another, without end: for callers that wait in their own way.
     public func waits() -> Waits { Waits(self, random: TimeBase.current.randomNumber()) }
 
     /// An endless sequence of waits.
@@ -92,7 +92,7 @@ public struct Backoff: Sendable, Hashable {
         /// The next wait without randomness.
         private var base_ns: Int64
         private let maximum_ns: Int64
-        /// The one before, of decorrelated jitter.
+        /// The previous wait, for decorrelated jitter.
         private var former_ns: Int64
         private var number: UInt64
 
@@ -104,13 +104,13 @@ public struct Backoff: Sendable, Hashable {
             number = backoff.jitter == .none ? 0 : backoff.seed ?? random()
         }
 
-        /// Uniform in 0 ... `bound_ns`.
+        /// Returns a uniform number in 0 ... `bound_ns`.
         private mutating func random(upTo bound_ns: Int64) -> Int64 {
             number = mixed(number)
             return uniform(number, below: bound_ns.addingSaturating(1))
         }
 
-        /// The next wait; never nil.
+        /// Returns the next wait; never nil.
         public mutating func next() -> Duration? { .nanoseconds(next_ns()) }
 
         mutating func next_ns() -> Int64 {

@@ -3,27 +3,27 @@ import CHRTimer
 import HRTimerCore
 import HRTimerLibc
 
-/// Runs the cancellation handlers of operations whose deadlines have passed: users' code, which may block. One thread,
-/// started on demand, takes them in the order of their deadlines. If a handler blocks for a millisecond while others
-/// wait, another thread continues with those. A thread that is idle for a second ends.
+/// The threads that run the cancellation handlers of operations whose deadlines have passed. The handlers are users' code,
+/// and may block. One thread, started on demand, takes the operations in the order of their deadlines. If a handler blocks
+/// for a millisecond while others wait, another thread continues with those. A thread that is idle for a second ends.
 final class CancellationThreads: @unchecked Sendable {
     // Sendable: all mutable state is read and written with `mutex` held.
 
-    /// The process's instance; a forked child, which lacks the threads, has another one.
+    /// The process's instance. A forked child does not have the threads, so it has another instance.
     static var shared: CancellationThreads { sharedThreads.engine }
 
     // On the heap, since they must not move.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let wakes = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// The scopes that wait to be cancelled begin at `first`.
+    /// The scopes that wait to be cancelled, from index `first` on.
     private var scopes: [(any Expiring)?] = []
     private var first = 0
     /// The number of the thread that takes scopes; nil if none does.
     private var runner: Int?
-    /// How many threads wait, or are about to.
+    /// The number of threads that wait, or are about to.
     private var waiters = 0
     private var threadsStarted = 0
-    /// How many scopes were taken.
+    /// The number of scopes taken so far.
     private var taken = 0
 
     private static let patience_ns = 1_000_000
@@ -47,8 +47,8 @@ final class CancellationThreads: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Has one of the threads cancel the scope's operation; the calling thread does if there is none and none can be
-    /// made. Any thread.
+    /// Has one of the threads cancel the scope's operation. The calling thread cancels it if there is no thread and none can
+    /// be made. Any thread.
     func expire(_ scope: any Expiring) {
         pthread_mutex_lock(mutex)
         scopes.append(scope)
@@ -82,7 +82,7 @@ final class CancellationThreads: @unchecked Sendable {
             runner = number
             while runner == number, !isEmpty { runFirst() }
             if runner == number { runner = nil }
-            // Another thread waits already.
+            // Another thread already waits, so this one ends.
             waiters += 1
             if waiters > 1 { break }
         }
@@ -95,14 +95,14 @@ final class CancellationThreads: @unchecked Sendable {
         first += 1
         if isEmpty { (scopes, first) = ([], 0) }
         taken += 1
-        // Another thread must check whether this one blocks.
+        // Another thread must check whether this one blocks in a handler.
         if !isEmpty, waiters == 0 { _ = startWaiter() }
         pthread_mutex_unlock(mutex)
         scope?.expire()
         pthread_mutex_lock(mutex)
     }
 
-    /// False if the thread was idle for too long.
+    /// Returns false if the thread was idle for too long.
     private func waitForTurn() -> Bool {
         while isEmpty || runner != nil {
             let (wasEmpty, before) = (isEmpty, taken)
@@ -114,7 +114,7 @@ final class CancellationThreads: @unchecked Sendable {
         return true
     }
 
-    /// True if the time has passed.
+    /// Waits to be woken. Returns true if the time has passed first.
     private func wait(_ duration_ns: Int) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
@@ -125,9 +125,9 @@ final class CancellationThreads: @unchecked Sendable {
     }
 }
 
-/// What these threads cancel: an operation under a deadline.
+/// An operation under a deadline, which these threads cancel.
 protocol Expiring: AnyObject, Sendable {
-    /// Its deadline has passed: cancels it, which may take any time.
+    /// Cancels the operation, whose deadline has passed. This may take any time.
     func expire()
 }
 

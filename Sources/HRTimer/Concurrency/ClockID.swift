@@ -1,13 +1,13 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`: clocks with equal ids have the same reading,
-/// even if different engines fire their sleeps. Nested deadlines of one id are one deadline; see
+/// The identity of a `MonotonicClock`, `BootTimeClock` or `WallClock`. Clocks with equal ids have the same reading, even if
+/// different engines fire their sleeps. Nested deadlines on clocks of one id act as one deadline; see
 /// `withDeadline(_:tolerance:clock:operation:)`.
 public struct TimerClockID: Hashable, Sendable {
-    /// Which of the clocks.
+    /// Which of the three clocks it is.
     public let clock: TimerClock
-    /// Valid as long as that time exists, which every clock on it holds.
+    /// The identity of the clock's time. Valid as long as that time exists; every clock on it keeps it alive.
     private let time: TimeID
 
     init(_ time: TimeBase) {
@@ -15,17 +15,17 @@ public struct TimerClockID: Hashable, Sendable {
         self.time = time.id
     }
 
-    /// Whether the clock is virtual, a test's.
+    /// Whether the clock is virtual, as in a test.
     public var isVirtual: Bool { time.isVirtual }
 }
 
 extension MonotonicClock: Identifiable {
-    /// Equal for all clocks on the kernel's, and for all on one virtual time.
+    /// Equal for all clocks that read the kernel's clock, and for all clocks on one virtual time.
     public var id: TimerClockID { TimerClockID(time) }
 }
 
 extension EngineClock: Identifiable {
-    /// Equal for all clocks on the kernel's, and for all on one virtual time.
+    /// Equal for all clocks that read the same clock of the kernel, and for all such clocks on one virtual time.
     public var id: TimerClockID { TimerClockID(time) }
 }
 
@@ -41,12 +41,12 @@ public enum SystemClockID: Hashable, Sendable {
 }
 
 extension ContinuousClock: @retroactive Identifiable {
-    /// Equal for all. The standard library has it from Swift 6.5 on.
+    /// Equal for all instances. The standard library has it from Swift 6.5 on.
     public var id: SystemClockID { .continuous }
 }
 
 extension SuspendingClock: @retroactive Identifiable {
-    /// Equal for all. The standard library has it from Swift 6.5 on.
+    /// Equal for all instances. The standard library has it from Swift 6.5 on.
     public var id: SystemClockID { .suspending }
 }
 #endif

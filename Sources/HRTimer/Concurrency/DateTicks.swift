@@ -1,7 +1,7 @@
 #if os(Linux)
 package import HRTimerCore
 
-/// What the consumers of one sequence of ticks at dates share: who sleeps, and whether it goes on.
+/// The state that the consumers of one sequence of ticks at dates share: who sleeps, and whether the sequence goes on.
 package final class DateTicks: Sendable {
     let time: TimeBase
     let host: TimerHost
@@ -16,7 +16,7 @@ package final class DateTicks: Sendable {
 
     private let state = Locked(State())
 
-    /// Ticks of the host's clock.
+    /// Creates the state for ticks of the host's clock.
     package init(on host: TimerHost, _ dates: any DateSequence, _ policy: MissedTickPolicy, tolerance: Duration) {
         self.host = host
         self.dates = dates
@@ -36,7 +36,7 @@ package final class DateTicks: Sendable {
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
-    /// From the first date after now.
+    /// Returns a position that begins at the first date after now.
     func begin() -> DatePosition { DatePosition(dates, after: time.now_ns, policy) }
 
     func enter(_ sleeper: Sleeper) -> Bool {
@@ -54,7 +54,7 @@ package final class DateTicks: Sendable {
     }
 }
 
-/// The position of one consumer.
+/// One consumer's position in a sequence of ticks at dates.
 package struct DateTickConsumer<Instant: TimerInstant> {
     private let ticks: DateTicks
     private var position: DatePosition

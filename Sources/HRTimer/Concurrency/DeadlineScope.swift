@@ -4,11 +4,10 @@ import CTaskScope
 import HRTimerCore
 import Synchronization
 
-/// The operation of one `withDeadline`, which a timer cancels: once, and never after the operation has returned.
+/// The operation of one `withDeadline`. A timer cancels it at most once, and never after the operation has returned.
 ///
-/// The operation runs in a child task; in the body of a task group, which it may have captured, it runs in its caller's
+/// The operation runs in a child task. In the body of a task group, which it may have captured, it runs in its caller's
 /// task. See `run(isolation:_:)`.
-/// caller's task. See `run(isolation:_:)`.
 class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
     // Sendable: the variables are written before the phase becomes running, and `waiting` before it becomes awaited.
 
@@ -18,9 +17,9 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
         /// The deadline passed before the operation began.
         static let expiredBefore = 1
         static let running = 2
-        /// A thread is cancelling it.
+        /// A thread is cancelling the operation.
         static let cancelling = 3
-        /// The operation has returned, and waits until that thread no longer uses its task.
+        /// The operation has returned, and waits until the cancelling thread no longer uses its task.
         static let awaited = 4
         static let cancelled = 5
         /// No other thread uses the task from now on.
@@ -29,21 +28,21 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
 
     private let phase = Atomic(Phase.created)
     private let expired = Atomic(false)
-    /// The task that the operation runs in. Valid up to `ended`.
+    /// The task that the operation runs in. Valid until the phase is `ended`.
     private var task: UnsafeCurrentTask?
-    /// The task that waits for it, if that is another one.
+    /// The task that waits for the operation, if the operation runs in another one.
     private var caller: UnsafeCurrentTask?
     /// The cancellation scope in the caller's task, if the operation runs there.
     private var part: UnsafeMutablePointer<cts_scope>?
     private var waiting: UnsafeContinuation<Void, Never>?
-    /// The operation's task was cancelled as a whole, from inside and before its deadline: then the caller's task is,
-    /// too, when it ends.
+    /// Whether the operation's task was cancelled as a whole, from inside and before its deadline. If so, the caller's task
+    /// is cancelled, too, when the operation ends.
     private let isCancelledInside = Atomic(false)
     /// The time base on which the deadline comes.
     private var time = TimeBase.kernel
-    /// The address of the task's `innermost` for this scope, which its child tasks share.
+    /// The address of the task's `innermost` for this scope. Child tasks have the same address.
     private var home: UnsafeRawPointer?
-    /// The enclosing scope, if it cancels the task which made this one.
+    /// The enclosing scope, if it cancels the task that made this one.
     let outer: DeadlineScope?
 
     fileprivate init(within outer: DeadlineScope?) {
@@ -55,31 +54,32 @@ class DeadlineScope: HostAlarm, Expiring, @unchecked Sendable {
         phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// What has a timer for the deadline; nil if `sleepUntilDeadline` must sleep.
+    /// Returns the host and the request of the deadline's timer; nil if a task must sleep by `sleepUntilDeadline` instead.
     func keepTime() -> KeptTime? { nil }
 
     func sleepUntilDeadline() async throws {}
 
     override final func deadlineHasCome() { expireElsewhere() }
 
-    /// If the timer is dropped, the deadline counts as passed, as a sleep is cancelled then.
+    /// If the host drops the timer, the deadline counts as passed, just as a sleep is cancelled then.
     override final func hostHasEnded() { expireElsewhere() }
 
     /// Whether the operation has returned.
     final var hasEnded: Bool { phase.load(ordering: .acquiring) == Phase.ended }
-    /// Whether the deadline passed before that.
+    /// Whether the deadline passed before the operation returned.
     final var hasExpired: Bool { expired.load(ordering: .acquiring) }
 }
 
-// The deadline passes.
+// The expiry of the deadline.
 extension DeadlineScope {
-    /// Users' handlers must run neither on engines or loops nor in Swift's pool.
+    /// Expires the scope on a thread for cancellation handlers: users' handlers must run neither on engines or loops nor in
+    /// Swift's pool. In virtual time the calling thread expires it.
     fileprivate final func expireElsewhere() {
         if hasEnded { return }
         time.apart({ CancellationThreads.shared.expire(self) }, orHere: expire)
     }
 
-    /// Runs the cancellation handlers of the operation on the calling thread. Any thread, any time.
+    /// Cancels the operation, and runs its cancellation handlers on the calling thread. Any thread, any time.
     final func expire() {
         if advance(from: Phase.created, to: Phase.expiredBefore) { return expired.store(true, ordering: .releasing) }
         guard advance(from: Phase.running, to: Phase.cancelling) else { return }
@@ -97,15 +97,15 @@ extension DeadlineScope {
     }
 }
 
-// The parts that run in the operation's task, before and after it.
+// The functions that run in the operation's task, before and after the operation.
 extension DeadlineScope {
-    /// `part` if the operation runs in the caller's task.
+    /// Begins the operation. `part` is given if the operation runs in the caller's task.
     private final func begin(_ part: UnsafeMutablePointer<cts_scope>? = nil) {
         task = withUnsafeCurrentTask { $0 }
         self.part = part
         if let part { cts_enter(part) }
         if advance(from: Phase.created, to: Phase.running) { return }
-        // The thread that set that phase may not have stored this yet.
+        // The thread that set the phase may not have stored `expired` yet.
         expired.store(true, ordering: .releasing)
         cancel()
         phase.store(Phase.cancelled, ordering: .releasing)
@@ -123,8 +123,9 @@ extension DeadlineScope {
         }
     }
 
-    /// In the caller's task, after the operation. An enclosing scope whose operation is the caller's task is notified,
-    /// too: if its deadline has passed by now, the runtime ignores a second cancellation.
+    /// Cancels the caller's task if the operation was cancelled from inside. Runs in the caller's task, after the operation.
+    /// Also notifies an enclosing scope whose operation is the caller's task: if that scope's deadline has passed by now,
+    /// the runtime ignores this second cancellation.
     private func handOnCancellation() {
         guard isCancelledInside.load(ordering: .acquiring) else { return }
         withUnsafeCurrentTask { current in
@@ -133,8 +134,7 @@ extension DeadlineScope {
         }
     }
 
-    /// While this scope had cancelled the calling task, cancellations by enclosing scopes had no effect: they follow
-    /// now.
+    /// Repeats cancellations by enclosing scopes: while this scope had cancelled the calling task, they had no effect.
     private func cancelForOthers() {
         var outermost: DeadlineScope?
         var isAll = false
@@ -150,7 +150,7 @@ extension DeadlineScope {
 
     fileprivate typealias Work = nonisolated(nonsending) () async -> Void
 
-    /// In the operation's task. All that begins there has this scope as its innermost one.
+    /// Runs the work in the operation's task. Everything that begins there has this scope as its innermost one.
     private final func perform(_ work: Work, isolation: isolated (any Actor)?) async {
         await Self.$innermost.withValue(self) {
             // Captured, so that the closure is isolated as this function is.
@@ -161,14 +161,14 @@ extension DeadlineScope {
         await end()
     }
 
-    /// Runs the operation, and waits for its end. At the deadline its child task is cancelled. In the body of a task
-    /// group there is no child task: a task that the operation adds to that group has the present task as its parent,
-    /// which must outlive it. There a part of the present task is cancelled.
+    /// Runs the operation, and waits for its end. At the deadline its child task is cancelled. In the body of a task group
+    /// there is no child task: a task that the operation adds to that group has the present task as its parent, which must
+    /// outlive it. There, only a part of the present task is cancelled.
     fileprivate final func run(isolation: isolated (any Actor)?, _ work: Work) async {
         guard let time = keepTime() else { return await runSleeping(isolation: isolation, work) }
         self.time = time.host.time
         let isInGroup = cts_is_in_group()
-        // Before the operation begins: it may compute or block, and then no other thread would do this.
+        // Before the operation begins: it may compute or block, and then no other thread would arm the timer.
         let alarm = hasExpired ? nil : time.request.map { arm($0, on: time.host) }
         if isInGroup {
             await runInPart(isolation: isolation, work)
@@ -187,12 +187,12 @@ extension DeadlineScope {
         handOnCancellation()
     }
 
-    /// For a clock without a host.
+    /// Runs the operation under a deadline on a clock without a host.
     private final func runSleeping(isolation: isolated (any Actor)?, _ work: Work) async {
         time = .current
         let isInGroup = cts_is_in_group()
-        // Isolated to no actor, as the operation may block its own. A closure in the group's body crashes the compiler
-        // (Swift 6.3).
+        // Isolated to no actor, since the operation may block its own actor. A closure in the group's body crashes the
+        // compiler (Swift 6.3).
         let sleep: @Sendable () async -> Void = { [self] in
             try? await sleepUntilDeadline()
             if !Task.isCancelled { expireElsewhere() }
@@ -208,9 +208,9 @@ extension DeadlineScope {
         }
     }
 
-    /// The child task's work.
+    /// The work of the child task.
     private struct Sent: @unchecked Sendable {
-        // Sendable: the child runs where its parent does, which owns all of this and waits meanwhile.
+        // Sendable: the child runs where its parent does. The parent owns all of this, and waits meanwhile.
         let work: Work
     }
 
@@ -232,7 +232,7 @@ extension DeadlineScope {
                 await withTaskCancellationHandler {
                     await self.perform(sent.work, isolation: isolation)
                 } onCancel: {
-                    // Not after a cancellation of the caller, which has reached this child.
+                    // A cancellation of the caller, which has reached this child, does not count.
                     let isInside = !self.hasExpired && self.caller?.isCancelled == false
                     if isInside { self.isCancelledInside.store(true, ordering: .releasing) }
                 }
@@ -245,10 +245,10 @@ extension DeadlineScope {
 
 // The deadlines that the calling code is under.
 extension DeadlineScope {
-    /// The scope that the calling task is in, or was in when it was made.
+    /// The scope that the calling task is in, or that the calling task's maker was in when it made the task.
     @TaskLocal static var innermost: DeadlineScope?
 
-    /// The address of that value for the calling task.
+    /// The address of the value of `innermost` for the calling task; nil if it has none.
     private static var place: UnsafeRawPointer? {
         cts_local_value(Unmanaged.passUnretained($innermost).toOpaque())
     }
@@ -260,7 +260,7 @@ extension DeadlineScope {
         return scope
     }
 
-    /// The earliest deadline on that clock of all enclosing scopes.
+    /// Returns the earliest deadline on `clock` of all enclosing scopes; nil if there is none.
     static func nearest<C: Clock & Identifiable>(_ clock: C) -> C.Instant? {
         var nearest: C.Instant?
         var next = current
@@ -275,7 +275,8 @@ extension DeadlineScope {
         return nearest
     }
 
-    /// For an operation with that deadline; nil if an enclosing one is earlier, and cancels it too.
+    /// Returns a scope for an operation with that deadline; nil if an enclosing deadline on `clock` is no later, and cancels
+    /// the operation too.
     static func make<C: Clock & Identifiable>(
         _ deadline: C.Instant,
         _ tolerance: C.Instant.Duration?,
@@ -287,16 +288,16 @@ extension DeadlineScope {
         return scope
     }
 
-    /// Runs the operation, which is cancelled at the deadline, and waits for its end.
+    /// Runs the operation, cancels it at the deadline, and waits for its end.
     ///
-    /// Not generic over the clock too: code that is generic over several types is not specialised for a single one of
-    /// them.
+    /// Not generic over the clock too: the compiler does not specialise code that is generic over several types for a single
+    /// one of them.
     nonisolated(nonsending) final func bound<Return: ~Copyable, Failure: Error>(
         _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
     ) async throws(Failure) -> Return {
         let value = UnsafeMutablePointer<Return>.allocate(capacity: 1)
         defer { value.deallocate() }
-        // Not an optional Failure, whose type would have to be looked up each time.
+        // Not an optional Failure: its type would have to be looked up each time.
         var failure: (any Error)?
         await run(isolation: #isolation) {
             do throws(Failure) {
@@ -310,7 +311,7 @@ extension DeadlineScope {
     }
 }
 
-/// A scope with its deadline.
+/// A scope with a deadline on a clock.
 final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @unchecked Sendable {
     // Sendable: its own members are constant.
 
@@ -326,7 +327,7 @@ final class ClockDeadlineScope<C: Clock & Identifiable>: DeadlineScope, @uncheck
     }
 
     override func keepTime() -> KeptTime? {
-        // By far the most frequent clock, and cheap to check.
+        // Checked first: by far the most frequent clock, and cheap to check.
         if let clock = clock as? MonotonicClock, let deadline = deadline as? MonotonicInstant {
             return KeptTime(clock.host, clock.plan(deadline, tolerance as? Duration))
         }

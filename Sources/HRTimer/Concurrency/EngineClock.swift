@@ -1,17 +1,18 @@
 #if os(Linux)
-/// A Swift `Clock` on one of the other two clocks: `BootTimeClock` or `WallClock`.
+/// A Swift `Clock` on one of the other two clocks, boot time and the wall clock: `BootTimeClock` or `WallClock`.
 ///
 ///     try await Task.sleep(until: .now.advanced(by: .seconds(3600)), clock: .bootTime)
 ///
-/// Like `MonotonicClock`, with another time: boot time goes on while the system is suspended. So does the wall clock,
-/// which may also be set: a step forward past the deadline wakes a sleeper at once, a step back makes it sleep longer.
+/// It works like `MonotonicClock`, with another time. Boot time goes on while the system is suspended. So does the wall
+/// clock, which may also be set: a step forward past the deadline wakes a sleeper at once, and a step back makes it sleep
+/// longer.
 public struct EngineClock<Instant: TimerInstant>: Clock {
     /// Swift's own duration.
     public typealias Duration = Swift.Duration
 
     private let engine: ClockTimerEngine<Instant>
 
-    /// A clock whose sleeps `engine` fires.
+    /// Creates a clock whose sleeps `engine` fires.
     public init(engine: ClockTimerEngine<Instant>) {
         self.engine = engine
     }
@@ -33,19 +34,19 @@ public struct EngineClock<Instant: TimerInstant>: Clock {
     var time: TimeBase { engine.core.time }
 }
 
-/// The clock that goes on while the system is suspended.
+/// The clock of boot time, which goes on while the system is suspended.
 public typealias BootTimeClock = EngineClock<BootTimeInstant>
 
-/// The time of day, which follows steps.
+/// The clock of the time of day, which follows steps.
 public typealias WallClock = EngineClock<WallInstant>
 
 extension EngineClock<BootTimeInstant> {
-    /// A clock whose sleeps the shared engine fires.
+    /// Creates a clock whose sleeps the shared engine fires.
     public init() { self.init(engine: .shared) }
 }
 
 extension EngineClock<WallInstant> {
-    /// A clock whose sleeps the shared engine fires.
+    /// Creates a clock whose sleeps the shared engine fires.
     public init() { self.init(engine: .shared) }
 }
 

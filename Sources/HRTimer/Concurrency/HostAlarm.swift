@@ -1,8 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The object that a host's timer calls once: at its deadline, or because the host has ended and the deadline never
-/// comes.
+/// An object that a host's timer calls once: at its deadline, or when the host has ended and the deadline never comes.
 ///
 /// On an engine the timer holds this object itself, so that arming allocates nothing.
 class HostAlarm: @unchecked Sendable, TimerOwner {
@@ -10,23 +9,24 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
 
     init() {}
 
-    /// The deadline has come. On the host's thread, with no lock held.
+    /// Called at the deadline. On the host's thread, with no lock held.
     func deadlineHasCome() {}
 
-    /// The host has ended, or ends, and drops the timer. On any thread, with no lock held.
+    /// Called when the host has ended, or ends, and drops the timer. On any thread, with no lock held.
     func hostHasEnded() {}
 
-    /// The deadline and the tolerance.
+    /// The deadline and the tolerances of a timer.
     struct Request {
         var deadline_ns: Int64
         var tolerance_ns: Int64 = 0
         /// The tolerance on an engine with thousands of timers.
         var crowdTolerance_ns: Int64 = 0
-        /// Whether to call as soon as a precise engine is awake for it.
+        /// Whether to call as soon as a precise engine has woken for the deadline, possibly before it.
         var isEarly = false
     }
 
-    /// Must be armed only once. `hostHasEnded` and `deadlineHasCome` may be called before this returns.
+    /// Arms a timer that calls this object. Must be called only once. The host may call `hostHasEnded` and `deadlineHasCome`
+    /// before this returns.
     final func arm(_ request: Request, on host: TimerHost) -> TimerHost.Alarm {
         guard case .engine(let core) = host else {
             let lifeline = Lifeline(self)
@@ -44,7 +44,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
         return .engine(token)
     }
 
-    /// Only a handler holds it: if the host drops that without a call, the host has ended.
+    /// Held by a handler alone: if the host drops the handler without a call, the host has ended.
     private final class Lifeline: Sendable {
         let alarm: HostAlarm
 
@@ -52,7 +52,7 @@ class HostAlarm: @unchecked Sendable, TimerOwner {
             self.alarm = alarm
         }
 
-        // Also after a call: an alarm that has expired ignores it.
+        // Runs also after a call; an alarm that has expired ignores it.
         deinit { alarm.hostHasEnded() }
     }
 

@@ -2,20 +2,20 @@
 public import HRTimerCore
 import Synchronization
 
-/// Calls a handler when nothing has happened for a while: one object for each connection, touched at every request.
+/// A timeout that calls a handler when nothing has happened for a while: one object for each connection, touched at every
+/// request.
 ///
 ///     let idle = IdleTimeout(.seconds(30)) { connection.close() }
 ///     idle.touch()                                // a request has come: thirty seconds from now
 ///     idle.cancel()                               // the connection is closed
 ///
-/// `touch()` reads the clock and exchanges one word: no lock, no allocation, no system call. The engine is not
-/// notified: at the former deadline it reads the new one and waits for that. So each timeout period costs one wake-up
-/// at most.
+/// `touch()` reads the clock and exchanges one word: no lock, no allocation, no system call. It does not notify the engine:
+/// at the former deadline the engine reads the new one and waits for that. So each timeout period costs one wake-up at most.
 ///
-/// The handler is called once each time the timeout expires, on the engine's thread, never early, and never after a
-/// `touch()` or `cancel()` that returned true: these and the expiry are ordered. The handler and its captures are held
-/// until `cancel()`, until the engine ends, or until the last reference to the timeout goes. All members may be called
-/// from any thread, and from the handler.
+/// The engine's thread calls the handler once each time the timeout expires, never early, and never after a `touch()` or
+/// `cancel()` that returned true: the timeout orders these calls and the expiry. The timeout holds the handler and its
+/// captures until `cancel()`, until the engine ends, or until the last reference to the timeout is released. All members may
+/// be called from any thread, and from the handler.
 ///
 /// In virtual time the engine is notified of every deadline at once.
 public final class IdleTimeout: Sendable {
@@ -23,9 +23,9 @@ public final class IdleTimeout: Sendable {
     /// Keeps the engine running.
     private let engine: TimerEngine
 
-    /// Starts at once; see `resume()`. Zero, negative values and NaN expire at once.
+    /// Creates a timeout and starts it at once; see `resume()`. Zero, negative values and NaN expire at once.
     ///
-    /// On an engine that was shut down it never starts: `isRunning` is false.
+    /// On an engine that was shut down the timeout never starts: `isRunning` is false.
     public init(
         _ timeout: some TimeSpan,
         engine: TimerEngine = .shared,
@@ -41,35 +41,35 @@ public final class IdleTimeout: Sendable {
         core.cancel()
     }
 
-    /// Restarts the timeout. True if that was before the engine's call, even if the deadline had passed; false also if
-    /// it is suspended or cancelled.
+    /// Restarts the timeout. Returns true if that was before the engine's call, even if the deadline had passed. Returns
+    /// false also if the timeout is suspended or cancelled.
     @discardableResult
     public func touch() -> Bool { core.touch() }
 
-    /// Stops the timeout until `resume()`, for example while a request is handled. True if it was running.
+    /// Stops the timeout until `resume()`, for example while a request is handled. Returns true if it was running.
     @discardableResult
     public func suspend() -> Bool { core.suspend() }
 
-    /// Starts the timeout from now: after `suspend()`, or again after it has expired. While it runs, the same as
-    /// `touch()`. False after `cancel()`, or if the engine has ended.
+    /// Starts the timeout from now: after `suspend()`, or again after it has expired. While the timeout runs, does the same
+    /// as `touch()`. Returns false after `cancel()`, or if the engine has ended.
     @discardableResult
     public func resume() -> Bool { core.resume() }
 
-    /// Ends it for good, unlike `suspend()`, and frees the handler. True if it was running, so that the handler is not
-    /// called.
+    /// Ends the timeout for good, unlike `suspend()`, and frees the handler. Returns true if the timeout was running, so
+    /// that the handler is not called.
     @discardableResult
     public func cancel() -> Bool { core.cancel() }
 
-    /// The idle time after which it expires. A new value counts from the next `touch()` or `resume()` on.
+    /// The idle time after which the timeout expires. A new value counts from the next `touch()` or `resume()` on.
     public var timeout: Duration {
         get { .nanoseconds(core.timeout_ns.load(ordering: .relaxed)) }
         set { core.timeout_ns.store(newValue.nanosecondsRoundedUp, ordering: .relaxed) }
     }
 
-    /// When it expires; nil if it does not run.
+    /// When the timeout expires; nil if it does not run.
     public var deadline: MonotonicInstant? { core.deadline_ns.map(MonotonicInstant.init(nanoseconds:)) }
 
-    /// Whether it runs: neither suspended, nor cancelled, nor expired.
+    /// Whether the timeout runs: it is neither suspended, nor cancelled, nor expired.
     public var isRunning: Bool { core.deadline_ns != nil }
 }
 
@@ -77,7 +77,8 @@ public final class IdleTimeout: Sendable {
 private final class IdleCore: TimerOwner, @unchecked Sendable {
     // Sendable: `timer` is written before any other call, `handler` is behind a lock.
 
-    /// The deadline while it runs; otherwise why it does not. The thread whose exchange succeeds decides.
+    /// The deadline while the timeout runs; otherwise the reason why it does not. The thread whose exchange succeeds
+    /// decides.
     private let word: Atomic<Int64>
     private static let suspended = Int64.max
     private static let expired = Int64.min
@@ -95,7 +96,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         word = Atomic(Self.suspended)
     }
 
-    /// Called before all others.
+    /// Registers the timer with the engine. Must be called before all other functions.
     func register() {
         var request = TimerRequest()
         request.isOwned = true
@@ -103,7 +104,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         if timer == .stale { coreHasEnded() }
     }
 
-    /// The deadline of a timeout that starts now. Never one of the words that are not deadlines.
+    /// The deadline of a timeout that starts now. Never equal to one of the words that are not deadlines.
     private var next_ns: Int64 {
         let deadline_ns = core.time.now_ns.addingSaturating(timeout_ns.load(ordering: .relaxed))
         return min(max(deadline_ns, Self.cancelled + 1), Self.suspended - 1)
@@ -127,14 +128,14 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, next_ns) else { continue }
-            // Armed at once if it is earlier than the engine's deadline.
+            // Armed at once if it is earlier than the engine's deadline, or if the engine does not defer moves.
             if next_ns < before || !core.defersMoves { arm(next_ns) }
             return true
         }
         return false
     }
 
-    /// Has the engine check at that instant, or before.
+    /// Has the engine check the timeout at that instant, or before.
     private func arm(_ deadline_ns: Int64) { _ = core.arm(timer, deadline_ns: deadline_ns) }
 
     func resume() -> Bool {
@@ -153,7 +154,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         var before = word.load(ordering: .relaxed)
         while Self.isDeadline(before) {
             guard exchange(&before, Self.suspended) else { continue }
-            // If moves are not deferred, no former deadline is left.
+            // If moves are not deferred, the former deadline must not stay armed.
             if !core.defersMoves { arm(.max) }
             return true
         }
@@ -174,13 +175,15 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
         withExtendedLifetime(left) {}
     }
 
-    /// On the engine's thread: its deadline has come.
+    /// Calls the handler if the timeout has expired; otherwise arms its present deadline. On the engine's thread, at the
+    /// armed deadline.
     private func look() {
         var before = word.load(ordering: .acquiring)
         while Self.isDeadline(before) {
             guard before <= core.time.now_ns else {
                 arm(before)
-                // Meanwhile a touch with a shorter timeout may have armed an earlier deadline, which this replaced.
+                // Meanwhile a touch with a shorter timeout may have armed an earlier deadline, which this call to `arm`
+                // replaced.
                 let now = word.load(ordering: .acquiring)
                 if now >= before { return }
                 before = now
@@ -200,7 +203,7 @@ private final class IdleCore: TimerOwner, @unchecked Sendable {
     }
 
     func prepare(_ now_ns: Int64, _ core: inout FiringCore, _ fire: inout Fire) -> Bool {
-        // Paused, or expired before: nothing to wait for.
+        // Suspended, or expired before: there is nothing to wait for.
         guard deadline_ns != nil else { return false }
         fire.callback = Callback { [self] in look() }
         return true

@@ -2,7 +2,7 @@
 import Dispatch
 
 extension JobQueue {
-    /// Where jobs run whose host has ended.
+    /// Runs the block on libdispatch's threads, for jobs whose host has ended.
     static func runOnDispatch(_ block: @escaping @Sendable () -> Void) {
         DispatchQueue.global().async(execute: block)
     }

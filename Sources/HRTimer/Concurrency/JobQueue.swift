@@ -2,10 +2,10 @@
 import HRTimerCore
 import HRTimerLibc
 
-/// Jobs of Swift's runtime, of tasks and actors alike, that run on a host's thread in the order in which they came;
-/// when the host has ended, on libdispatch's threads. To actors it is their executor.
+/// A queue of jobs of Swift's runtime, of tasks and actors alike. They run on a host's thread in the order in which they
+/// came; after the host has ended they run on libdispatch's threads. For actors the queue is their executor.
 package final class JobQueue: SerialExecutor {
-    /// Runs an actor's job, if the actor's executor is another object than this.
+    /// Runs an actor's job, if the actor's executor is an object other than this queue.
     package typealias Run = @Sendable (UnownedJob) -> Void
 
     package let host: TimerHost
@@ -24,9 +24,9 @@ package final class JobQueue: SerialExecutor {
         var entries: [Entry] = []
         /// The former array, emptied, to reuse its memory.
         var spare: [Entry] = []
-        /// The host, by a work item, or libdispatch is about to run the jobs.
+        /// Whether the host, by a work item, or libdispatch is about to run the jobs.
         var isCalled = false
-        /// A thread runs jobs: no other thread runs any meanwhile, and none run inside a job.
+        /// Whether a thread runs jobs. Meanwhile no other thread runs any, and no job runs inside another one.
         var isRunning = false
         var hasHost = true
     }
@@ -57,7 +57,7 @@ extension JobQueue {
 }
 
 extension JobQueue {
-    /// `executor` for the job of a task that prefers it.
+    /// Adds a job. `executor` is the task executor that the job's task prefers; nil for an actor's job.
     package func add(_ job: UnownedJob, _ executor: TimerExecutor?) {
         let mustCall = state.withLock { state in
             state.entries.append(Entry(job: job, executor: executor))
@@ -66,7 +66,7 @@ extension JobQueue {
         if mustCall { call() }
     }
 
-    /// Calls `body` on the host's thread, and then at once the jobs that it made ready.
+    /// Calls `body` on the host's thread, and then at once runs the jobs that `body` made ready.
     package func resuming(_ body: () -> Void) {
         guard state.withLock({ $0.begin() }) else { return body() }
         body()
@@ -88,8 +88,8 @@ extension JobQueue {
         if state.withLock({ $0.end(&entries) }) { call() }
     }
 
-    /// Runs the job on the executor for which it was enqueued, so that code of the same executor continues without
-    /// being enqueued again.
+    /// Runs the job on the executor for which it was enqueued, so that code on the same executor continues without being
+    /// enqueued again.
     private func run(_ entry: Entry) {
         if let executor = entry.executor {
             entry.job.runSynchronously(on: executor.asUnownedTaskExecutor())
@@ -100,14 +100,14 @@ extension JobQueue {
         }
     }
 
-    /// Has the host run the jobs. A host that has ended drops the work item.
+    /// Has the host run the jobs, by a work item. A host that has ended drops the work item.
     private func call() {
         let workItem = WorkItem(self)
         guard state.withLock({ $0.hasHost }) else { return workItem.runElsewhere() }
         host.runSoon { workItem.run() }
     }
 
-    /// One call of the host. It runs the jobs whether the host makes the call or drops it.
+    /// One call by the host. The jobs run whether the host makes the call or drops it.
     private final class WorkItem: Sendable {
         private let queue: JobQueue
         private let isDone = Locked(false)
@@ -131,7 +131,7 @@ extension JobQueue {
         }
 
         deinit {
-            // The host has dropped it without a call: it has ended.
+            // The host has dropped the work item without a call: it has ended.
             guard isDone.withLock({ !$0 }) else { return }
             queue.state.withLock { $0.hasHost = false }
             WorkItem(queue).runElsewhere()
@@ -140,14 +140,14 @@ extension JobQueue {
 }
 
 extension JobQueue.State {
-    /// True if a call is needed: no thread runs jobs, and no call is pending.
+    /// Returns true if the caller must call the host: no thread runs jobs, and no call is pending.
     fileprivate mutating func call() -> Bool {
         if isRunning || isCalled { return false }
         isCalled = true
         return true
     }
 
-    /// False if a thread runs jobs, perhaps the calling one.
+    /// Begins to run jobs. Returns false if a thread already runs jobs, perhaps the calling one.
     fileprivate mutating func begin() -> Bool {
         defer { isRunning = true }
         return !isRunning
@@ -160,7 +160,8 @@ extension JobQueue.State {
         return taken
     }
 
-    /// True if more jobs came meanwhile, and a call is needed. Takes the empty array back.
+    /// Ends running jobs, and takes the empty array back. Returns true if more jobs came meanwhile, and the caller must call
+    /// the host.
     fileprivate mutating func end(_ empty: inout [JobQueue.Entry]) -> Bool {
         isRunning = false
         swap(&spare, &empty)
@@ -168,7 +169,7 @@ extension JobQueue.State {
     }
 }
 
-/// The queue whose jobs a thread runs, in a thread-specific value.
+/// The queue whose jobs the calling thread runs, in a thread-specific value.
 private enum CurrentQueue {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()

@@ -2,20 +2,20 @@
 #if compiler(>=6.2)
 import HRTimerCore
 
-/// What has the timer for a deadline, so that no task need sleep.
+/// The host and the request of the timer for a deadline, so that no task need sleep.
 struct KeptTime {
     let host: TimerHost
     /// Nil for a deadline that never comes.
     let request: HostAlarm.Request?
 
-    /// If the host's thread is the calling one, it fires nothing while an operation computes or blocks there: then
-    /// another host is used.
+    /// Replaces a host whose thread is the calling one: that thread fires nothing while an operation computes or blocks
+    /// there.
     init(_ host: TimerHost, _ plan: Sleeper.Plan) {
         self.host = host.isOnItsThread ? Self.engine(for: host.time.clock) : host
         request = plan.deadline_ns == .max ? nil : plan.request(from: host.time.now_ns)
     }
 
-    /// A host whose thread fires timers for deadlines alone.
+    /// Returns a host whose thread fires only timers for deadlines.
     private static func engine(for clock: TimerClock) -> TimerHost {
         switch clock {
         case .monotonic: .engine(monotonic.engine.core)
@@ -33,7 +33,7 @@ private let wall = SharedEngine { try WallTimerEngine(.init(name: name, time: $0
 /// A clock whose sleeps a host of this library fires, or could fire.
 protocol EngineTimedClock {
     var host: TimerHost { get }
-    /// Nil if the instant is not of that clock.
+    /// Returns nil if the instant is not of that clock.
     func plan(_ deadline: Any, _ tolerance: Any?) -> Sleeper.Plan?
 }
 
@@ -43,7 +43,7 @@ extension EngineClock: EngineTimedClock {
     }
 }
 
-// As Task.sleep: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
+// As with Task.sleep: on Linux the continuous clock is CLOCK_BOOTTIME, the suspending one CLOCK_MONOTONIC.
 
 extension ContinuousClock: EngineTimedClock {
     var host: TimerHost { .engine(BootTimeTimerEngine.shared.core) }
@@ -62,8 +62,8 @@ extension SuspendingClock: EngineTimedClock {
 }
 
 extension Sleeper.Plan {
-    /// For opaque instants. `rest` was read before: the time that passes in between makes the deadline later, not
-    /// earlier.
+    /// Makes a plan from a rest, for clocks with opaque instants. `rest` was read before: the time that passes in between
+    /// makes the deadline later, not earlier.
     fileprivate init(rest: Duration, _ time: TimeBase, _ tolerance: Duration?) {
         self.init(until: time.now_ns.addingSaturating(rest.nanosecondsRoundedUp), tolerance: tolerance)
     }

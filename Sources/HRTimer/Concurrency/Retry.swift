@@ -9,54 +9,56 @@ public import HRTimerCore
 ///         (error as? HTTPError)?.isTransient == true ? .retry : .fail
 ///     }
 ///
-/// Gives the result of the first attempt that returns. When it gives up, it throws the error of the last attempt; where the
-/// total time ended it, `TimedOut` with that error.
+/// `run` returns the result of the first attempt that returns. When it gives up, it throws the error of the last attempt;
+/// where the total time ended it, `TimedOut` with that error.
 ///
-/// * Waits are sleeps on `clock`: never shorter than the backoff and the decision demand, and cancelled with the task, which
-///   throws `CancellationError`. Nothing is left behind.
+/// * Waits are sleeps on `clock`, never shorter than the backoff and the decision demand. Cancelling the task ends a wait
+///   with a `CancellationError`. Nothing is left behind.
 /// * An attempt that fails in a cancelled task is the last one.
-/// * The total time is a deadline: at its end a running attempt is cancelled, as by `withDeadline`, and waited for. A wait that
-///   would not end before it is not begun. What an attempt returns after it counts.
-/// * On virtual time all of it takes no time; with the same seeds the waits are the same.
+/// * The total time is a deadline: at its end a running attempt is cancelled, as by `withDeadline`, and waited for. A wait
+///   that would not end before the deadline is not begun. An attempt that returns after the deadline counts.
+/// * On virtual time a retry takes no time; with the same seeds the waits are the same.
 public struct Retry: Sendable {
     /// How long to wait before each further attempt.
     public var backoff: Backoff
-    /// How many attempts at most, the first included; less than one counts as one.
+    /// The maximum number of attempts, including the first; less than one counts as one.
     public var attempts: Int
-    /// How long all attempts and waits may take together; nil for as long as they take.
+    /// How long all attempts and waits may take together; nil for no limit.
     public var limit: Duration?
 
     /// What to do about a failed attempt.
     public enum Decision: Sendable, Hashable {
         /// Try again after the backoff's wait.
         case retry
-        /// Try again after the backoff's wait, and not before that long has passed: what a server's `Retry-After` demands.
+        /// Try again after the backoff's wait, but not before the given time has passed, as a server's `Retry-After`
+        /// demands.
         case retryAfter(Duration)
-        /// Give up: throw the error.
+        /// Give up and throw the error.
         case fail
     }
 
-    /// A retry with that backoff, without a limit in time.
+    /// Creates a retry without a limit in time.
     public init(_ backoff: Backoff, attempts: Int = .max) {
         self.backoff = backoff
         self.attempts = attempts
     }
 
-    /// A retry with that backoff and a limit in time. One of zero, less, or NaN cancels the first attempt before it begins.
+    /// Creates a retry with a limit in time. A limit of zero or less, or NaN, cancels the first attempt before it begins.
     public init(_ backoff: Backoff, attempts: Int = .max, within limit: some TimeSpan) {
         self.backoff = backoff
         self.attempts = attempts
         self.limit = limit.asDuration ?? .zero
     }
 
-    /// Runs the operation until it succeeds, must not be tried again, or may not.
+    /// Runs the operation until it succeeds, must not be tried again, or has used up its attempts or its time.
     ///
     /// - Parameters:
-    ///   - clock: whose time waits and limit take: one of this package, `ContinuousClock`, `SuspendingClock`, or any other.
+    ///   - clock: the clock of the waits and the limit: one of this package, `ContinuousClock`, `SuspendingClock`, or any
+    ///     other.
     ///   - tolerance: how much longer a wait may take to share a wake-up, as in the clock's `sleep(until:tolerance:)`.
-    ///   - operation: what to run, where the caller runs.
-    ///   - decide: what is to become of a failed attempt, given its error and its number, the first one's being 1. By default
-    ///     everything but a `CancellationError` is tried again. Not asked for the last attempt, nor in a cancelled task.
+    ///   - operation: the operation to run, where the caller runs.
+    ///   - decide: decides about a failed attempt, given its error and its number; the first one's number is 1. By default
+    ///     everything but a `CancellationError` is tried again. Not called for the last attempt, nor in a cancelled task.
     public nonisolated(nonsending) func run<Return, C: Clock & Identifiable>(
         clock: C = MonotonicClock(),
         tolerance: Duration? = nil,
@@ -68,7 +70,7 @@ public struct Retry: Sendable {
         guard let limit else { return try await attempt(clock, tolerance, nil, operation, decide) }
         let deadline = clock.now.advanced(by: limit)
         guard let scope = DeadlineScope.make(deadline, nil, clock) else {
-            // An earlier deadline cancels all of it.
+            // An enclosing deadline is earlier, and cancels all of it.
             return try await attempt(clock, tolerance, deadline, operation, decide)
         }
         do {

@@ -2,19 +2,19 @@
 import HRTimerCore
 import Synchronization
 
-/// One sleep. It resumes its task exactly once, at the first of deadline, cancellation, interruption, and end of the
-/// host.
+/// One sleep. It resumes its task exactly once, at the first of these: its deadline, a cancellation, an interruption, the
+/// end of the host.
 ///
-/// The task and its timer hold it. The resumption carries no value, since Thread Sanitizer does not see it (the
-/// runtime's `swift_continuation_await`): the result is in `phase`.
+/// The task and its timer hold it. The outcome is in `phase`, and the resumption carries no value, since Thread Sanitizer
+/// does not see the resumption (the runtime's `swift_continuation_await`).
 final class Sleeper: HostAlarm, @unchecked Sendable {
     // Sendable: `continuation` and `alarm` are written before the phase that lets other threads read them.
 
-    /// What ended a sleep.
+    /// The reason why a sleep ended.
     enum Outcome: Int {
         case deadline = 16
         case cancellation
-        /// The consumer that planned the sleep interrupts it, and plans again.
+        /// The sleep was interrupted. The consumer that planned it plans again.
         case interruption
     }
 
@@ -23,20 +23,20 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         static let idle = 0
         /// There is a continuation.
         static let starting = 1
-        /// There is a timer too, to be disarmed.
+        /// There is also a timer, which must be disarmed.
         static let sleeping = 2
         static let firstOutcome = Outcome.deadline.rawValue
     }
 
     private let phase = Atomic(Phase.idle)
-    // Unsafe: a Sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
+    // Unsafe: the sleeper itself ensures that it is resumed exactly once; the checked kind would allocate.
     private var continuation: UnsafeContinuation<Void, Never>?
     private var alarm: TimerHost.Alarm?
     private let host: TimerHost
     private let jobs: JobQueue?
-    /// Where its task was resumed, on a watched host. Written before the resumption, read after it.
+    /// The submission that resumed the task, on a watched host. Written before the resumption, read after it.
     private(set) var submitted: SubmittedCall?
-    /// A loop calls what it has by a timer, which does not know that this is a sleep.
+    /// Notes the submission for a sleep in a loop. The loop calls it by a timer, which does not know that this is a sleep.
     private func noteSubmission(on loop: TimerLoop) {
         guard loop.core.isWatched.load(ordering: .relaxed), let observer = loop.core.observer.value else { return }
         _ = notesSubmission {
@@ -46,7 +46,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         }
     }
 
-    /// When an early call was made.
+    /// When an early call was made: -1 before, and 0 for a sleep without an early call.
     private let firedAt_ns = Atomic<Int64>(0)
 
     private init(_ host: TimerHost, resumingOn jobs: JobQueue?) {
@@ -72,7 +72,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         let alarm = arm(request, on: host)
         self.alarm = alarm
         if !advance(from: Phase.starting, to: Phase.sleeping), phase.load(ordering: .relaxed) != Phase.firstOutcome {
-            // The thread that ended the sleep did not know the timer, which must not stay until its deadline.
+            // The thread that ended the sleep did not know the timer yet. The timer must not stay until its deadline.
             host.disarm(alarm)
         }
     }
@@ -81,7 +81,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
         phase.compareExchange(expected: from, desired: to, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// The first call counts. The timer is gone when the task resumes.
+    /// Ends the sleep. Only the first call counts. The timer is gone when the task resumes.
     private func end(_ outcome: Outcome) {
         var seen = phase.load(ordering: .acquiring)
         while seen < Phase.firstOutcome {
@@ -92,7 +92,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
             )
             if isFirst {
                 if seen == Phase.sleeping, outcome != .deadline, let alarm { host.disarm(alarm) }
-                // Before it starts, only its task uses the continuation.
+                // Before the sleep starts, only its task uses the continuation.
                 if seen != Phase.idle { continuation?.resume() }
                 return
             }
@@ -111,7 +111,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
     }
 
     override func notesSubmission(_ submitted: () -> SubmittedCall) -> Bool {
-        // A task that was resumed already goes on beside this.
+        // A task that was resumed already runs concurrently with this thread.
         guard phase.load(ordering: .acquiring) < Phase.firstOutcome else { return false }
         self.submitted = submitted()
         return true
@@ -119,7 +119,7 @@ final class Sleeper: HostAlarm, @unchecked Sendable {
 
     override func hostHasEnded() { end(.cancellation) }
 
-    /// Ends the sleep, also before it begins. Any thread.
+    /// Ends the sleep with an interruption, also before it begins. Any thread.
     func interrupt() { end(.interruption) }
 }
 
@@ -128,16 +128,16 @@ extension Sleeper {
     struct Plan: Sendable {
         var deadline_ns: Int64
         var tolerance_ns: Int64 = 0
-        /// Without a given tolerance it may wait a little longer if there are thousands of timers.
+        /// Whether the sleep may take a little longer if there are thousands of timers, since no tolerance was given.
         var isPatient = false
 
-        /// With the arguments of `Clock.sleep(until:tolerance:)`.
+        /// Makes a plan from the arguments of `Clock.sleep(until:tolerance:)`.
         init(until deadline_ns: Int64, tolerance: Duration?) {
             self.deadline_ns = deadline_ns
             if let tolerance { tolerance_ns = max(0, tolerance.nanosecondsRoundedUp) } else { isPatient = true }
         }
 
-        /// For a task that begins to wait at `begun_ns`.
+        /// Returns the request of a task that begins to wait at `begun_ns`.
         func request(from begun_ns: Int64) -> HostAlarm.Request {
             var request = HostAlarm.Request(deadline_ns: deadline_ns, tolerance_ns: tolerance_ns)
             if isPatient { request.crowdTolerance_ns = crowdTolerance_ns(deadline_ns.subtractingSaturating(begun_ns)) }
@@ -145,25 +145,25 @@ extension Sleeper {
         }
     }
 
-    /// The tolerance of a sleep of that length if none was given, on an engine that coalesces thousands of timers: a
-    /// thousandth, as in poll(2), 50 µs at least and 1 ms at most.
+    /// Returns the tolerance of a sleep of that length for which none was given, on an engine that coalesces thousands of
+    /// timers: a thousandth of the length, as in poll(2), at least 50 µs and at most 1 ms.
     private static func crowdTolerance_ns(_ length_ns: Int64) -> Int64 {
         min(max(50_000, length_ns / 1000), 1_000_000)
     }
 
     /// Sleeps until the host's clock reads the deadline or later. A task on an executor of that host resumes within the
-    /// fire. Throws `CancellationError` alone.
+    /// fire. The only error is `CancellationError`.
     static func sleep(on host: TimerHost, _ plan: Plan, isolation: isolated (any Actor)? = #isolation) async throws {
         try Task.checkCancellation()
         if await sleep(on: host, plan, entering: { _ in true }) == .cancellation { throw CancellationError() }
     }
 
-    /// The same for callers that interrupt sleeps: `enter` gets each sleeper before it sleeps, and may refuse, which
-    /// counts as an interruption. A cancelled task does not sleep.
+    /// Sleeps until the deadline, for callers that interrupt sleeps. `enter` gets each sleeper before it sleeps, and may
+    /// refuse it; a refusal counts as an interruption. A cancelled task does not sleep.
     ///
-    /// Except where the engine coalesces, the task is resumed early by the time that its resumption takes, and spins the
-    /// rest itself, if there is any: see `EngineCore.leads`. On a precise engine the path from engine to task has thus
-    /// run, and is cached, when the deadline comes.
+    /// Unless the engine coalesces, it resumes the task early by the time that the resumption takes, and the task itself
+    /// spins the rest, if there is any: see `EngineCore.leads`. On a precise engine the path from engine to task has thus
+    /// run, and is in the cache, when the deadline comes.
     static func sleep(
         on host: TimerHost,
         _ plan: Plan,
@@ -204,7 +204,7 @@ extension Sleeper {
     }
 }
 
-// On a watched host.
+// Lateness reports on a watched host.
 extension Sleeper {
     var observer: LatenessObserver? {
         switch host {
@@ -213,7 +213,7 @@ extension Sleeper {
         }
     }
 
-    /// The task goes on, on its own thread, and tells those who watch the host if it is late.
+    /// Reports a late sleep to those who watch the host. Called by the task when it goes on, on its own thread.
     private func report(_ deadline_ns: Int64) {
         guard let observer, let submitted else { return }
         let delivery = observer.delivery(submitted, deadline_ns: deadline_ns, name: "sleep", timer: .stale)

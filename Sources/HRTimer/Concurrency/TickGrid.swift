@@ -2,22 +2,22 @@
 import HRTimerCore
 import Synchronization
 
-/// The grid that the consumers of one tick sequence share, and that may change while they use it.
+/// The grid that the consumers of one tick sequence share. It may change while they use it.
 final class TickGrid: Sendable {
     let time: TimeBase
     let host: @Sendable () -> TimerHost
     private let phase: TimerPhase
-    /// One seed for all consumers: each gets the same ticks.
+    /// Has one seed for all consumers, so that each gets the same ticks.
     private let jitter: Jitter?
 
     /// A stretch of equal intervals.
     struct Stretch: Sendable {
         var interval: ExactInterval
-        /// The ticks, counted from the first one; nil until a consumer waits, if no first tick was given.
+        /// The ticks, counted from the first one. Nil until a consumer waits, if no first tick was given.
         var grid: Grid?
         /// The number of changes so far.
         var generation = 0
-        /// When this stretch began, and whether former ticks are forgotten.
+        /// When this stretch began, and whether it makes consumers forget former ticks.
         var begun_ns = Int64.min
         var isNew = true
 
@@ -30,14 +30,14 @@ final class TickGrid: Sendable {
             grid = Grid(anchor: ExactInstant(first_ns), number: number, interval: interval)
         }
 
-        /// One interval later.
+        /// Begins the grid one interval after `now_ns`.
         mutating func begin(after now_ns: Int64) {
             var first = ExactInstant(now_ns)
             first.advance(by: interval)
             grid = Grid(anchor: first, interval: interval)
         }
 
-        /// Later by a random part of the interval.
+        /// Moves the grid later by a random part of the interval, unless the phase is `.given`.
         mutating func shift(_ phase: TimerPhase, random: @autoclosure () -> UInt64) {
             guard phase != .given, let grid else { return }
             let recurrence = Recurrence(interval: interval, policy: .merge)
@@ -47,15 +47,15 @@ final class TickGrid: Sendable {
         }
     }
 
-    /// Made when somebody watches first.
+    /// Created for the first watcher.
     private let watchers = Locked<LateHandlers?>(nil)
-    /// What all consumers were given, and not given.
+    /// The ticks that all consumers got, and the ticks that they missed.
     private let fires = Atomic<UInt64>(0)
     private let missedTicks = Atomic<UInt64>(0)
 
     private struct State: Sendable {
         var stretch: Stretch
-        /// A consumer has begun with the first tick: later ones begin with the next.
+        /// Whether a consumer has begun with the first tick. Later consumers begin with the next one.
         var hasBegun = false
         var isCancelled = false
         /// The consumers that sleep for a tick of this stretch.
@@ -81,7 +81,7 @@ final class TickGrid: Sendable {
         state = Locked(State(stretch: stretch))
     }
 
-    /// Who watches late ticks; nil if nobody does.
+    /// The handlers of those who watch late ticks; nil if nobody does.
     var lateHandlers: LateHandlers? { watchers.withLock { $0 } }
 
     var statistics: FireStatistics {
@@ -106,7 +106,7 @@ final class TickGrid: Sendable {
         }
     }
 
-    /// For a consumer of ticks at that interval.
+    /// Returns the jitter for a consumer of ticks at that interval; nil if the ticks have none.
     func tickJitter(_ recurrence: Recurrence) -> TickJitter? {
         jitter.map { TickJitter($0, for: recurrence, random: 0) }
     }
@@ -118,7 +118,7 @@ final class TickGrid: Sendable {
         change { state, now_ns in
             let before = state.stretch
             state.stretch = Stretch(first_ns: nil, every: interval)
-            // Before it has begun there is no phase.
+            // A stretch that has not begun has no phase to keep.
             guard let grid = before.grid else { return }
             state.stretch.generation = before.generation + 1
             state.stretch.begun_ns = now_ns
@@ -158,10 +158,11 @@ final class TickGrid: Sendable {
         for sleeper in sleepers { sleeper.interrupt() }
     }
 
-    /// The present stretch and its ticks, which begin now if they have not yet, and the time; nil if the sequence has ended.
+    /// Returns the present stretch, its grid and the time; nil if the sequence has ended. Ticks that have not begun yet
+    /// begin now.
     ///
-    /// The time is read under the lock, here and in a change: else a consumer could take a tick that is later than the change
-    /// which comes after it, and the next tick would be before that one.
+    /// The time is read under the lock, here and in a change. Otherwise a consumer could take a tick that is later than the
+    /// change which follows it, and the next tick would be before that one.
     func present() -> (stretch: Stretch, grid: Grid, now_ns: Int64)? {
         state.withLock { state in
             if state.isCancelled { return nil }
@@ -174,7 +175,7 @@ final class TickGrid: Sendable {
         }
     }
 
-    /// True for the first consumer.
+    /// Returns true for the first consumer.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.hasBegun = true }
@@ -182,7 +183,7 @@ final class TickGrid: Sendable {
         }
     }
 
-    /// Whether nothing has changed: otherwise the consumer plans its sleep again.
+    /// Adds a sleeper. Returns false if the sequence has changed: then the consumer plans its sleep again.
     func enter(_ sleeper: Sleeper, _ generation: Int) -> Bool {
         state.withLock { state in
             guard !state.isCancelled, state.stretch.generation == generation else { return false }
@@ -198,7 +199,7 @@ final class TickGrid: Sendable {
     }
 }
 
-/// The rest of an interval, in proportion to another interval.
+/// Returns the deadline after a change of interval: the rest of the present interval changes in proportion to the interval.
 private func scaled(_ deadline_ns: Int64, at now_ns: Int64, from before_ns: Int64, to after_ns: Int64) -> Int64 {
     let rest = Int128(deadline_ns) - Int128(now_ns)
     if rest <= 0 { return deadline_ns }
@@ -213,13 +214,13 @@ struct TickConsumer {
     private let policy: MissedTickPolicy
     private let tolerance_ns: Int64
     private var position = GridPosition(deadline_ns: .max)
-    /// The stretch when `position` was set; nil before the first.
+    /// The stretch for which `position` was set; nil before the first one.
     private var stretch: TickGrid.Stretch?
     private var recurrence = Recurrence.once
     private var jitter: TickJitter?
-    /// A tick was returned, and its consumer has not come back yet.
+    /// Whether a tick was returned and its consumer has not come back yet.
     private var isConsuming = false
-    /// What is known of the wait that has ended, on a watched host.
+    /// The submission of the wait that has ended, on a watched host.
     private var submitted: SubmittedCall?
     private var hasEnded = false
 
@@ -227,7 +228,7 @@ struct TickConsumer {
         let deadline_ns: Int64
         let firedAt_ns: Int64
         let missed: Int
-        /// Nil if the consumer did not wait for it.
+        /// Nil if the consumer did not wait for the tick.
         var submitted: SubmittedCall?
     }
 
@@ -259,7 +260,7 @@ struct TickConsumer {
         return nil
     }
 
-    /// The tick that is due; nil if the policy skips it.
+    /// Takes the tick that is due. Returns nil if the policy skips it.
     private mutating func take(_ now_ns: Int64) -> Tick? {
         let deadline_ns = position.deadline_ns
         guard let missed = recurrence.begin(&position, now_ns: now_ns, &jitter) else { return nil }
@@ -269,7 +270,7 @@ struct TickConsumer {
         return Tick(deadline_ns: deadline_ns, firedAt_ns: now_ns, missed: missed, submitted: submitted)
     }
 
-    /// To those who watch this sequence; those who watch the host are told by the sleep.
+    /// Reports a late tick to those who watch this sequence. The sleep tells those who watch the host.
     private func report(_ tick: Tick) {
         guard let handlers = grid.lateHandlers else { return }
         let lateness_ns = tick.firedAt_ns.subtractingSaturating(tick.deadline_ns)
@@ -278,7 +279,7 @@ struct TickConsumer {
         let called_ns =
             grid.time.clock == .monotonic ? tick.firedAt_ns : tick.firedAt_ns.subtractingSaturating(ahead_ns)
         var submitted = tick.submitted ?? SubmittedCall(submitted_ns: called_ns)
-        // It had not come back for it.
+        // The consumer had not come back for the tick when it was due.
         if tick.submitted == nil { submitted.cause = .handlerBefore }
         let explanation = submitted.explained(called_ns.subtractingSaturating(lateness_ns), called_ns)
         handlers.call(explanation.parts) { LatenessReport(LateCall(name: "ticks", called_ns: called_ns), explanation) }
@@ -303,7 +304,8 @@ struct TickConsumer {
         return outcome
     }
 
-    /// Sets the next deadline by the grid as it is now, and gives that time; nil if the sequence has ended.
+    /// Sets the next deadline by the grid as it is now. Returns the time at which it read the grid; nil if the sequence has
+    /// ended.
     private mutating func plan() -> Int64? {
         guard let (present, ticks, now_ns) = grid.present() else { return nil }
         guard let former = stretch else {
@@ -327,7 +329,7 @@ struct TickConsumer {
         return now_ns
     }
 
-    /// Ticks before the present stretch were missed, under every policy.
+    /// Moves the position to the present grid. Ticks before the present stretch were missed, under every policy.
     private mutating func follow(_ former: Grid, _ present: Grid) {
         let number = former.number(at: position.deadline_ns)
         position.miss(max(0, present.number.subtractingSaturating(number)))

@@ -1,12 +1,13 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// A sequence of ticks of a clock, at intervals or by a calendar: what `TimerTicks` and the calendar's ticks have in common.
+/// A sequence of ticks of a clock, at intervals or by a calendar: the common interface of `TimerTicks` and the calendar's
+/// ticks.
 public protocol TickSequence<Instant>: AsyncSequence, Sendable where Element == TimerTick<Instant>, Failure == Never {
     /// A point on the clock.
     associatedtype Instant: TimerInstant
 
-    /// Ends it for all consumers, now and later. Idempotent, any thread.
+    /// Ends the sequence for all consumers, present and later ones. Idempotent, any thread.
     func cancel()
 
     /// Whether `cancel()` was called.

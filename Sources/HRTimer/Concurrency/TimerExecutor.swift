@@ -1,7 +1,7 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// Runs tasks and actors on the thread of an engine or of a loop.
+/// An executor that runs tasks and actors on the thread of an engine or of a loop.
 ///
 ///     Task(executorPreference: executor) { try await MonotonicClock().sleep(until: deadline) … }
 ///     actor Sampler {
@@ -10,18 +10,17 @@ public import HRTimerCore
 ///         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 ///     }
 ///
-/// Jobs run one at a time, in the order in which they came. A task that sleeps there by `MonotonicClock` has its timer
-/// on the same thread, and resumes within the fire: no other thread takes part, and in `.precise` a microsecond or two
-/// lie between deadline and task. Other code on that thread may call `assumeIsolated` of actors that live here:
-/// handlers of timers and sources, a loop's descriptors and blocks.
+/// Jobs run one at a time, in the order in which they came. A task that sleeps there by `MonotonicClock` has its timer on
+/// the same thread, and resumes within the fire: no other thread takes part, and in `.precise` a microsecond or two lie
+/// between deadline and task. Other code on that thread may call `assumeIsolated` of actors that run here: handlers of
+/// timers and sources, a loop's descriptors and blocks.
 ///
 /// A job that blocks or computes for long makes timers of that thread late, as a slow handler does. Jobs do not starve
-/// timers, however many there are: between the jobs that wait and those that came meanwhile, all due timers fire.
+/// timers, however many there are: all due timers fire between the jobs that wait and the jobs that came meanwhile.
 ///
-/// **No job is lost.** After the engine was shut down, or the loop has ended, jobs run in the same order, still one at
-/// a time, but on threads of libdispatch; a sleep there throws `CancellationError`, as one does that loses its engine.
-/// Jobs of a loop that no thread runs wait, as its blocks do. In virtual time they run when the clock is moved, by any
-/// amount.
+/// **No job is lost.** After the engine was shut down, or the loop has ended, jobs run in the same order, still one at a
+/// time, but on threads of libdispatch. A sleep there throws `CancellationError`, like a sleep that loses its engine. Jobs
+/// of a loop that no thread runs wait, as its blocks do. In virtual time jobs run when the clock is moved, by any amount.
 public final class TimerExecutor: TaskExecutor {
     package let jobs: JobQueue
 
@@ -29,41 +28,40 @@ public final class TimerExecutor: TaskExecutor {
         self.jobs = jobs
     }
 
-    /// On the thread of an engine, which runs at least as long as the executor exists.
+    /// Creates an executor on the thread of an engine, which runs at least as long as the executor exists.
     public convenience init(engine: TimerEngine) {
         self.init(JobQueue(.engine(engine.core), keeper: engine))
     }
 
-    /// On the thread of an engine of its own. Throws EAGAIN if no thread can be made.
+    /// Creates an executor on the thread of an engine of its own. Throws EAGAIN if no thread can be created.
     public convenience init(name: String = "hrtimer-tasks", precision: TimerPrecision = .normal) throws(TimerError) {
         self.init(engine: try TimerEngine(.init(name: name, precision: precision)))
     }
 
-    /// Inside a loop, whenever that runs in one of its common modes: in order with its blocks, see
-    /// `TimerLoop.perform(inModes:order:_:)`.
+    /// Creates an executor inside a loop. Jobs run whenever the loop runs in one of its common modes, in order with its
+    /// blocks; see `TimerLoop.perform(inModes:order:_:)`.
     public convenience init(loop: TimerLoop) {
         self.init(JobQueue(.loop(loop)))
     }
 
-    /// On a loop's thread, which runs at least as long as the executor exists, unless it is ended.
+    /// Creates an executor on a loop's thread, which runs at least as long as the executor exists, unless it is ended.
     public convenience init(thread: LoopThread) {
         self.init(JobQueue(.loop(thread.loop), keeper: thread))
     }
 
-    /// Runs the job after those that wait. Any thread; wakes the executor's own thread at most once for any number of
-    /// jobs.
+    /// Runs the job after those that wait. Any thread. Wakes the executor's own thread at most once for any number of jobs.
     public func enqueue(_ job: consuming ExecutorJob) {
         jobs.add(UnownedJob(job), self)
     }
 
-    /// The same thread as an executor for actors, which hold it as long as they live: this object, or the
-    /// `TimerExecutor`.
+    /// An executor for actors on the same thread. An actor must hold this object, or the `TimerExecutor`, as long as it
+    /// lives.
     public var serialExecutor: any SerialExecutor { jobs }
 
-    /// For `unownedExecutor` of an actor that holds this executor.
+    /// Returns the executor for `unownedExecutor` of an actor that holds this object.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { jobs.asUnownedSerialExecutor() }
 
-    /// Whether the calling thread is the executor's own, or runs one of its jobs: then `assumeIsolated` of its actors
+    /// Whether the calling thread is the executor's own, or runs one of its jobs. If so, `assumeIsolated` of its actors
     /// succeeds.
     public var isCurrent: Bool { jobs.isCurrent }
 }

@@ -6,7 +6,7 @@ package enum TimerHost: Sendable {
     case engine(EngineCore)
     case loop(TimerLoop)
 
-    /// The armed timer, to disarm it by.
+    /// An armed timer, by which it can be disarmed.
     package enum Alarm: Sendable {
         case engine(TimerToken)
         case loop(LoopTimer)
@@ -19,7 +19,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// For messages: tells the host's virtual time, if it has one, that the calling task is about to sleep.
+    /// Tells the host's virtual time, if it has one, that the calling task is about to sleep. For messages.
     func noteSleep(until deadline_ns: Int64) {
         switch self {
         case .engine(let core): core.time.noteSleep(until: deadline_ns, on: core)
@@ -27,7 +27,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// From now on its thread notes what it does.
+    /// Watches the host: from now on its thread notes what it does.
     func watch() -> LatenessObserver {
         switch self {
         case .engine(let core): core.watch()
@@ -56,7 +56,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Drops the handler, and does not call it unless the call has begun.
+    /// Drops the handler, which is not called any more unless the call has begun.
     package func disarm(_ alarm: Alarm) {
         switch (self, alarm) {
         case (.engine(let core), .engine(let token)): _ = core.cancel(token)
@@ -65,7 +65,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Calls `block` once, after the timers that are due and former blocks. A host that has ended drops it at once.
+    /// Calls `block` once, after the timers that are due and after earlier blocks. A host that has ended drops it at once.
     package func runSoon(_ block: @escaping @Sendable () -> Void) {
         switch self {
         case .engine(let core): _ = core.runSoon(block)
@@ -73,7 +73,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Whether the calling thread is the one that its handlers run on.
+    /// Whether the calling thread is the one that runs the host's handlers.
     var isOnItsThread: Bool {
         switch self {
         case .engine(let core): core.isOnItsThread
@@ -81,7 +81,7 @@ package enum TimerHost: Sendable {
         }
     }
 
-    /// Whether both have the same thread.
+    /// Whether both hosts have the same thread.
     func isSame(as other: TimerHost) -> Bool {
         switch (self, other) {
         case (.engine(let one), .engine(let other)): one === other

@@ -2,8 +2,8 @@
 #if compiler(>=6.2)
 public import HRTimerCore
 
-/// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation does not: it is
-/// cancelled and left behind.
+/// Runs an operation in a task of its own, and returns once `timeout` has passed even if the operation has not ended. Then
+/// the operation is cancelled and left behind.
 ///
 ///     let page = try await withUnstructuredTimeout(.milliseconds(50)) {
 ///         try await legacyFetch(url)              // heeds no cancellation
@@ -11,29 +11,30 @@ public import HRTimerCore
 ///         log("came too late: \(result)")
 ///     }
 ///
-/// Not structured, unlike `withTimeout`, which waits for its operation however long that takes. Use it where a caller must have
-/// its answer in time, and what the operation does afterwards harms nobody:
+/// The call is not structured, unlike `withTimeout`, which waits for its operation however long that takes. Use it where a
+/// caller must have its answer in time, and the operation harms nobody afterwards:
 ///
-/// * In time the operation's result or error is returned or thrown. At the deadline `TimedOut` is thrown, with a
-///   `CancellationError` under it, and the operation is cancelled: its cancellation handlers run on a thread for them alone,
-///   also while its thread is blocked. It goes on for as long as it likes, and keeps what it captured.
-/// * What it returns or throws after that goes to `late`, once, in the operation's task. Nothing is lost.
-/// * Cancelling the calling task is the same with a `CancellationError`: the call returns at once.
-/// * The operation is Sendable and escapes, and runs in the pool, also if the caller is on an actor; one that is written
-///   `{ @MainActor in … }` runs there. It inherits the caller's priority and task-local values, and none of its deadlines: only
-///   this one cancels it.
-/// * A timeout of zero or less, or NaN, throws and does not begin. If the engine of the clock has ended, the time is over.
+/// * If the operation ends in time, its result or error is returned or thrown. At the deadline the call throws `TimedOut`,
+///   with a `CancellationError` under it, and the operation is cancelled: its cancellation handlers run on a thread for them
+///   alone, also while its thread is blocked. The operation goes on for as long as it likes, and keeps what it captured.
+/// * A later result or error goes to `late`, once, in the operation's task. Nothing is lost.
+/// * If the calling task is cancelled, the same happens with a `CancellationError`: the call returns at once.
+/// * The operation is Sendable and escapes. It runs in the pool, even if the caller is on an actor; an operation that is
+///   written `{ @MainActor in … }` runs on that actor. It inherits the caller's priority and task-local values, and none of
+///   its deadlines: only this one cancels it.
+/// * With a timeout of zero or less, or NaN, the call throws and the operation does not begin. If the engine of the clock
+///   has ended, the time counts as over.
 ///
-/// The deadline needs no thread of the pool. The caller may, to go on: one on a `TimerExecutor` does not, and returns in time
-/// though operations block all of the pool.
+/// The deadline needs no thread of the pool. The caller may need one to go on. A caller on a `TimerExecutor` does not, and
+/// returns in time even if operations block the whole pool.
 ///
 /// - Parameters:
 ///   - timeout: how long to wait, counted from now.
-///   - tolerance: how much longer that may be for a wake-up to be shared, as with `MonotonicClock.sleep(until:tolerance:)`.
-///   - clock: whose engine has the timer, and whose time counts.
+///   - tolerance: how much longer the wait may be to share a wake-up, as with `MonotonicClock.sleep(until:tolerance:)`.
+///   - clock: the clock that measures the time, and whose engine has the timer.
 ///   - isolation: the caller's actor, which the call stays on; leave it out.
-///   - operation: what to run.
-///   - late: gets what the operation gives when nobody waits for it any more.
+///   - operation: the operation to run.
+///   - late: gets the operation's result or error when nobody waits for it any more.
 public func withUnstructuredTimeout<Return: Sendable>(
     _ timeout: some TimeSpan,
     tolerance: Duration? = nil,
@@ -52,10 +53,10 @@ public func withUnstructuredTimeout<Return: Sendable>(
     return try result(timeout)
 }
 
-/// One call of `withUnstructuredTimeout`, which the first of three ends: the operation, the deadline and the cancellation of
-/// the caller.
+/// One call of `withUnstructuredTimeout`. The first of three events ends it: the end of the operation, the deadline, and the
+/// cancellation of the caller.
 private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unchecked Sendable {
-    // Sendable: what changes is behind the lock.
+    // Sendable: all mutable state is behind the lock.
 
     private enum Outcome: Sendable {
         case result(Result<Return, any Error>)
@@ -91,11 +92,11 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
             }
         }
         state.withLock { $0.task = task }
-        // Before the task may block a thread; it may have ended by now.
+        // Armed before the task may block a thread. The task may have ended by now.
         let alarm = time.request.map { arm($0, on: time.host) }
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                // Unsafe: who takes it out of the state resumes it, once.
+                // Unsafe: the thread that takes it out of the state resumes it, once.
                 let isOver = state.withLock { state in
                     if state.outcome == nil { state.caller = continuation }
                     return state.outcome != nil
@@ -116,7 +117,7 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
         }
     }
 
-    /// True if that is what ended it. A result that comes later goes to `late`.
+    /// Ends the call. Returns true if this outcome ended it. A result that comes later goes to `late`.
     @discardableResult
     private func end(_ outcome: Outcome) -> Bool {
         let (isFirst, caller) = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
@@ -130,12 +131,12 @@ private final class AbandonedCall<Return: Sendable>: HostAlarm, Expiring, @unche
     }
 
     override func deadlineHasCome() {
-        // The caller goes on before the handlers of the operation's cancellation run.
+        // The caller goes on before the operation's cancellation handlers run.
         guard end(.timedOut) else { return }
         time.host.time.apart({ CancellationThreads.shared.expire(self) }, orHere: expire)
     }
 
-    /// Without its timer the time is over.
+    /// Without its timer the call has timed out.
     override func hostHasEnded() { deadlineHasCome() }
 
     func expire() { state.withLock { $0.task }?.cancel() }

@@ -4,7 +4,7 @@ import HRTimerCore
 /// Counts the calls of one source. Calls of a source never overlap, so that there is one writer at a time.
 final class SourceAccount: Sendable {
     private let counts = Locked(FireStatistics())
-    /// From the nominal deadline that a call was due for.
+    /// How late each call was, counted from the nominal deadline that it was due for.
     let lateness = LatencyHistogram()
     private let time: TimeBase
 
@@ -12,7 +12,7 @@ final class SourceAccount: Sendable {
         self.time = time
     }
 
-    /// The same callback, which is counted when it is called: late by `clock`, if the deadline is not on the engine's.
+    /// Returns a callback that counts the call and its lateness, and then runs `event`. `clock` is nil for the engine's clock.
     func counting(_ event: Callback, deadline_ns: Int64, ticks: UInt, _ clock: TimeBase?) -> Callback {
         let time = clock ?? time
         return Callback { [self] in
@@ -29,7 +29,7 @@ final class SourceAccount: Sendable {
 }
 
 extension SourceCore {
-    /// From now on, if it is not so already.
+    /// Starts the account, unless the source already has one.
     package func keepAccount() {
         withLock { state in
             if state.account == nil { state.makeExtras().pointee.account = SourceAccount(core.time) }

@@ -4,10 +4,10 @@ import HRTimerCore
 import Synchronization
 
 extension SourceCore: TimerOwner {
-    /// Arms the engine's timer if a call may come, and disarms it otherwise. True if the engine must be woken.
+    /// Arms the engine's timer if a call may come, and disarms it otherwise. Returns true if the caller must wake the engine.
     @inline(__always)
     func rearm(_ state: inout State, _ engine: inout FiringCore) -> Bool {
-        // What was never active is not armed.
+        // A source that was never active is not armed.
         guard let timer = state.timer, state.isActive, !engine.isShutDown else { return false }
         var deadline_ns = Int64.max
         if !state.isCancelled, !state.isInFlight, state.suspensions == 0, !state.isIdle {
@@ -47,7 +47,7 @@ extension SourceCore: TimerOwner {
         )
     }
 
-    /// Where a call is submitted before its deadline. Apart, for it is rare.
+    /// Returns the instant at which a call with a lead is to be submitted. Not inlined, since it is rare.
     @inline(never)
     private func beforeDeadline(_ deadline_ns: Int64, _ state: inout State) -> Int64 {
         // Without a handler nothing is submitted, and ticks are counted when they have come.
@@ -55,8 +55,8 @@ extension SourceCore: TimerOwner {
         return state.extras?.pointee.lead?.instant_ns(before: deadline_ns, now_ns: core.time.now_ns) ?? deadline_ns
     }
 
-    /// The same, but a call that is due already is submitted to its queue without the engine: its thread would have to be woken
-    /// for that alone.
+    /// Rearms the source as `rearm` does, but has the caller submit a call that is already due to its queue: the engine's
+    /// thread would have to be woken for that alone.
     @inline(__always)
     func rearmOrSubmit(
         _ state: inout State,
@@ -72,7 +72,7 @@ extension SourceCore: TimerOwner {
         return (rearm(&state, &engine), nil)
     }
 
-    /// What the clock of the deadlines reads.
+    /// Returns the reading of the clock that the deadlines are on.
     func now_ns(_ state: borrowing State) -> Int64 { (state.alarm?.time ?? core.time).now_ns }
 
     /// Whether a call of the event handler may be made now.
@@ -84,7 +84,7 @@ extension SourceCore: TimerOwner {
     }
 
     package func shownDeadline_ns(_ armed_ns: Int64) -> Int64 {
-        // While a call is on its way none is waited for: what is armed then is expected.
+        // While a call is in flight, no deadline is waited for: the timer is armed for an expected one at most (`expect`).
         if state.isInFlight { return .max }
         let movable_ns = movable_ns.load(ordering: .relaxed)
         return movable_ns == Self.closed ? armed_ns : movable_ns
@@ -103,12 +103,12 @@ extension SourceCore: TimerOwner {
         return state.hasLead ? beforeDeadline(later_ns, &state) : later_ns
     }
 
-    /// On the engine's thread: a nominal deadline has come, or is about to.
+    /// Prepares the call for a nominal deadline that has come, or is about to come. On the engine's thread.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
     package func prepare(_ now_ns: Int64, _ engine: inout FiringCore, _ fire: inout Fire) -> Bool {
-        // Closed once more: it may have been moved since the engine looked.
+        // Closed once more: a thread may have moved the deadline after the engine looked.
         close(engine)
         let record = engine.record(of: fire.token)
         state.extras?.pointee.expected_ns = .max
@@ -116,7 +116,7 @@ extension SourceCore: TimerOwner {
         let now_ns = state.alarm?.time.now_ns ?? now_ns
         guard state.event != nil else {
             beIdle(now_ns, &state, record)
-            // Rescheduled for a later deadline.
+            // A thread rescheduled the source for a later deadline.
             if !state.isIdle { _ = rearm(&state, &engine) }
             return false
         }
@@ -135,7 +135,7 @@ extension SourceCore: TimerOwner {
         state.isSetAnew = false
         let deadline_ns = record.pointee.position.deadline_ns
         guard let event = Self.takeCall(now_ns, &state, record) else {
-            // Rescheduled for a later deadline.
+            // The source was rescheduled for a later deadline, or its policy skips this tick.
             _ = rearm(&state, &engine)
             return false
         }
@@ -158,14 +158,14 @@ extension SourceCore: TimerOwner {
             finishCall(wasCalled: wasCalled, now_ns, &engine, &fire.block)
             return
         }
-        // What was submitted ends on its queue.
+        // The submitted call ends on its queue.
         if wasCalled { return expect(&engine) }
         state.isInFlight = state.isCancelled
         rearmUnlessPutBack(&engine)
         if state.isCancelled { fire.block = Callback { [self] in onTarget { [self] in finishCancelling() } } }
     }
 
-    /// On the engine's thread, with its lock held.
+    /// Finishes a call that was made on the engine's thread, or withdrawn. On that thread, with the lock held.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -187,7 +187,7 @@ extension SourceCore: TimerOwner {
         }
     }
 
-    /// Where the policy has the handler's return decide about the next deadline.
+    /// Sets the next deadline, if the policy lets the return of the handler decide it.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -196,13 +196,13 @@ extension SourceCore: TimerOwner {
         state.endTick(state.alarm?.time.now_ns ?? now_ns, record)
     }
 
-    /// After a call that was withdrawn: the engine restores the timer, unless a thread changed something.
+    /// Rearms after a withdrawn call if a thread has changed the timer meanwhile; otherwise the engine restores the timer.
     private func rearmUnlessPutBack(_ engine: inout FiringCore) {
         guard let timer = state.timer, !engine.isUntouchedSinceCall(timer) else { return }
         _ = rearm(&state, &engine)
     }
 
-    /// The handler has returned, or is not called after all.
+    /// Ends a call whose handler has returned, or is not called after all. Returns the latch of the waiting threads.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -213,7 +213,7 @@ extension SourceCore: TimerOwner {
         return state.whileRunning.release()
     }
 
-    /// Where the handler belongs: counts the ticks that have come, and calls the handler if there are any.
+    /// Counts the ticks that have come, and calls the handler if there are any. Runs where the handler belongs.
     func deliver() {
         callHere(isEvent: true) {
             let (event, early_ns) = withLock { state, engine -> (Callback?, Int64?) in
@@ -228,7 +228,7 @@ extension SourceCore: TimerOwner {
         }
     }
 
-    /// The engine counted the fire when it submitted the call, and could not know of the ticks.
+    /// Takes a submitted call and counts its ticks, which the engine could not know when it counted the fire at the submission.
     private func takeSubmittedCall(_ state: inout State, _ engine: inout FiringCore) -> Callback? {
         guard Self.mayDeliver(state), let record = record(state, engine) else { return nil }
         let (deadline_ns, now_ns) = (record.pointee.position.deadline_ns, now_ns(state))
@@ -239,7 +239,7 @@ extension SourceCore: TimerOwner {
         return event
     }
 
-    /// Before the first call of the event handler, unless the source was cancelled first.
+    /// Calls the registration handler, before the first call of the event handler, unless the source was cancelled first.
     func callRegistration() {
         callHere(isEvent: false) {
             withLock { state in
@@ -269,11 +269,11 @@ extension SourceCore: TimerOwner {
         next.submit?.run()
         latch?.open()
         if !isCancelled { return }
-        // The cancel handler belongs to the target, whosever the event handler is.
+        // The cancel handler runs on the target, even if the event handler belongs to an actor.
         if isOnActor { onTarget { [self] in finishCancelling() } } else { finishCancelling() }
     }
 
-    /// None if the source was rescheduled while the call was on its way.
+    /// Takes the handler to call; nil if the source was rescheduled since the submission, or if its policy skips the tick.
     @inline(__always)
     private static func takeCall(
         _ now_ns: Int64,
@@ -289,7 +289,7 @@ extension SourceCore: TimerOwner {
         return account.counting(event, deadline_ns: deadline_ns, ticks: ticks, state.alarm?.time)
     }
 
-    /// The nominal deadlines up to now; the next one stays in the record. Nil if none has come.
+    /// Counts the nominal deadlines up to now and leaves the next one in the record. Returns nil if there is no tick to report.
     @inline(__always)
     private static func takeTicks(
         _ now_ns: Int64,
@@ -302,14 +302,14 @@ extension SourceCore: TimerOwner {
         return UInt(missed).addingReportingOverflow(1).partialValue
     }
 
-    /// A deadline has come, and there is no handler for it or for those that follow: they wake nobody.
+    /// Makes the source idle if a deadline has come without a handler: neither that one nor those that follow wake anybody.
     private func beIdle(_ now_ns: Int64, _ state: inout State, _ record: UnsafeMutablePointer<TimerRecord>) {
         guard record.pointee.position.deadline_ns <= now_ns else { return }
         Self.forgetTicks(now_ns, state, record)
         state.isIdle = true
     }
 
-    /// Nominal deadlines up to now are not reported, under any policy.
+    /// Drops the nominal deadlines up to now: they are not reported, under any policy.
     static func forgetTicks(_ now_ns: Int64, _ state: borrowing State, _ record: UnsafeMutablePointer<TimerRecord>) {
         if record.pointee.position.deadline_ns > now_ns { return }
         let recurrence = record.pointee.recurrence
@@ -318,11 +318,11 @@ extension SourceCore: TimerOwner {
         record.pointee.recurrence = recurrence
     }
 
-    /// The engine's thread has exited, or this is the last call that it makes.
+    /// Ends the source with its engine: the engine's thread has exited, or this is the last call that it makes.
     package func coreHasEnded() {
         var left = Left()
         let mustFinish = withLock { state, engine -> Bool in
-            // What was cancelled is finished on its queue, if it has one.
+            // A cancelled source that has a target finishes there.
             if state.isCancelled { return state.target == nil }
             state.hasEnded = true
             letGo(&state, &engine, &left)
@@ -332,7 +332,7 @@ extension SourceCore: TimerOwner {
         finish(left)
     }
 
-    /// The deadline has come on the clock of the alarm, or was moved since.
+    /// Called when a deadline has come on the alarm's clock; a thread may have moved the deadline since.
     func hasExpired(_ alarm: ClockAlarm) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
             guard state.alarm === alarm, let timer = state.timer, let record = record(state, engine) else {
@@ -342,7 +342,7 @@ extension SourceCore: TimerOwner {
                 beIdle(now_ns(state), &state, record)
             }
             if state.submit != nil || !isDue(state, engine) { return rearmOrSubmit(&state, &engine) }
-            // The call has the alarm set again when it ends.
+            // The end of the call sets the alarm again.
             let now_ns = core.time.now_ns
             return (engine.armOwned(timer, deadline_ns: now_ns, tolerance_ns: 0, now_ns), nil)
         }
@@ -350,7 +350,7 @@ extension SourceCore: TimerOwner {
         submit?.run()
     }
 
-    /// Calls the cancel handler and frees everything: the first time, for the handlers are gone then.
+    /// Calls the cancel handler and frees everything. Only the first call finds something: the handlers are gone then.
     func finishCancelling() {
         do {
             var left = Left()
@@ -361,7 +361,7 @@ extension SourceCore: TimerOwner {
             left.owned.cancel?.run()
             finish(left)
         }
-        // All is freed before the waiting thread goes on.
+        // Everything is freed before a waiting thread goes on.
         let latch = withLock { state in
             state.running = nil
             return state.whileRunning.release()
@@ -369,7 +369,7 @@ extension SourceCore: TimerOwner {
         latch?.open()
     }
 
-    /// Runs a block where handlers belong. After the engine ended that is the calling thread: nothing is lost.
+    /// Runs a block where the handlers belong. The calling thread replaces an engine's thread that has ended: no block is lost.
     func onTarget(_ block: @escaping @Sendable () -> Void) {
         if let target = withLock({ $0.target }) {
             submission(block, to: target)()

@@ -3,13 +3,13 @@ public import HRTimerCore
 import Synchronization
 
 extension TimerSource {
-    /// Calls `handler` after each call of the event handler that is later than `bound`, with what made it late, where that ran. To be
-    /// dropped, or kept for `cancel()`.
+    /// Calls `handler` with a report after each call of the event handler that is later than `bound`, where that call ran. The
+    /// returned subscription may be dropped, or kept for `cancel()`.
     ///
-    /// Lateness counts from the nominal deadline that the call was due for. Time on the way to a queue, a loop or an actor that
-    /// was busy is `delivery`; time in which the handler's own call before ran on is `handlerBefore`. The source's engine is
-    /// watched from then on: see `AnyTimerEngine.onLate(beyond:_:)`. Not for deadlines on another clock than the engine's. Any
-    /// thread; not called for calls that were on their way before.
+    /// Lateness counts from the nominal deadline that the call was due for. The report says what made the call late: `delivery`
+    /// is time on the way to a busy queue, loop or actor; `handlerBefore` is time in which the handler's previous call ran on.
+    /// From then on the source's engine is watched: see `AnyTimerEngine.onLate(beyond:_:)`. Not for deadlines on another clock
+    /// than the engine's, nor for calls that were already on their way. Any thread.
     @discardableResult
     public func onLate(
         beyond bound: some TimeSpan,
@@ -39,7 +39,7 @@ extension SourceCore {
         return true
     }
 
-    /// A call is submitted without the engine: its own call before ran when it was due, or it was armed that late.
+    /// Notes a call submitted without the engine: the previous call still ran when this one was due, or it was armed that late.
     func noteSubmittedHere(_ state: inout State, now_ns: Int64, isAfterCall: Bool) {
         guard core.hasWatchers, state.alarm == nil else { return }
         var call = SubmittedCall(submitted_ns: now_ns)
@@ -47,7 +47,7 @@ extension SourceCore {
         state.makeExtras().pointee.submitted = call
     }
 
-    /// With the lock held, at a call on the queue or actor: the event handler, and after it what is to be reported.
+    /// Returns a callback for a call on the queue or actor: it runs the event handler and reports a late call. Under the lock.
     func watched(_ event: Callback, deadline_ns: Int64, _ state: inout State) -> Callback {
         guard let submitted = state.extras?.pointee.submitted.take(), let observer = core.observer.value else {
             return event
@@ -69,7 +69,8 @@ extension SourceCore {
         }
     }
 
-    /// The same on the engine's thread, which reports for the engine by itself. `observer` explains when the call begins.
+    /// Returns a callback for the engine's thread, which reports for the engine by itself: it runs the event handler, and then
+    /// calls the source's late handlers. `observer` explains the lateness when the call begins.
     func watchedInline(_ event: Callback, deadline_ns: Int64, _ state: borrowing State) -> Callback {
         guard let handlers = state.lateHandlers, state.alarm == nil, let observer = core.observer.value else {
             return event

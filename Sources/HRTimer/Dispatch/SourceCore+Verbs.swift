@@ -3,9 +3,9 @@ import HRTimerCore
 import HRTimerLibc
 import Synchronization
 
-// What users do. Any thread.
+// The verbs that users call. Any thread.
 extension SourceCore {
-    /// Not inlined: a caller that only needs `postpone` then saves none of the registers that this uses.
+    /// Schedules the source. Not inlined: a caller that only needs `postpone` then saves none of the registers that this uses.
     @inline(never)
     package func schedule<Instant: TimerInstant>(
         _ deadline: Instant,
@@ -19,7 +19,7 @@ extension SourceCore {
         let deadline_ns = phase.first_ns(given_ns, repetition, random: core.time.randomNumber())
         let leeway_ns = leeway.nanosecondsRoundedUp
         update { state, record in
-            // It would keep the alarm for ever.
+            // A cancelled source would keep the alarm for ever.
             if state.isCancelled { return }
             record.pointee.position = GridPosition(deadline_ns: deadline_ns)
             state.isSetAnew = true
@@ -34,14 +34,14 @@ extension SourceCore {
 
     package var jitter: Jitter? { withLock { $0.extras?.pointee.givenJitter } }
 
-    /// The present deadline moves from one jitter to the other, unless it has come.
+    /// Sets the jitter: the deadline in the record loses the former jitter's delay and gets the new one's.
     package func setJitter(_ jitter: Jitter?) {
         let jitter = jitter.map { $0.seeded(core.time.randomNumber()) }
         update { state, record in
             if state.isCancelled || jitter == nil && state.extras == nil { return }
             let extras = state.makeExtras()
             if let former = extras.pointee.jitter {
-                // A call on its way restores no former delay.
+                // If a prepared call is withdrawn, it must not restore the former delay.
                 state.isSetAnew = true
                 former.removeDelay(&record.pointee.position)
             }
@@ -54,18 +54,18 @@ extension SourceCore {
         ClockAlarm(on: core.time.on(clock)) { [weak self] alarm in self?.hasExpired(alarm) }
     }
 
-    /// Moves the deadline of a source that waits for it to fire once, and later; without an interval and without leeway.
-    /// False if it is not so.
+    /// Moves the deadline later without a lock, if the source waits to fire once, without an interval and without leeway.
+    /// Returns false otherwise.
     @inline(__always)
     package func postpone(to deadline_ns: Int64) -> Bool {
         let before_ns = movable_ns.load(ordering: .relaxed)
-        // No deadline is as late as `closed`.
+        // Also false if the deadline is closed: no deadline is as late as `closed`.
         guard before_ns <= deadline_ns, deadline_ns < Self.closed else { return false }
         // Relaxed: it publishes nothing else.
         return movable_ns.compareExchange(expected: before_ns, desired: deadline_ns, ordering: .relaxed).exchanged
     }
 
-    /// With the lock held: from now on the record has the deadline that holds.
+    /// Closes the movable deadline: from now on the record has the valid one. Must be called with the lock held.
     @inline(__always)
     func close(_ engine: borrowing FiringCore) {
         if movable_ns.load(ordering: .relaxed) == Self.closed { return }
@@ -95,7 +95,7 @@ extension SourceCore {
         if registration { onTarget { [self] in callRegistration() } }
     }
 
-    /// True if it has become active, and its registration handler is to be called before anything else.
+    /// Applies `change`. Returns true if the source became active and its registration handler must be called first of all.
     private func begin(_ change: (inout State) -> Bool) -> Bool {
         var isToRegister = false
         updateFlags { state, _ in
@@ -121,17 +121,17 @@ extension SourceCore {
         var left = Left()
         let mustFinish = engineState.withLock { engine -> Bool in
             if state.isCancelled { return false }
-            // Whatever it was moved to: no exchange is needed to know.
+            // A store, not an exchange: nobody needs to know where the deadline was moved to.
             movable_ns.store(Self.closed, ordering: .relaxed)
             setCancelled(&state)
             if !state.isInFlight, !state.hasCancelHandler {
-                // Nothing to call where handlers belong: freed at once.
+                // There is no handler to call where the handlers belong, so everything is freed at once.
                 letGo(&state, &engine, &left)
                 state.isInFlight = true
                 return false
             }
             left.mustWake = rearm(&state, &engine)
-            // A call on its way finishes the cancelling when it ends.
+            // A call in flight finishes the cancelling when it ends.
             defer { state.isInFlight = true }
             return !state.isInFlight
         }

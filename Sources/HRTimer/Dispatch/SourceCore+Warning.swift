@@ -2,7 +2,7 @@
 import HRTimerCore
 
 extension SourceCore {
-    /// The handle is gone, in a debug build.
+    /// Warns that the handle is gone while the source is active. Called in debug builds alone.
     @inline(never)
     func reportIfActive() {
         let wouldFire = withLock { state, engine in

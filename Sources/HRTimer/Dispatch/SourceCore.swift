@@ -4,39 +4,39 @@ import HRTimerCore
 import HRTimerLibc
 import Synchronization
 
-/// The state machine of a `TimerSource`, which is the handle that users own; the engine holds this object.
+/// The state machine of a `TimerSource`. Users own the `TimerSource`, which is a handle; the engine holds this object.
 ///
-/// Its grid is in the engine's record of it: the next nominal deadline that was not counted yet, and the recurrence. The engine fires
-/// once, and is armed again only when the handler has returned.
-/// While a handler runs or is suspended nothing is armed and nothing wakes; the ticks that pass meanwhile are counted by
-/// arithmetic when the next call begins. A call on a queue has the engine armed for the deadline after it at once, so that its
-/// end need not wake the engine (`SourceCore+Expecting`): one wake-up at most while it runs, or waits in a blocked queue.
+/// The source's grid is in the engine's record of its timer: the next nominal deadline that was not counted yet, and the
+/// recurrence. The engine fires once, and its timer is armed again only when the handler has returned. While a handler runs, or
+/// while the source is suspended, nothing is armed and nothing wakes. The next call counts by arithmetic the ticks that passed
+/// meanwhile. A call on a queue has the timer armed for the following deadline at once, so that its end need not wake the
+/// engine (`SourceCore+Expecting`): at most one wake-up while the call runs, or while it waits in a blocked queue.
 ///
-/// Its state is under the engine's lock: scheduling, which needs both, takes one lock. Nothing is called with it held.
+/// The engine's lock guards the state, so that scheduling takes one lock for both. Nothing is called with the lock held.
 @usableFromInline package final class SourceCore: @unchecked Sendable {
-    // Sendable: all but the state is constant.
+    // Sendable: everything but `state` is constant or atomic.
 
     @exclusivity(unchecked)
-    // Touched only with the engine's lock held, which also makes accesses exclusive: checking each would only cost time.
+    // Accessed only with the engine's lock held. That also makes accesses exclusive: a check of each would only cost time.
     nonisolated(unsafe) var state = State()
 
-    /// The deadline that holds while the engine's timer is armed for it or for an earlier one; `closed` when the record's holds.
+    /// The valid deadline while the timer is armed for it or for an earlier one; `closed` while the record has the valid one.
     ///
-    /// Opened and closed with the lock held. While it is open, a thread that only moves the deadline later, as
-    /// keep-alives do, exchanges it and takes no lock: the engine looks here when the deadline comes that it knows.
-    /// That costs at most one wake-up a deadline, and saves the lock at each move.
+    /// Opened and closed with the lock held. While it is open, a thread that only moves the deadline later, as keep-alives do,
+    /// exchanges this value and takes no lock. The engine reads it when the deadline that the engine knows has come. This costs
+    /// at most one wake-up for each deadline, and saves the lock at each move.
     let movable_ns = Atomic(SourceCore.closed)
     static let closed = Int64.max
 
-    /// Where the handlers belong, if not on the engine's thread. What differs from place to place is in here, so that a kind of
-    /// place is one file, which makes such a value.
+    /// Where the handlers run, if not on the engine's thread: a queue or a loop. This value holds everything that differs
+    /// between kinds of places: a new kind of place is one file, which makes such a value.
     package struct Target: Sendable {
-        /// Nil if it is none.
+        /// Nil if the target is not a queue.
         package var queue: DispatchQueue?
-        /// Threads of its own run what is submitted: virtual time waits for them, and a precise engine submits early by a
-        /// learned lead. Not so a loop, which somebody runs.
+        /// Whether threads of the target's own run what is submitted. Virtual time then waits for them, and a precise engine
+        /// submits early by a learned lead. False for a loop, which somebody has to run.
         package let hasThreads: Bool
-        /// Has a block run there.
+        /// Submits a block, which the target runs.
         package let submit: @Sendable (@escaping @Sendable () -> Void) -> Void
 
         package init(
@@ -52,47 +52,48 @@ import Synchronization
         var name: String { queue.map { "the queue \($0.label)" } ?? "threads of its own" }
     }
 
-    /// Keeps the engine running, and its core.
+    /// Keeps the engine running, and its core alive.
     private let engine: TimerEngine
     var core: EngineCore { engine.core }
-    /// The core's own, for the verbs: a source that is made and dropped counts one reference less.
+    /// The place of the core's lock and state, for the verbs: a source that is made and dropped counts one reference fewer.
     let engineState: LockedPlace<FiringCore>
-    /// The engine's.
+    /// The engine's own `defersMoves`.
     let defersMoves: Bool
-    /// Leeway counts as none.
+    /// Whether leeway counts as zero.
     package let isStrict: Bool
-    /// A copy of the state's, to be read without the lock. Set with the lock held.
+    /// A copy of `state.isCancelled` that is read without the lock. Set with the lock held.
     private let isCancelledForAll = Atomic(false)
 
-    /// In an order that leaves no room between them (SourceMemoryTests). Not copied, which would count the references in it.
+    /// The order of the members leaves no padding (SourceMemoryTests). Noncopyable: a copy would count the references in it.
     struct State: ~Copyable {
         var event: Callback?
         var leeway_ns: Int64 = 0
         var data: UInt = 0
-        /// Who waits for the running handler to return.
+        /// The threads and tasks that wait for the running handler, or for a pending cancel handler, to return.
         var whileRunning = WaitList()
-        /// A pointer and no object: no references are counted for it. Safe as the state is, under the engine's lock; never
-        /// given out, and freed with the source.
+        /// A pointer rather than an object, so that no references are counted for it. Safe as the state is, under the engine's
+        /// lock. It is never given out, and it is freed with the source.
         var extras: UnsafeMutablePointer<SourceExtras>?
         var suspensions: UInt32 = 0
         var isActive = false
         var isCancelled = false
-        /// The engine was shut down: only the cancel handler of a source that was cancelled before is still called.
+        /// Whether the engine was shut down: only the cancel handler of a source that was cancelled before is still called.
         var hasEnded = false
-        /// The thread that runs a handler.
+        /// The thread that runs a handler; nil if none runs.
         var running: UnsafeRawPointer?
-        /// From the engine's firing until the handler has returned; and while the registration handler is to be called.
+        /// Whether a call is in flight: from the engine's firing until the handler has returned, and while the registration
+        /// handler is to be called. It stays true after `cancel()`.
         var isInFlight = false
-        /// The engine's own call submits one to the target. From `begin` to `end` on the engine's thread, even if the
-        /// submitted one has ended by then.
+        /// Whether the engine's own call only submits a call to the target. Valid from `prepare` to `finish` on the engine's
+        /// thread, even if the submitted call has ended by then.
         var engineSubmits = false
-        /// Rescheduled since its call was prepared: if that is withdrawn, there is nothing to restore.
+        /// Whether the source was rescheduled after its call was prepared: a withdrawal of the call then restores nothing.
         var isSetAnew = false
-        /// The engine's timer; nil before `register` and once the source has ended, stale once the engine has.
+        /// The engine's timer: nil before `register` and once the source has ended, stale once the engine has ended.
         var timer: TimerToken?
-        /// Nil for the engine's own.
+        /// Nil for the engine's own precision.
         var precision: TimerPrecision?
-        /// A deadline has come without an event handler: none is waited for until there is one, or another schedule.
+        /// Whether a deadline has come without an event handler: none is waited for before a handler or a schedule is set.
         var isIdle = false
     }
 
@@ -102,7 +103,7 @@ import Synchronization
         defersMoves = engine.defersMoves
         self.engine = engine
         self.isStrict = isStrict
-        // Nobody else has it yet.
+        // No lock: no other thread has the object yet.
         if target != nil { set(target, &state) }
     }
 
@@ -122,7 +123,7 @@ import Synchronization
         extras.pointee.expected_ns = .max
     }
 
-    /// Only where the call is made on the target's thread itself: an actor is not kept busy by a spin.
+    /// Nil unless a precise source is called on the target's own threads: a spin must not keep an actor busy.
     private func lead(_ state: borrowing State) -> SourceLead? {
         let isPrecise = core.precision == .precise || state.precision == .precise
         guard let target = state.target, target.hasThreads, state.actor == nil else { return nil }
@@ -130,7 +131,7 @@ import Synchronization
         return SourceLead(budget: core.spinBudget)
     }
 
-    /// For callers that rearm, and so need the deadline that holds: closes the movable one.
+    /// Calls `body` with the lock held and the movable deadline closed, for callers that rearm and need the valid deadline.
     @inline(__always)
     func withLock<Result>(_ body: (inout State, inout FiringCore) -> Result) -> Result {
         engineState.withLock { engine in
@@ -139,7 +140,7 @@ import Synchronization
         }
     }
 
-    /// The engine's record: nil before the first verb, and once the source or its engine has ended.
+    /// Returns the engine's record of the timer, or nil before the first verb and once the source or its engine has ended.
     @inline(__always)
     func record(_ state: borrowing State, _ engine: borrowing FiringCore) -> UnsafeMutablePointer<TimerRecord>? {
         guard let timer = state.timer, !engine.isShutDown else { return nil }
@@ -151,7 +152,7 @@ import Synchronization
         engineState.withLock { _ in body(&state) }
     }
 
-    /// Changes the state, arms the engine's timer accordingly, and wakes the engine if it must be.
+    /// Changes the state, arms the engine's timer accordingly, and wakes the engine if necessary.
     @inline(__always)
     func update(_ change: (inout State, UnsafeMutablePointer<TimerRecord>) -> Void) {
         let (mustWake, submit) = withLock { state, engine -> (Bool, Callback?) in
@@ -164,8 +165,8 @@ import Synchronization
         submit?.run()
     }
 
-    /// The same for what may change nothing: then the timer keeps its place among equal deadlines. `change` returns
-    /// whether it changed something, and leaves the ticks alone.
+    /// Updates the source as `update` does, for a `change` that may change nothing: the timer then keeps its place among equal
+    /// deadlines. `change` returns whether it changed something, and must leave the ticks alone.
     func updateFlags(_ change: (inout State, inout FiringCore) -> Bool) {
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
             register(&state, &engine)
@@ -177,7 +178,7 @@ import Synchronization
         submit?.run()
     }
 
-    /// Gives it a timer of the engine with the first verb, which has the lock anyway: what was only made is nobody's.
+    /// Adds a timer to the engine at the first verb, which takes the lock anyway. A source without a verb so far has no timer.
     @inline(__always)
     private func register(_ state: inout State, _ engine: inout FiringCore) {
         if state.timer == nil, !state.isCancelled, !state.hasEnded { makeTimer(&state, &engine) }
@@ -189,26 +190,26 @@ import Synchronization
         state.hasEnded = engine.isShutDown
     }
 
-    /// Has `deliver` called on the target, and there on the actor: the ticks that a call reports are counted where the
-    /// handler runs. Nil for the engine's thread.
+    /// Returns a function that has `deliver` called on the target, and from there on the actor; nil for the engine's thread.
+    /// `deliver` counts the ticks that the call reports, so they are counted where the handler runs.
     private func submission(of target: Target?, on actor: (any Actor)?) -> Callback? {
         guard let actor else { return target.map { Callback(submission({ [self] in deliver() }, to: $0)) } }
         let calls = ActorCalls(merges: false)
-        // By a task, also where the submitting thread is the actor's: that is in a verb of the user's, or in the call before.
+        // By a task, even if the submitting thread is the actor's: that is inside a verb of the user's, or the previous call.
         guard let target else { return Callback { [self] in calls.submit(to: actor) { [self] in deliver() } } }
         return Callback(
             submission({ [self] in calls.call(on: actor, isNamed: true) { [self] in deliver() } }, to: target)
         )
     }
 
-    /// What has `block` run on the target. A virtual time waits for the target's threads.
+    /// Returns a function that submits `block` to the target. A virtual time waits for a target with threads of its own.
     func submission(_ block: @escaping @Sendable () -> Void, to target: Target) -> @Sendable () -> Void {
         guard target.hasThreads else { return { target.submit(block) } }
         let time = core.time
         return { target.submit(time.elsewhere("a call of a source on \(target.name)", block)) }
     }
 
-    /// From the next call on. Nil for the engine's thread.
+    /// Sets the target from the next call on; nil for the engine's thread.
     package func setTarget(_ target: Target?) {
         changeTarget { _ in target }
     }
@@ -222,7 +223,7 @@ import Synchronization
         withExtendedLifetime(old) {}
     }
 
-    /// The handle is gone: stop, and let the handlers go. What was cancelled ends by itself, with its cancel handler.
+    /// Stops a source whose handle is gone, and releases its handlers. A cancelled one ends by itself, with its cancel handler.
     @inline(__always)
     package func abandon() {
         if isCancelled { return }
@@ -248,31 +249,31 @@ import Synchronization
         isCancelledForAll.store(true, ordering: .relaxed)
     }
 
-    /// What a source has no use for any more: freed after the lock.
+    /// Everything that an ended source no longer needs, to be freed after unlocking.
     struct Left: ~Copyable {
-        /// The source itself, as the engine had it.
+        /// The engine's reference to the source itself.
         var target: TimerTarget?
         var event: Callback?
         var owned = SourceExtras.Owned()
         var mustWake = false
     }
 
-    /// What has to be done without the lock.
+    /// Does the part of ending that must be done without the lock.
     func finish(_ left: borrowing Left) {
         if left.mustWake { core.wake() }
         left.owned.alarm?.cancel()
     }
 
-    /// The first time there is something in it. With the lock held, in which the engine's timer goes too.
+    /// Moves what is to be freed into `left`, the first time, and removes the engine's timer. With the lock held.
     func letGo(_ state: inout State, _ engine: inout FiringCore, _ left: inout Left) {
         if let timer = state.timer.take() { left.mustWake = engine.removeOwned(timer, &left.target) }
         left.event = state.event.take()
         if let extras = state.extras { swap(&left.owned, &extras.pointee.owned) }
     }
 
-    /// One of an actor is called on that, and the ticks are counted there.
+    /// Sets the event handler. With an actor the handler is called on that actor, and the ticks are counted there.
     package func setEventHandler(_ handler: consuming Callback?, on actor: (any Actor)? = nil) {
-        // What is replaced is freed after the lock: its captures may call back.
+        // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
         var former: (Callback?, (any Actor)?)
         let (mustWake, submit) = engineState.withLock { engine -> (Bool, Callback?) in
@@ -290,7 +291,7 @@ import Synchronization
         submit?.run()
     }
 
-    /// Gives what that replaces, to be freed without the lock.
+    /// Sets the actor, and returns the replaced objects, to be freed after unlocking.
     private func setActor(_ actor: (any Actor)?, _ state: inout State) -> (Callback?, (any Actor)?) {
         let extras = state.makeExtras()
         defer {
@@ -316,7 +317,7 @@ import Synchronization
 
     @inline(__always)
     private func setHandler(_ handler: consuming Callback?, _ swap: (inout State, inout Callback?) -> Void) {
-        // What is replaced is freed after the lock: its captures may call back.
+        // The replaced handler is freed after unlocking: what it captured may call back.
         var handler = handler
         engineState.withLock { engine in
             register(&state, &engine)
@@ -350,14 +351,14 @@ import Synchronization
     package var isCancelled: Bool { isCancelledForAll.load(ordering: .relaxed) }
     package var data: UInt { readData() }
 
-    // For inline code of users, whose handlers read it at each fire.
+    // Called from inlined code in users' modules: their handlers read `data` at each fire.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
     @usableFromInline
     func readData() -> UInt { withLock { $0.data } }
 
-    /// Nil if none is to come, and on another clock.
+    /// Nil if no deadline is to come, or if the deadline is on another clock than the engine's.
     package var nextDeadline_ns: Int64? {
         withLock { state, engine in
             guard state.alarm == nil, state.isActive, !state.isCancelled, let record = record(state, engine) else {

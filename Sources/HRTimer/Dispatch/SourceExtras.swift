@@ -1,41 +1,41 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What a source on the engine's thread with an event handler alone has nothing of. Apart, so that such a source takes 136 bytes
-/// where it took 352: servers have them by the hundred thousand (`bench ops memory`).
+/// State that a source on the engine's thread with nothing but an event handler does not need. It is apart, so that such a
+/// source takes 136 bytes instead of 352: servers have hundreds of thousands of them (`bench ops memory`).
 struct SourceExtras {
-    /// What is freed when the source has ended.
+    /// The members that are freed when the source has ended.
     struct Owned {
         var registration: Callback?
         var cancel: Callback?
-        /// Where the handlers belong; nil for the engine's thread.
+        /// Where the handlers run; nil for the engine's thread.
         var target: SourceCore.Target?
-        /// Whose handler the event handler is, if it is an actor's.
+        /// The actor that the event handler belongs to, if any.
         var actor: (any Actor)?
         /// Submits a call to the target, and from there to the actor.
         var submit: Callback?
-        /// Expires at a deadline on another clock than the engine's; nil on the engine's own.
+        /// Expires at a deadline on another clock than the engine's; nil if the deadlines are on the engine's clock.
         var alarm: ClockAlarm?
     }
 
     var owned = Owned()
-    /// For a queue, if the source or its engine is precise; nil otherwise.
+    /// The lead of calls on a queue, if the source or its engine is precise; nil otherwise.
     var lead: SourceLead?
-    /// Nil unless somebody asked for it.
+    /// Nil unless the user has requested statistics.
     var account: SourceAccount?
-    /// Who watches its late calls; nil if nobody does.
+    /// The handlers that are called for late calls; nil if there are none.
     var lateHandlers: LateHandlers?
-    /// What is known of the call in flight, if its engine is watched.
+    /// What is known of the submission of the call in flight, if the engine is watched.
     var submitted: SubmittedCall?
-    /// What the source was given, with a seed, and what it has while it repeats.
+    /// The jitter that the user set, with a seed; and the jitter that is in effect while the source repeats.
     var givenJitter: Jitter?
     var jitter: TickJitter?
-    /// The deadline after that of the call in flight, if the engine's timer is armed for it already; `Int64.max` if not.
+    /// The deadline after that of the call in flight, if the engine's timer is already armed for it; otherwise `Int64.max`.
     var expected_ns = Int64.max
 }
 
 extension SourceCore.State {
-    /// Made when the first of it is set.
+    /// Returns the extras, which are allocated when the first member is set.
     mutating func makeExtras() -> UnsafeMutablePointer<SourceExtras> {
         if let extras { return extras }
         let made = UnsafeMutablePointer<SourceExtras>.allocate(capacity: 1)
@@ -44,7 +44,7 @@ extension SourceCore.State {
         return made
     }
 
-    /// Without the lock, which nobody needs any more.
+    /// Frees the extras. Without the lock: no other thread has the source any more.
     mutating func freeExtras() {
         guard let extras = extras.take() else { return }
         extras.deinitialize(count: 1)
@@ -67,13 +67,13 @@ extension SourceCore.State {
         record.pointee.recurrence.end(&record.pointee.position, now_ns: now_ns, &extras.pointee.jitter)
     }
 
-    /// The ticks go back to where they were before a call that was withdrawn.
+    /// Restores the ticks to where they were before a call that was withdrawn.
     func restoreTicks(_ before: BeforeCall, _ record: UnsafeMutablePointer<TimerRecord>) {
         record.pointee.position = before.ticks
         extras?.pointee.jitter?.delay_ns = before.delay_ns
     }
 
-    /// The present deadline is a nominal one, of a new grid: adds its jitter.
+    /// Adds the jitter to the deadline in the record, which must be a nominal one: of a new grid, or without the former jitter.
     func placeJitter(_ record: UnsafeMutablePointer<TimerRecord>) {
         guard let extras else { return }
         extras.pointee.jitter = nil

@@ -3,7 +3,7 @@ public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
 
-/// Timed tasks by key: what programs write again and again around timers that they have to find again.
+/// Timed tasks by key: the bookkeeping that programs write again and again around timers that they have to find again.
 ///
 ///     let tasks = TimerRegistry()
 ///     let poll = try tasks.execute(name: "poll", start: .zero, interval: .seconds(5), queue: .main) { refresh() }
@@ -11,16 +11,16 @@ import HRTimerLibc
 ///     tasks.resumeAll()
 ///     tasks.cancel(poll)
 ///
-/// A task lives until it is cancelled, has run for the last time, or the registry goes. Names are for people, and need not
-/// differ; keys are never used again. All members may be called from any thread, and from the tasks.
+/// A task lives until it is cancelled, has run for the last time, or the registry is freed. Names are for people and need not
+/// be unique; keys are never used again. All members may be called from any thread, and from the tasks.
 public final class TimerRegistry: Sendable {
-    /// Names one task of one registry.
+    /// Identifies one task of one registry.
     public struct Key: Hashable, Sendable, CustomStringConvertible {
         fileprivate let number: UInt64
-        /// What the task was called.
+        /// The name that the task was given.
         public let name: String
 
-        /// The name, and a number that no other task has.
+        /// The name, and a number that no other task of the registry has.
         public var description: String { "\(name)#\(number)" }
     }
 
@@ -49,11 +49,12 @@ public final class TimerRegistry: Sendable {
 
     /// Runs `task` once `start` has passed, and then at each `interval` if it repeats.
     ///
-    /// On `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap; what
-    /// becomes of ticks that pass while it runs or is suspended `policy` says, by default they make one call. The task is freed when it ends. While all are suspended a new one waits
-    /// too. A task that belongs to an actor, as `{ @MainActor in … }`, is called on that; see `TimerSource.setEventHandler`.
+    /// It runs on `queue`, or without one on the engine's thread, where it must be short. Calls of one task never overlap;
+    /// `policy` says what becomes of ticks that pass while the task runs or is suspended, by default they make one call. A task
+    /// is freed when it ends. While all are suspended, a new one waits too. A task of an actor, as `{ @MainActor in … }` is, is
+    /// called on that actor; see `TimerSource.setEventHandler`.
     ///
-    /// Throws EINVAL with a sentence that says which argument it is and what it takes.
+    /// Throws EINVAL, with a sentence that says which argument is wrong and which values it takes.
     @discardableResult
     public func execute(
         name: String,
@@ -95,7 +96,7 @@ public final class TimerRegistry: Sendable {
             return key
         }
         let event = Callback { [weak self] in
-            // Before the call: its last call is its end.
+            // Before the call: a task is no longer live once its last call has begun.
             if !repeats { self?.cancel(key) }
             task(key)
         }
@@ -105,10 +106,10 @@ public final class TimerRegistry: Sendable {
         return key
     }
 
-    /// A method of a target, not applied yet. One of an actor, as of a `@MainActor` type, is called on that.
+    /// A method of a target, not applied yet. A method of an actor, as of a `@MainActor` type, is called on that actor.
     public typealias Action<Target> = @Sendable (Target) -> @isolated(any) @Sendable () -> Void
 
-    /// The same for a method of `target`, which the task holds.
+    /// Runs a method of `target`, which the task holds, as `execute` with a closure does.
     @discardableResult
     public func execute<Target: AnyObject & Sendable>(
         name: String,
@@ -125,7 +126,7 @@ public final class TimerRegistry: Sendable {
         }
     }
 
-    /// The same for a method of `target`, which the task does not hold: it ends itself at the first call without it.
+    /// Runs a method of `target`, which the task does not hold: the task ends at the first call without the target.
     @discardableResult
     public func execute<Target: AnyObject & Sendable>(
         name: String,
@@ -149,8 +150,8 @@ public final class TimerRegistry: Sendable {
         if !holds { throw TimerError(operation: "execute a task: \(rule())", errorNumber: EINVAL) }
     }
 
-    /// Ends a task: no call begins on its queue, or on the engine's thread, after this returned there. For good,
-    /// unlike `suspendAll()`. False if it had ended.
+    /// Ends a task for good, unlike `suspendAll()`. Returns false if the task had already ended. After this has returned on the
+    /// task's queue, or on the engine's thread, no call of the task begins there.
     @discardableResult
     public func cancel(_ key: Key) -> Bool {
         let task = state.withLock { $0.tasks.removeValue(forKey: key) }
@@ -158,7 +159,7 @@ public final class TimerRegistry: Sendable {
         return task != nil
     }
 
-    /// Ends every task; new ones may be begun.
+    /// Ends every task. New tasks may be started afterwards.
     public func cancelAll() {
         let tasks = state.withLock { state in
             defer { state.tasks = [:] }
@@ -167,29 +168,29 @@ public final class TimerRegistry: Sendable {
         for task in tasks.values { task.source.cancel() }
     }
 
-    /// Whether the task is live: not cancelled, and not begun for the last time. Also while it is suspended.
+    /// Whether the task is live: it was not cancelled, and its last call has not begun. A suspended task is live too.
     public func isRunning(_ key: Key) -> Bool { state.withLock { $0.tasks[key] != nil } }
 
     /// How many tasks are live.
     public var count: Int { state.withLock { $0.tasks.count } }
 
-    /// The keys of live tasks with that name, in the order they were begun.
+    /// The keys of live tasks with that name, in the order in which they were started.
     public func keys(named name: String) -> [Key] {
         state.withLock { state in state.tasks.keys.filter { $0.name == name } }.sorted { $0.number < $1.number }
     }
 
-    /// Holds all calls back, those of tasks begun from now on too: for an app that is left. Idempotent.
+    /// Holds back all calls, also of tasks that are started later: for an app that goes to the background. Idempotent.
     public func suspendAll() {
         setSuspended(true)
     }
 
-    /// Lets them come again. What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
+    /// Lets the calls come again. What passed meanwhile becomes what each task's policy says, by default one call. Idempotent.
     public func resumeAll() {
         setSuspended(false)
     }
 
     private func setSuspended(_ isSuspended: Bool) {
-        // With the lock held, so that two threads leave every source as the later of them wants it. No handler is called by it.
+        // With the lock held, so that every source is left as the later of two threads wants it. This calls no handler.
         state.withLock { state in
             state.isSuspended = isSuspended
             for (key, task) in state.tasks where task.isSuspended != isSuspended {

@@ -2,18 +2,19 @@
 public import Dispatch
 
 extension TimerSource {
-    /// A source that is not active yet and runs its handlers on `queue`, one call at a time on a concurrent queue too.
+    /// A source that is not active yet and runs its handlers on `queue`, one call at a time, even on a concurrent queue.
     ///
-    /// The handler is submitted when the deadline has come: it runs later than on the engine's thread by the queue's
-    /// thread hop. On a precise engine it is submitted earlier by a lead, the duration of that hop as learned, and the
-    /// block spins for the rest, inside the engine's budget for spinning: never early, and it delays other work of the
-    /// queue by no more. While the queue is blocked the source costs no wake-ups; the call that comes then reports all
-    /// ticks in `data`.
+    /// The handler is submitted when the deadline has come, so it runs later than on the engine's thread by the queue's thread
+    /// hop. A precise engine submits it earlier by a lead, the learned duration of that hop, and the block spins for the rest,
+    /// within the engine's budget for spinning: the handler is never called early, and the spin alone delays other work of the
+    /// queue. While the queue is blocked, the source costs at most one wake-up; the call that comes then reports all ticks in
+    /// `data`.
     public convenience init(engine: TimerEngine = .shared, queue: DispatchQueue, isStrict: Bool = false) {
         self.init(engine: engine, target: Self.target(queue), isStrict: isStrict)
     }
 
-    /// The same by GCD's flags, of which `.strict` is the only one.
+    /// A source that is not active yet, by GCD's flags, of which `.strict` is the only one. Without a queue it runs its
+    /// handlers on the engine's thread.
     public convenience init(
         flags: DispatchSource.TimerFlags,
         engine: TimerEngine = .shared,
@@ -27,21 +28,21 @@ extension TimerSource {
         _ qos: DispatchQoS = .unspecified,
         _ flags: DispatchWorkItemFlags = []
     ) -> SourceCore.Target {
-        // The flags are not Sendable in Dispatch's types, the number that they are is.
+        // The flags' type is not Sendable in Dispatch; their raw value is.
         let flags = flags.rawValue
         return .init(queue: queue) { block in
             queue.async(qos: qos, flags: DispatchWorkItemFlags(rawValue: flags), execute: block)
         }
     }
 
-    /// Has the handlers run on `queue` from the next call on, or on the engine's thread; GCD allows it before activation alone.
-    /// A call that was submitted before is made where it was submitted.
+    /// Runs the handlers on `queue` from the next call on; nil for the engine's thread. GCD allows this before activation
+    /// alone. A call that was submitted before is made where it was submitted.
     public func setTarget(queue: DispatchQueue?) {
         core.setTarget(queue.map { Self.target($0) })
     }
 
-    /// The spelling of GCD. From the next call on, handlers are submitted to the source's queue with that quality of service
-    /// and those flags, a barrier's for one; on the engine's thread they mean nothing.
+    /// Sets the event handler, in the spelling of GCD. From the next call on, handlers are submitted to the source's queue with
+    /// that quality of service and those flags, for example a barrier's. On the engine's thread both mean nothing.
     public func setEventHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -51,7 +52,7 @@ extension TimerSource {
         setEventHandler(handler)
     }
 
-    /// The spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
+    /// Sets the registration handler, in the spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
     public func setRegistrationHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -61,7 +62,7 @@ extension TimerSource {
         setRegistrationHandler(handler)
     }
 
-    /// The spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
+    /// Sets the cancel handler, in the spelling of GCD; see `setEventHandler(qos:flags:handler:)`.
     public func setCancelHandler(
         qos: DispatchQoS = .unspecified,
         flags: DispatchWorkItemFlags = [],
@@ -71,7 +72,7 @@ extension TimerSource {
         setCancelHandler(handler)
     }
 
-    /// Performs the work item at each fire, as long as that is not cancelled.
+    /// Performs the work item at each fire, as long as the item is not cancelled.
     public func setEventHandler(handler: DispatchWorkItem) {
         let item = Item(handler)
         setEventHandler { item.perform() }
@@ -89,7 +90,7 @@ extension TimerSource {
         setCancelHandler { item.perform() }
     }
 
-    /// Sendable: `dispatch_block_perform` and its cancelling are for any thread; Dispatch does not say so in its types.
+    /// Sendable: any thread may perform or cancel a work item (`dispatch_block_perform`); Dispatch's types do not say so.
     private struct Item: @unchecked Sendable {
         private let item: DispatchWorkItem
 
@@ -102,10 +103,10 @@ extension TimerSource {
         }
     }
 
-    /// The spelling of GCD: `leeway` and `repeating` as in `DispatchSourceTimer.schedule(deadline:repeating:leeway:)`.
+    /// Schedules the source; `leeway` and `repeating` as in GCD's `DispatchSourceTimer.schedule(deadline:repeating:leeway:)`.
     ///
-    /// `DispatchTime` counts `CLOCK_MONOTONIC` on Linux, so that it is exact here too; one of zero nanoseconds means now. An
-    /// interval of `.never` fires once; zero or less counts as 0.1 ms, where GCD takes 1 ns for zero and traps below.
+    /// `DispatchTime` counts `CLOCK_MONOTONIC` on Linux, so it is exact here too; zero nanoseconds mean now. An interval of
+    /// `.never` fires once. An interval of zero or less counts as 0.1 ms, where GCD takes 1 ns for zero and traps below zero.
     @_disfavoredOverload
     public func schedule(
         deadline: DispatchTime,
@@ -115,7 +116,7 @@ extension TimerSource {
         schedule(deadline: MonotonicInstant(deadline), repeating: Duration(interval), leeway: Self.leeway(leeway))
     }
 
-    /// The same with an interval in seconds: infinite ones fire once, and so does NaN, where GCD traps.
+    /// Schedules the source with an interval in seconds. An infinite interval fires once, and so does NaN, where GCD traps.
     @_disfavoredOverload
     public func schedule(
         deadline: DispatchTime,
@@ -125,7 +126,7 @@ extension TimerSource {
         schedule(deadline: MonotonicInstant(deadline), repeating: Self.interval(interval), leeway: Self.leeway(leeway))
     }
 
-    /// The same on the time of day; see `schedule(deadline:repeating:leeway:)` with a `WallInstant`.
+    /// Schedules the source on the time of day; see `schedule(deadline:repeating:leeway:)` with a `WallInstant`.
     public func schedule(
         wallDeadline deadline: DispatchWallTime,
         repeating interval: DispatchTimeInterval = .never,
@@ -134,7 +135,7 @@ extension TimerSource {
         schedule(deadline: WallInstant(deadline), repeating: Duration(interval), leeway: Self.leeway(leeway))
     }
 
-    /// The same with an interval in seconds.
+    /// Schedules the source on the time of day, with an interval in seconds. An infinite interval fires once, and so does NaN.
     public func schedule(
         wallDeadline deadline: DispatchWallTime,
         repeating interval: Double,
@@ -153,12 +154,12 @@ extension TimerSource {
 }
 
 extension TimerEngine {
-    /// Submits `work` to `queue` at `deadline`: `DispatchQueue.asyncAfter`, with a token. `cancel(_:)` frees closure
-    /// and slot at once; it does not withdraw what was submitted already.
+    /// Submits `work` to `queue` at `deadline`, as `DispatchQueue.asyncAfter` does, and returns a token. `cancel(_:)` frees
+    /// closure and slot at once, but does not withdraw work that was already submitted.
     ///
-    /// A past deadline submits at once, from the calling thread and without the engine's, which has no lateness of it: its
-    /// token is stale. `distantFuture` never submits; a `Date` is converted now, and one of NaN means now. The work may come
-    /// later by `tolerance`, none unless given, where GCD takes a tenth of the delay.
+    /// For a past deadline the calling thread submits at once, without the engine's thread: no lateness is recorded, and the
+    /// token is stale. `distantFuture` never submits. A `Date` is converted now, and a `Date` of NaN means now. The work may
+    /// come later by `tolerance`, which is zero unless given, where GCD takes a tenth of the delay.
     @discardableResult
     public func schedule(
         at deadline: some TimePoint,
@@ -180,7 +181,7 @@ extension TimerEngine {
         }
     }
 
-    /// The same once `delay` has passed; one of NaN means now.
+    /// Submits `work` to `queue` once `delay` has passed; NaN means now. See `schedule(at:tolerance:on:qos:flags:execute:)`.
     @discardableResult
     public func schedule(
         after delay: some TimeSpan,
@@ -202,8 +203,8 @@ extension TimerEngine {
 }
 
 extension MonotonicInstant {
-    /// The same instant: `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC` on Linux. What does not fit is `distantFuture`;
-    /// zero, which Dispatch takes for now, is `distantPast`, which means now as a deadline.
+    /// The same instant: on Linux a `DispatchTime` is nanoseconds of `CLOCK_MONOTONIC`. A time that does not fit is
+    /// `distantFuture`. Zero, which Dispatch takes for now, is `distantPast`, which means now as a deadline.
     public init(_ time: DispatchTime) {
         let nanoseconds = Int64(clamping: time.uptimeNanoseconds)
         self = nanoseconds == 0 ? .distantPast : Self(nanoseconds: nanoseconds)
@@ -211,8 +212,8 @@ extension MonotonicInstant {
 }
 
 extension WallInstant {
-    /// The same instant. libdispatch keeps wall times as negated nanoseconds since 1970 (`src/shims/time.h`), all ones for
-    /// never.
+    /// The same instant. libdispatch keeps wall times as negated nanoseconds since 1970 (`src/shims/time.h`), and never as all
+    /// ones.
     public init(_ time: DispatchWallTime) {
         self = time == .distantFuture ? .distantFuture : Self(nanoseconds: Int64(bitPattern: 0 &- time.rawValue))
     }

@@ -2,16 +2,16 @@
 public import FoundationEssentials
 public import HRTimerCore
 
-// The spellings of a time that other parts take too: seconds, and dates.
+// Times in the spellings that other parts of the library take too: seconds, and dates.
 
 extension TimerSource {
-    /// Fires once, when `delay` has passed, counted from now by the engine's clock. NaN means now.
+    /// Schedules the source to fire once, when `delay` has passed, counted from now by the engine's clock. NaN means now.
     @_disfavoredOverload
     public func schedule(after delay: some TimeSpan, leeway: some TimeSpan = Duration.zero) {
         schedule(after: delay.asDuration ?? .zero, repeating: nil, leeway: leeway.asDuration ?? .zero)
     }
 
-    /// The same, and then at every interval; one of NaN counts as 0.1 ms.
+    /// Schedules the source to fire when `delay` has passed, and then at every interval; an interval of NaN counts as 0.1 ms.
     @_disfavoredOverload
     public func schedule(
         after delay: some TimeSpan,
@@ -22,8 +22,8 @@ extension TimerSource {
         schedule(after: delay.asDuration ?? .zero, repeating: interval, leeway: leeway.asDuration ?? .zero)
     }
 
-    /// Fires first at a date, which is converted now, and if there is an interval then at every one. A date of NaN means now.
-    /// To follow steps of the wall clock there is `WallInstant`.
+    /// Schedules the source to fire first at a date, which is converted now, and then at every interval, if there is one. A
+    /// date of NaN means now. To follow steps of the wall clock, use a `WallInstant`.
     @_disfavoredOverload
     public func schedule(
         deadline date: Date,

@@ -2,9 +2,9 @@
 import HRTimerCore
 
 extension DisplayLink {
-    /// Calls the handler for a due refresh. `now_ns` is the reading of the loop's clock.
+    /// Calls the handler for a due refresh. `now_ns` is the present reading of the loop's clock.
     func fire(_ now_ns: Int64) {
-        // Without a closure: passed to one, the handler would be wrapped.
+        // Locks without a closure: a handler that is passed through a closure would be wrapped.
         let link = state.lock()
         if let delivery = link.pointee.delivery {
             state.unlock()
@@ -21,12 +21,12 @@ extension DisplayLink {
         endCall(isCalled: handler != nil)
     }
 
-    /// The source is served here, on the loop's thread; the rest is done where the handler runs. Until then the timer
-    /// is not armed: a busy actor costs no wake-ups.
+    /// Submits the call to the handler's actor. The loop's thread serves the source here; the rest is done where the handler
+    /// runs. The timer is not armed again until then, so a busy actor costs no wake-ups.
     private func submit(by delivery: LinkState.Delivery) {
         let source = state.withLock { state in
             if state.lateHandlers != nil, state.submitted == nil {
-                // What kept the loop's thread is reported by the loop.
+                // The loop itself reports what kept its thread.
                 state.submitted = SubmittedCall(submitted_ns: state.time.now_ns)
             }
             return state.source
@@ -36,7 +36,7 @@ extension DisplayLink {
         source?.tend(after: self)
     }
 
-    /// Calls for the latest refresh by now, unless it was called for already.
+    /// Calls the handler for the latest refresh by now, unless that refresh has had its call already.
     private func callOnActor() {
         let link = state.lock()
         let now_ns = link.pointee.time.now_ns
@@ -54,7 +54,7 @@ extension DisplayLink {
         }
     }
 
-    /// Arms the next refresh, after a call.
+    /// Arms the timer for the next refresh, after a call.
     private func endCall(isCalled: Bool) {
         let source = state.withLock { $0.source }
         source?.follow(after: self)
@@ -64,27 +64,27 @@ extension DisplayLink {
         source?.tend(after: self)
     }
 
-    /// The instants of future refreshes have changed; while the link is held there are no calls.
+    /// Arms the timer again after the instants of future refreshes have changed. While the link is held there are no calls.
     func sourceHasChanged(isHeld: Bool) {
         rearm { state, _ in state.hold(isHeld) }
     }
 
-    /// Changes what determines the next call. A call that is due already is made all the same, unless `keepsDue` is
-    /// false: it was made already, or was held back.
+    /// Applies a change to the values that determine the next call, and arms the timer for it. A call that is already due is
+    /// still made, unless `keepsDue` is false: then it was made already, or was held back.
     func rearm(keepsDue: Bool = true, _ change: (inout LinkState, _ now_ns: Int64) -> Void) {
         var (timer, next_ns, changes) = state.withLock { state -> (LoopTimer?, Int64, UInt) in
             let now_ns = state.time.now_ns
             change(&state, now_ns)
             state.changes &+= 1
             let next_ns = state.resolveNextCall(now_ns, keepsDue: keepsDue)
-            // The timer of a due call is left alone: moved, it would fire one pass later.
+            // The timer of a due call is left alone: if it were rescheduled, it would fire one pass later.
             return (state.isDue ? nil : state.timer, next_ns, state.changes)
         }
         while timer != nil {
-            // Without the lock: the loop may end with this reference.
+            // Set without the lock: the loop may end when this reference is released.
             timer?.fireInstant = MonotonicInstant(nanoseconds: next_ns)
             if state.withLock({ $0.changes == changes }) { return }
-            // Another thread changed something meanwhile: this may just have replaced its instant by an older one.
+            // Another thread changed something meanwhile: this thread may just have replaced a newer instant by an older one.
             (timer, next_ns, changes) = state.withLock { state in
                 (state.timer, state.resolveNextCall(state.time.now_ns, keepsDue: true), state.changes)
             }

@@ -2,12 +2,12 @@
 public import HRTimerCore
 
 extension DisplayLink {
-    /// Calls `handler` after each call of the link's handler that is later than `bound`, with what made it late, where that
-    /// ran. To be dropped, or kept for `cancel()`.
+    /// Calls `handler` after each call of the link's handler that is later than `bound`, and reports what made it late.
+    /// `handler` runs where the link's handler ran. The result may be dropped, or kept for `cancel()`.
     ///
-    /// Lateness counts from the instant that the call was to come at, the refresh or what the lead makes of it, as
-    /// `lateness` has it. Time on the way to an actor that was busy is `delivery`. The loop that the link is in, or is added to, is
-    /// watched from then on: see `TimerLoop.onLate(beyond:_:)`. Any thread.
+    /// Lateness counts from the instant at which the call was to come, the refresh or the instant that the lead gives, as for
+    /// `lateness`. The wait for a busy actor is `delivery`. From then on, the loop that the link is in, or is added to, is
+    /// watched: see `TimerLoop.onLate(beyond:_:)`. Any thread.
     @discardableResult
     public func onLate(
         beyond bound: some TimeSpan,
@@ -22,7 +22,7 @@ extension DisplayLink {
         return handlers.add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// Calls the handler, which is late by so much, and tells those who watch. `submitted` is what is known of a call on an actor.
+    /// Calls the link's handler, `lateness_ns` late, and then the handlers that watch. `submitted` records a call on an actor.
     func callWatched(
         _ handler: Handler,
         _ handlers: LateHandlers,
@@ -39,7 +39,7 @@ extension DisplayLink {
             submitted?.explained(deadline_ns, now_ns)
             ?? observer.explainCurrent(deadline_ns: deadline_ns, called_ns: now_ns).1
         handler(self)
-        // The loop reports calls on its own thread.
+        // The loop itself reports calls on its own thread.
         if submitted != nil { observer.report(call, explanation) }
         handlers.call(explanation.parts) { LatenessReport(call, explanation) }
     }

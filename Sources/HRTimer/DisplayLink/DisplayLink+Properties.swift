@@ -4,45 +4,47 @@ public import HRTimerCore
 extension DisplayLink {
     private var now_ns: Int64 { state.withLock { $0.time.now_ns } }
 
-    /// The refresh of the present or latest call, not the instant of the call; before the first call the present
-    /// instant.
+    /// The instant of the refresh that the present or latest call is for, not the instant of the call. Before the first call,
+    /// the present instant.
     public var timestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: state.withLock { $0.reported.timestamp_ns } ?? now_ns)
     }
 
-    /// The refresh of the next call: when the frame now being prepared should appear. Before the first call the same as
-    /// `timestamp`.
+    /// The instant of the next call's refresh, at which the frame that is now being prepared should appear. Before the first
+    /// call, the same as `timestamp`.
     public var targetTimestamp: MonotonicInstant {
         MonotonicInstant(nanoseconds: state.withLock { $0.reported.target_ns } ?? now_ns)
     }
 
-    /// The time between two refreshes of the display, at any rate of calls.
+    /// The time between two refreshes of the display, whatever the rate of calls.
     public var duration: Duration {
         let (source, rate) = state.withLock { ($0.source, $0.rate) }
         return source?.period ?? .nanoseconds(FrameGrid(anchor_ns: 0, rate: rate ?? .standard).interval_ns)
     }
 
-    /// From the refresh of the last call to that of this one: how far animations have to move. Also across a change of
-    /// rate, or a pause. Zero in the first call.
+    /// The time from the last call's refresh to this call's: how far animations have to move. It also spans a change of rate,
+    /// or a pause. Zero in the first call.
     public var delta: Duration { .nanoseconds(state.withLock { $0.reported.delta_ns }) }
 
-    /// The measured time from the begin of the last call to that of this one. Zero in the first call.
+    /// The measured time from the beginning of the last call to that of this one. Zero in the first call.
     public var rawDelta: Duration { .nanoseconds(state.withLock { $0.reported.rawDelta_ns }) }
 
-    /// Where the refreshes come from; nil if none was given and the link was not added to a loop yet.
+    /// The source of the refreshes; nil if none was given and the link was not added to a loop yet.
     public var source: VsyncSource? { state.withLock { $0.source } }
 
     /// The display's rate, measured or given. 60 before a link without a rate is added to a loop.
     public var maximumFramesPerSecond: Double { state.withLock { $0.maximumFramesPerSecond } }
 
-    /// Whether the display's rate differs by more than a thousandth from that at the call before the present or latest:
-    /// another mode, a virtual display's new rate, or one that was learnt. False in the first call.
+    /// Whether the display's rate differs by more than a thousandth from its rate at the call before the present or latest
+    /// one: because of another mode, a virtual display's new rate, or a rate that was learnt. False in the first call.
     public var hasNewRate: Bool { state.withLock { $0.reported.hasNewRate } }
 
-    /// The requested rate of calls; 0, the default, is the display's own. The rate used is the display's divided by a
-    /// whole number: the nearest such rate, or the slower of two equally near ones: 24 at 60 Hz gives 20. A virtual
-    /// display can have the rate itself, or a range of them: `VsyncSource.init(frameRates:)`. Negative values and NaN
-    /// count as 0. Replaces a range or an interval.
+    /// The requested rate of calls; 0, the default, requests the display's own rate. Setting it replaces a range or an
+    /// interval.
+    ///
+    /// The link uses the display's rate divided by a whole number: the nearest such rate, or the slower of two equally near
+    /// ones. A request of 24 at 60 Hz gives 20. A virtual display can have the rate itself, or a range of rates:
+    /// `VsyncSource.init(frameRates:)`. Negative values and NaN count as 0.
     public var preferredFramesPerSecond: Double {
         get {
             if case .rate(let preferred) = state.withLock({ $0.request }) { return preferred }
@@ -51,9 +53,10 @@ extension DisplayLink {
         set { request(newValue > 0 ? .rate(newValue) : .none) }
     }
 
-    /// The requested range of rates. Of the display's rate divided by whole numbers, the one nearest to the preferred
-    /// rate that lies in the range; if none does, the nearest of all: see `isInPreferredRange`. Replaces a rate or an
-    /// interval.
+    /// The requested range of rates. Setting it replaces a rate or an interval.
+    ///
+    /// The link uses the display's rate divided by a whole number: of those in the range, the one nearest to the preferred
+    /// rate. If none is in the range, it uses the nearest of all: see `isInPreferredRange`.
     public var preferredFrameRateRange: FrameRateRange {
         get {
             if case .range(let range) = state.withLock({ $0.request }) { return range }
@@ -65,8 +68,8 @@ extension DisplayLink {
     /// Whether the rate of calls in use lies in the preferred range.
     public var isInPreferredRange: Bool { preferredFrameRateRange.contains(actualFramesPerSecond) }
 
-    /// The number of refreshes for each call: 2 for every second one. Values below 1 count as 1. Setting it replaces a
-    /// rate or a range; without one set it is the number that those result in.
+    /// The number of refreshes for each call: 2 for a call at every second one. Values below 1 count as 1. Setting it replaces
+    /// a rate or a range. While none is set, it is the number that results from the rate or the range.
     public var frameInterval: Int {
         get { state.withLock { Int($0.divisor) } }
         set { request(newValue > 1 ? .interval(newValue) : .none) }
@@ -85,14 +88,14 @@ extension DisplayLink {
         state.withLock { $0.maximumFramesPerSecond / Double($0.divisor) }
     }
 
-    /// How long before the end of its frame, `targetTimestamp`, a call comes. By default it comes at the frame's
-    /// beginning, `timestamp`, and never before that. A handler that takes longer than its lead loses a refresh.
+    /// How long before the end of its frame, `targetTimestamp`, a call comes. By default it comes at the frame's beginning,
+    /// `timestamp`; it never comes before that. A handler that takes longer than its lead loses a refresh.
     public var wakeLead: WakeLead {
         get { state.withLock { $0.lead } }
         set { rearm { state, _ in state.lead = newValue } }
     }
 
-    /// Whether a run of its loop goes on for this link, as `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    /// Whether the link keeps a run of its loop going, like `LoopTimer.keepsLoopRunning`. True at first. Any thread.
     public var keepsLoopRunning: Bool {
         get { state.withLock { $0.keepsLoopRunning } }
         set {
@@ -116,7 +119,7 @@ extension DisplayLink {
         }
     }
 
-    /// Whether calls are suspended. After a pause they continue at the next refresh; refreshes meanwhile are not
+    /// Whether calls are suspended. After a pause they continue at the next refresh; refreshes during the pause are not
     /// counted.
     public var isPaused: Bool {
         get { state.withLock { $0.isPaused } }
@@ -130,7 +133,7 @@ extension DisplayLink {
     /// while the loop ran in a mode without the link do not count.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
-    /// Calls so far, `droppedFrames` as missed ticks, and what late calls were late by once somebody watches, see
+    /// The calls so far, `droppedFrames` as missed ticks, and, once a handler watches late calls, the lateness of those; see
     /// `onLate(beyond:_:)`.
     public var statistics: FireStatistics {
         let (calls, dropped, handlers) = state.withLock { ($0.reported.calls, $0.droppedFrames, $0.lateHandlers) }
@@ -144,8 +147,8 @@ extension DisplayLink {
     /// How long after its instant the latest call began.
     public var latestLateness: Duration { .nanoseconds(state.withLock { $0.reported.lateness_ns }) }
 
-    /// How long after its instant each call began so far, counted from the refresh, or with a lead from the instant
-    /// requested by that: a copy. O(buckets).
+    /// A copy of the histogram of how long after its instant each call began so far, counted from the refresh or, with a lead,
+    /// from the instant that the lead requests. O(buckets).
     public var lateness: LatencyHistogram { state.withLock { $0.lateness?.copy() } ?? LatencyHistogram() }
 
     /// `timestamp` and `targetTimestamp`; nil before the first call.
@@ -155,10 +158,10 @@ extension DisplayLink {
         return (MonotonicInstant(nanoseconds: timestamp_ns), MonotonicInstant(nanoseconds: target_ns))
     }
 
-    /// Whether a loop calls it.
+    /// Whether a loop calls the link.
     package var isInLoop: Bool { state.withLock { !$0.modes.isEmpty } }
 
-    /// False once invalidated.
+    /// Whether the link is valid; false once it was invalidated.
     public var isValid: Bool { state.withLock { $0.handler != nil } }
 }
 #endif

@@ -1,52 +1,54 @@
 #if os(Linux)
 import HRTimerCore
 
-/// Calls a handler once a refresh of a display: `CADisplayLink`.
+/// A link that calls a handler once for each refresh of a display: `CADisplayLink`.
 ///
 ///     let link = DisplayLink { link in draw(for: link.targetTimestamp) }
 ///     link.add(to: .current, forMode: .default)
 ///
-/// Without a rate the refreshes are those of `VsyncSource.shared`: a real display's, if there is one. With a rate they
-/// are a virtual display's, a grid of instants of `CLOCK_MONOTONIC` that starts when its first link is added to a loop;
-/// links of one rate share it. Calls come on the loop's thread, at a refresh or after it, never before it.
+/// A link without a rate uses the refreshes of `VsyncSource.shared`: those of a real display, if there is one. A link with a
+/// rate uses those of a virtual display, a grid of instants of `CLOCK_MONOTONIC` that starts when its first link is added to a
+/// loop. Links of one rate share it. The loop's thread makes the calls, at a refresh or after it, never before it.
 ///
 /// Refreshes are skipped, never queued. If the handler returns after the next refresh, the next call comes at the first
-/// refresh that follows. If the loop was kept from calling, there is one late call, for the latest refresh.
+/// refresh after its return. If the loop was kept from calling, there is one late call, for the latest refresh.
 /// `droppedFrames` counts the refreshes without a call.
 ///
-/// The loop holds a link that was added to it, and the link its handler; `invalidate()` ends both. Other members may be
-/// used from any thread, and from the handler.
+/// The loop holds a link that was added to it, and the link holds its handler; `invalidate()` ends both. Any thread may use
+/// all members, and so may the handler.
 public final class DisplayLink: Sendable {
     /// A link's handler.
     public typealias Handler = @Sendable (DisplayLink) -> Void
-    /// The same, or a function of an actor, as `{ @MainActor link in … }`, which is called on that actor: at once if
-    /// the loop's thread is the actor's, otherwise by a task. The call's values are determined when the actor runs it:
-    /// it is for the latest refresh by then, and refreshes that passed meanwhile count as dropped. A closure in code of
-    /// a global actor belongs to that actor.
+    /// A handler, or a function of an actor such as `{ @MainActor link in … }`, which is called on that actor.
+    ///
+    /// The call is made at once if the loop's thread is the actor's, otherwise by a task. Its values are determined when the
+    /// actor runs it: it is for the latest refresh by then, and refreshes that passed meanwhile count as dropped. A closure in
+    /// code of a global actor belongs to that actor.
     public typealias Block = @isolated(any) @Sendable (DisplayLink) -> Void
-    /// A method of a target, not applied yet; one of an actor is called on that actor.
+    /// An unapplied method of a target. A method of an actor is called on that actor.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
     let state: Locked<LinkState>
 
-    /// A link to a display with that many refreshes a second. Zero, negative values and NaN give 60; at most 10,000.
+    /// Creates a link to a virtual display with `framesPerSecond` refreshes a second, at most 10,000. Zero, negative values
+    /// and NaN give 60.
     public convenience init(framesPerSecond: Double, @_inheritActorContext handler: @escaping Block) {
         self.init(frameRate: FrameRate(framesPerSecond), handler: handler)
     }
 
-    /// A link to a display of that rate.
+    /// Creates a link to a virtual display with this rate.
     public init(frameRate: FrameRate, @_inheritActorContext handler: @escaping Block) {
         state = Locked(LinkState(handler: Self.plain(handler), on: handler.isolation, rate: frameRate))
     }
 
-    /// A link to the display of `source`; without one, to the display that was found at the first use.
+    /// Creates a link to the display of `source`; if that is nil, to the display of `VsyncSource.shared`.
     ///
     /// On a loop of virtual time, as in tests, a link without a source has a virtual display of 60 Hz.
     public convenience init(source: VsyncSource? = nil, @_inheritActorContext handler: @escaping Block) {
         self.init(source: source, handler: Self.plain(handler), on: handler.isolation)
     }
 
-    /// For a handler that is called on `actor`, if there is one, even if its type does not say so.
+    /// Creates a link whose handler is called on `actor`, if there is one, even if the handler's type does not say so.
     package init(
         source: VsyncSource? = nil,
         rate: FrameRate? = nil,
@@ -60,7 +62,7 @@ public final class DisplayLink: Sendable {
         state.withLock { $0.source }?.forget(ObjectIdentifier(self))
     }
 
-    /// A link that calls `action` on `target`, which it holds until it is invalidated.
+    /// Creates a link that calls `action` on `target`. The link holds the target until it is invalidated.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         target: Target,
@@ -70,7 +72,8 @@ public final class DisplayLink: Sendable {
         self.init(rate: rate, handler: Self.calling(target, action), on: action(target).isolation)
     }
 
-    /// The same on the display of `source`, or if it is nil on the one that was found.
+    /// Creates a link to the display of `source`, or of `VsyncSource.shared` if that is nil, that calls `action` on `target`.
+    /// The link holds the target until it is invalidated.
     public convenience init<Target: AnyObject & Sendable>(
         source: VsyncSource? = nil,
         target: Target,
@@ -79,7 +82,7 @@ public final class DisplayLink: Sendable {
         self.init(source: source, handler: Self.calling(target, action), on: action(target).isolation)
     }
 
-    /// A link that calls `action` on `target` without holding it; it invalidates itself when the target is gone.
+    /// Creates a link that calls `action` on `target` without holding it. The link invalidates itself when the target is gone.
     public convenience init<Target: AnyObject & Sendable>(
         framesPerSecond: Double,
         weakTarget target: Target,
@@ -89,7 +92,8 @@ public final class DisplayLink: Sendable {
         self.init(rate: rate, handler: Self.calling(weakly: target, action), on: action(target).isolation)
     }
 
-    /// The same on the display of `source`, or if it is nil on the one that was found.
+    /// Creates a link to the display of `source`, or of `VsyncSource.shared` if that is nil, that calls `action` on `target`
+    /// without holding it. The link invalidates itself when the target is gone.
     public convenience init<Target: AnyObject & Sendable>(
         source: VsyncSource? = nil,
         weakTarget target: Target,
@@ -114,7 +118,7 @@ public final class DisplayLink: Sendable {
         }
     }
 
-    /// To be called on its actor. See `LoopTimer`'s.
+    /// Converts the block to a handler without an actor, which must be called on the block's actor. See `withoutActor`.
     private static func plain(_ block: @escaping Block) -> Handler {
         struct Isolated { let function: Block }
         struct Plain { let function: Handler }
@@ -123,14 +127,14 @@ public final class DisplayLink: Sendable {
 }
 
 extension DisplayLink {
-    /// Has the loop call the handler when it runs in `mode`. A link may be in several modes of one loop. Adding it to a
-    /// second loop, to one that has ended or is on another clock than its source's, or after `invalidate()`, does
-    /// nothing. When its loop ends it may be added to another one.
+    /// Adds the link to a loop, which calls the handler when it runs in `mode`. A link may be in several modes of one loop.
+    /// Adding it to a second loop, to a loop that has ended or is on another clock than the link's source, or after
+    /// `invalidate()`, does nothing. When its loop has ended, the link may be added to another one.
     public func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         add(to: loop, forMode: mode, holder: nil)
     }
 
-    /// The loop holds `holder` as long as it has the link.
+    /// Adds the link to a loop, which holds `holder` as long as it has the link.
     package func add(to loop: TimerLoop, forMode mode: TimerLoop.Mode, holder: (any AnyObject & Sendable)?) {
         let source = resolvedSource(for: loop.time)
         let timer = state.withLock { state -> LoopTimer? in
@@ -170,7 +174,7 @@ extension DisplayLink {
         tellSource()
     }
 
-    /// Removes the link from one mode. After its last mode the loop no longer holds it; it may be added again.
+    /// Removes the link from one mode. After the last mode, the loop no longer holds the link; it may be added again.
     public func remove(from loop: TimerLoop, forMode mode: TimerLoop.Mode) {
         guard let timer = state.withLock({ $0.timer }), loop.contains(timer, forMode: mode) else { return }
         loop.remove(timer, forMode: mode)
@@ -179,7 +183,7 @@ extension DisplayLink {
         tellSource()
     }
 
-    /// Timer and link hold each other; no loop holds them any more.
+    /// Lets the timer and the link no longer hold each other, if no loop holds them any more.
     private func letGo(of timer: LoopTimer) {
         guard !timer.isInLoop else { return }
         let left = state.withLock { $0.timer === timer ? $0.leave() : nil }
@@ -187,14 +191,14 @@ extension DisplayLink {
         withExtendedLifetime(left) {}
     }
 
-    /// The loop no longer has the link: it has ended, if the link was not removed from it.
+    /// Ends the stay because the loop no longer has the link. If the link was not removed, the loop has ended.
     func hasLeft(_ stay: UInt) {
         let left = state.withLock { $0.stays == stay ? $0.leave() : nil }
         if left != nil { tellSource() }
     }
 
-    /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed. Does not
-    /// wait for a call on another thread. Idempotent; from the handler and from any thread.
+    /// Ends the link for good, unlike `isPaused` and `remove`: it leaves all modes, and its handler is freed. Does not wait
+    /// for a call on another thread. Idempotent; may be called from the handler and from any thread.
     public func invalidate() {
         // Freed without a lock: freeing the handler's captures may call this again.
         let (handler, timer) = state.withLock { state -> (Handler?, LoopTimer?) in
@@ -205,7 +209,7 @@ extension DisplayLink {
         withExtendedLifetime(handler) {}
     }
 
-    /// The link's loop and modes determine where its source is watched.
+    /// Tells the source the link's state. The link's loop and modes determine where its source is watched.
     func tellSource() {
         let (source, loop, modes, isActive, request) = state.withLock { state in
             (state.source, state.loop, state.modes, !state.isPaused, state.request.framesPerSecond)
@@ -213,7 +217,7 @@ extension DisplayLink {
         source?.update(self, loop: modes.isEmpty ? nil : loop, modes: modes, isActive: isActive, request: request)
     }
 
-    /// Without the lock: finding the shared source may take some time.
+    /// Returns the link's source, or chooses one. Called without the lock: finding the shared source may take time.
     private func resolvedSource(for time: TimeBase) -> VsyncSource {
         let (source, rate) = state.withLock { ($0.source, $0.rate) }
         if let source { return source }

@@ -1,15 +1,15 @@
 #if os(Linux)
 import HRTimerCore
 
-/// Delivers the latest of any number of updates, once a frame at most, for example a download's progress to a progress
-/// bar.
+/// A filter that delivers only the latest of any number of updates, at most once a frame, for example a download's progress to
+/// a progress bar.
 ///
 ///     let bar = FrameCoalescer<Double>(loop: .main) { progress in draw(progress) }
 ///     // on any thread, a million times a second
 ///     bar.update(done / total)
 ///
-/// The handler is called on the loop's thread, at a refresh. Without a new update there are no calls and no wake-ups.
-/// The loop holds it until `finish()` or `invalidate()`, or until the loop ends. Any thread.
+/// The loop's thread calls the handler, at a refresh. Without a new update there are no calls and no wake-ups. The loop holds
+/// the coalescer until `finish()` or `invalidate()`, or until the loop ends. Any thread may use it.
 public final class FrameCoalescer<Value: Sendable>: Sendable {
     private struct State: Sendable {
         var latest: Value?
@@ -20,11 +20,11 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
     private let state = Locked(State())
     private let link: DisplayLink
 
-    /// Calls `handler` on `loop` when it runs in `mode`, at refreshes of `source`; if that is nil, at those of
-    /// `VsyncSource.shared`.
+    /// Creates a coalescer that calls `handler` on `loop` when that runs in `mode`, at refreshes of `source`, or of
+    /// `VsyncSource.shared` if `source` is nil.
     ///
-    /// A handler of an actor, as every closure in code of a global actor is, is called on that actor: at once if the
-    /// loop's thread is the actor's, otherwise by a task, which delivers the latest update by then.
+    /// A handler that belongs to an actor is called on that actor; every closure in code of a global actor does. If the loop's
+    /// thread is the actor's, it is called at once, otherwise by a task, which delivers the latest update by then.
     public init(
         source: VsyncSource? = nil,
         loop: TimerLoop,
@@ -44,7 +44,8 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         weak var coalescer: FrameCoalescer?
     }
 
-    /// Replaces the former update, if that was not delivered yet. After `finish()` or `invalidate()` it does nothing.
+    /// Sets the update to deliver, in place of a former one that was not delivered yet. Does nothing after `finish()` or
+    /// `invalidate()`.
     public func update(_ value: Value) {
         guard link.isValid else { return }
         let (mustResume, before) = state.withLock { state -> (Bool, Value?) in
@@ -78,7 +79,7 @@ public final class FrameCoalescer<Value: Sendable>: Sendable {
         withExtendedLifetime(latest) {}
     }
 
-    /// Whether no call is to come.
+    /// Whether no call is pending.
     var isIdle: Bool { link.isPaused }
 
     private func tick(_ handler: (Value) -> Void) {

@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The grid of a display's refreshes, and its rate as a number: a given rate is kept exactly.
+/// The grid of a display's refreshes, together with their rate as a number. A rate that was given is kept exactly.
 struct FrameGrid: Sendable, Hashable {
     let grid: Grid
     let framesPerSecond: Double
@@ -11,7 +11,7 @@ struct FrameGrid: Sendable, Hashable {
         self.framesPerSecond = framesPerSecond
     }
 
-    /// Of a display that refreshes `rate.numerator / rate.denominator` times a second.
+    /// Creates the grid of a display that refreshes `rate.numerator / rate.denominator` times a second.
     init(anchor_ns: Int64, rate: FrameRate) {
         self.init(
             Grid(anchor: ExactInstant(anchor_ns), interval: ExactInterval(rate.interval)),
@@ -19,30 +19,30 @@ struct FrameGrid: Sendable, Hashable {
         )
     }
 
-    /// Of a measured period, which is limited to 1 ns ... 1000 s.
+    /// Creates the grid of a measured period, which is limited to 1 ns ... 1000 s.
     init(anchor_ns: Int64, first: Int64 = 0, period_ns: Double) {
         let interval = ExactInterval(nanoseconds: min(period_ns, 1e12))
         self.init(Grid(anchor: ExactInstant(anchor_ns), number: first, interval: interval), 1e9 / interval.nanoseconds)
     }
 
-    /// The same period, with refresh `number` at another instant.
+    /// Returns a grid with the same period, where refresh `number` comes at `anchor`.
     func anchored(at anchor: ExactInstant, _ number: Int64) -> FrameGrid {
         FrameGrid(Grid(anchor: anchor, number: number, interval: grid.interval), framesPerSecond)
     }
 
-    /// The rate as a number, where it need not be exact.
+    /// The period in nanoseconds, where it need not be exact.
     var period_ns: Double { grid.interval.nanoseconds }
 
     /// The time from one refresh to the next, rounded to the nearest nanosecond.
     var interval_ns: Int64 { grid.interval.nearest_ns }
 
-    /// The instant of refresh `number`, rounded up to a nanosecond; saturates.
+    /// Returns the instant of refresh `number`, rounded up to a nanosecond; saturates.
     func instant_ns(_ number: Int64) -> Int64 { grid.instant_ns(number) }
 
-    /// The number of the latest refresh at or before `now_ns`.
+    /// Returns the number of the latest refresh at or before `now_ns`.
     func number(at now_ns: Int64) -> Int64 { grid.number(at: now_ns) }
 
-    /// The number of the refresh nearest to `instant_ns`; of two equally near ones, the earlier.
+    /// Returns the number of the refresh nearest to `instant_ns`; of two equally near ones, the earlier.
     func nearest(to instant_ns: Int64) -> Int64 {
         let number = number(at: instant_ns)
         let next = number.addingSaturating(1)

@@ -1,7 +1,7 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// Counts frames and measures their rate, for an FPS label.
+/// A meter that counts frames and measures their rate, for an FPS label.
 ///
 ///     let meter = FrameRateMeter()
 ///     let link = DisplayLink { link in
@@ -9,23 +9,23 @@ public import HRTimerCore
 ///         label.text = meter.text
 ///     }
 ///
-/// Any thread, but one at a time notes frames. The only memory it keeps is a histogram.
+/// Any thread may use a meter, but only one at a time may note frames. The only memory it keeps is a histogram.
 public final class FrameRateMeter: Sendable {
     private struct State: Sendable {
         var first_ns: Int64?
         var last_ns: Int64?
-        /// Frames since `first_ns`, which is not counted.
+        /// Frames since `first_ns`, without the one at `first_ns`.
         var frames = 0
         var counted: Double?
         var instantaneous: Double?
         var smoothed: Double?
         var maximum: Double
         var droppedFrames = 0
-        /// The link's dropped frames when it was last noted: those before the first note do not count.
+        /// The link's dropped frames at the last note. Frames dropped before the first note do not count.
         var notedDropped: Int?
-        /// How often the link had rested (was without calls by intent) when it was last noted.
+        /// How often the link had rested (had been without calls by intent) at the last note; nil before the first.
         var rests: Int?
-        /// The next frame ends a pause.
+        /// Whether the next frame ends a pause.
         var isPaused = false
     }
 
@@ -33,15 +33,15 @@ public final class FrameRateMeter: Sendable {
     private let histogram = LatencyHistogram()
     private let window_ns: Int64
 
-    /// A meter that counts over `window` before it reports a rate, a second at least. The colour is green at `maximum`
-    /// frames a second, which `note(_:)` sets to the link's.
+    /// Creates a meter that counts over `window`, at least a second, before it reports a rate. The colour is green at
+    /// `maximum` frames a second; `note(_:)` sets `maximum` to the rate of the link's display.
     public init(window: some TimeSpan = Duration.seconds(1), maximum: Double = 60) {
         window_ns = max(1_000_000_000, window.nanosecondsOrZero)
         state = Locked(State(maximum: maximum > 0 ? maximum : 60))
     }
 
-    /// Notes the frame of a link's present call. Time in which the link had no calls by intent does not count: while it
-    /// was paused, in no loop, or its surface hidden.
+    /// Notes the frame of a link's present call. Time in which the link had no calls by intent does not count: while it was
+    /// paused, was in no loop, or had a hidden surface.
     public func note(_ link: DisplayLink) {
         let (maximum, dropped) = (link.maximumFramesPerSecond, link.droppedFrames)
         let rests = link.state.withLock { $0.reported.rests }
@@ -57,7 +57,7 @@ public final class FrameRateMeter: Sendable {
         }
     }
 
-    /// The time up to the next frame is a pause, and does not count. For frames that are noted by their instants.
+    /// Marks the time up to the next frame as a pause, which does not count. Meant for frames that `note(at:)` notes.
     public func notePause() {
         state.withLock { $0.isPaused = true }
     }
@@ -82,7 +82,7 @@ public final class FrameRateMeter: Sendable {
             state.last_ns = now_ns
             let rate = 1e9 / Double(step_ns)
             state.instantaneous = rate
-            // Each new one weighs a tenth: twenty frames after a step most of it shows.
+            // Each new frame time weighs a tenth. Twenty frames after a step, most of the step shows.
             let smoothed_ns = state.smoothed.map { 1e9 / $0 } ?? Double(step_ns)
             state.smoothed = 1e9 / (smoothed_ns + 0.1 * (Double(step_ns) - smoothed_ns))
             state.frames += 1
@@ -96,27 +96,27 @@ public final class FrameRateMeter: Sendable {
     /// Frames a second, counted over the latest whole window; nil before there was one.
     public var framesPerSecond: Double? { state.withLock { $0.counted } }
 
-    /// From the latest two frames alone.
+    /// Frames a second, from the latest two frames alone; nil before there were two.
     public var instantaneousFramesPerSecond: Double? { state.withLock { $0.instantaneous } }
 
-    /// From the frame times of about the latest twenty, the newer weighing more.
+    /// Frames a second, from about the latest twenty frame times, the newer weighing more; nil before there was one.
     public var smoothedFramesPerSecond: Double? { state.withLock { $0.smoothed } }
 
     /// The frames that the link dropped since the meter first noted it.
     public var droppedFrames: Int { state.withLock { $0.droppedFrames } }
 
-    /// Counts of the times from one frame to the next.
+    /// A copy of the histogram of the times from one frame to the next.
     public var frameTimes: LatencyHistogram { histogram.copy() }
 
-    /// The colour of the usual label: 0 is red, at a fifth of the maximum and below; 0.216 a yellowish green, at the
-    /// maximum. A hue, of which 1 is the whole circle.
+    /// The hue of the usual label's colour, where 1 is the whole circle: 0 is red, at a fifth of the maximum and below; 0.216
+    /// is a yellowish green, at the maximum.
     public var hue: Double {
         let (counted, maximum) = state.withLock { ($0.counted, $0.maximum) }
         let part = min((counted ?? maximum) / maximum, 1)
         return max(0, 0.27 * (part - 0.2))
     }
 
-    /// `60 FPS`; a dash for the number before there is one.
+    /// The rate as text, such as `60 FPS`, with a dash for the number before there is one.
     public var text: String { (framesPerSecond.map { "\(Int($0.rounded()))" } ?? "–") + " FPS" }
 
     /// The text in its colour, for a terminal with 24 bits of colour (ECMA-48, SGR 38;2).

@@ -1,77 +1,78 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The state of a `DisplayLink`, under its lock.
+/// The state of a `DisplayLink`, protected by the link's lock.
 struct LinkState: Sendable {
-    /// Nil once the link is invalid.
+    /// The link's handler; nil once the link is invalid.
     var handler: DisplayLink.Handler?
-    /// Nil for a handler that is called on the loop's thread.
+    /// How calls reach the handler's actor; nil if the loop's thread calls the handler.
     let delivery: Delivery?
-    /// What a virtual display is to have; nil if a source was given, or is to be found.
+    /// The rate of the link's virtual display; nil if a source was given or is still to be chosen.
     let rate: FrameRate?
-    /// Nil until the link is first added to a loop, if none was given.
+    /// The source of the refreshes. If none was given, nil until the link is first added to a loop.
     var source: VsyncSource?
     var request = RateRequest.none
     var lead = WakeLead.none
     var precision: TimerPrecision?
     var keepsLoopRunning = true
     var isPaused = false
-    /// The surface is hidden, and the source was asked to have no calls then.
+    /// Whether the surface is hidden, and the source was told to make no calls then.
     var isHeld = false
 
-    /// Every which refresh has a call, and for which rate of the display that was worked out.
+    /// The link is called for every `divisor`-th refresh. `divided` is the display's rate for which the divisor was computed.
     private(set) var divisor: Int64 = 1
     private var divided = 0.0
-    /// Refreshes before this one do not count as dropped: there was nobody to call.
+    /// The next refresh whose call is due. Earlier ones are not counted as dropped: the link had no call to make for them.
     private var due: Int64 = 0
-    /// The latest that was counted as dropped. It has no call any more, though with a lead the end of its frame may be put off.
+    /// The latest refresh that was counted as dropped. It gets no call any more, even if, with a lead, its frame now ends
+    /// later.
     private var lost = Int64.min
-    /// What a call in time will need, worked out before the refresh comes.
+    /// The values that an on-time call will need, computed before its refresh comes.
     private var ahead: Ahead?
-    /// That call is due, and its timer set to it.
+    /// Whether the call of `ahead` is already due, and its timer is armed for it.
     private(set) var isDue = false
-    /// There are no calls, by intent: the link is paused, or in no loop.
+    /// Whether there are no calls by intent: the link is paused, or in no loop.
     private var isResting = true
     private(set) var droppedFrames = 0
-    /// Of the present or latest call.
+    /// The values that the link reports about its present or latest call.
     private(set) var reported = Reported()
-    /// Made by the first call.
+    /// The histogram of the calls' lateness; nil before the first call.
     private(set) var lateness: LatencyHistogram?
-    /// Of the call that runs, to be recorded when it has returned.
+    /// The lateness of the running call, to be recorded when the handler has returned.
     private var unrecordedLateness_ns: Int64?
-    /// How long the handler takes: falls slowly, rises at once.
+    /// How long the handler takes. It rises at once and falls slowly.
     private var learned_ns = 0.0
 
-    /// Who watches its late calls; nil if nobody does.
+    /// The handlers that watch late calls; nil if there are none.
     var lateHandlers: LateHandlers?
-    /// What is known of the call that waits for its actor, if its loop is watched.
+    /// What is known of the call that waits for its actor; nil unless late calls are watched.
     var submitted: SubmittedCall?
 
-    /// How often what decides about the next call was changed.
+    /// How often the values that determine the next call were changed.
     var changes: UInt = 0
-    /// That of the loop it is in or was in last.
+    /// The time of the loop that the link is in, or was in last.
     var time = TimeBase.kernel
     private(set) var timer: LoopTimer?
-    /// How often it was put into a loop.
+    /// How often the link was put into a loop.
     private(set) var stays: UInt = 0
     weak var loop: TimerLoop?
     var modes: Set<TimerLoop.Mode> = []
 
-    /// To the actor of the handler: calls that wait for it are one.
+    /// The delivery of calls to the handler's actor. Calls that wait for the actor are merged into one.
     struct Delivery: Sendable {
         let actor: any Actor
         let calls = ActorCalls(merges: true)
     }
 
-    /// A call that is made before another refresh has come: divisions of 128 bits that it need not do then.
+    /// A call that is made before the next refresh, computed in advance so that the call itself needs no 128-bit divisions.
     private struct Ahead: Sendable {
         let number: Int64
         let refresh_ns: Int64
-        /// When it is to come: the refresh, or later, for the lead's sake.
+        /// When the call is to come: at the refresh, or later because of the lead.
         let call_ns: Int64
-        /// From when on it is late.
+        /// The instant from which on the call is late.
         let end_ns: Int64
-        /// The next that has a call.
+        /// The next refresh that has a call.
         let following: Int64
         let following_ns: Int64
     }
@@ -88,12 +89,12 @@ struct LinkState: Sendable {
         self.source = source
     }
 
-    /// Of the display.
+    /// The display's rate.
     var maximumFramesPerSecond: Double { source?.framesPerSecond ?? (rate ?? .standard).framesPerSecond }
 
     // MARK: The loop
 
-    /// The number of a stay that begins.
+    /// Begins a stay in a loop, and returns the stay's number.
     mutating func nextStay() -> UInt {
         stays &+= 1
         return stays
@@ -101,7 +102,7 @@ struct LinkState: Sendable {
 
     mutating func enter(_ timer: LoopTimer) { self.timer = timer }
 
-    /// Gives the timer, to be let go without the lock.
+    /// Ends the stay and returns its timer, which the caller must release without the lock.
     mutating func leave() -> LoopTimer? {
         (ahead, isDue, isResting, modes) = (nil, false, true, [])
         return timer.take()
@@ -109,7 +110,7 @@ struct LinkState: Sendable {
 
     // MARK: A call
 
-    /// One due refresh: false if there is nobody to call, or nothing to call for.
+    /// Begins the call for a due refresh. Returns false if no handler may be called, or if there is no refresh to call it for.
     mutating func beginCall(_ now_ns: Int64) -> Bool {
         guard handler != nil, !isPaused, !isHeld else { return false }
         if let ahead, ahead.call_ns <= now_ns, now_ns < ahead.end_ns {
@@ -118,7 +119,7 @@ struct LinkState: Sendable {
         } else if !beginLateCall(now_ns) {
             return false
         }
-        // Rescheduled by another thread since the refresh, it is for a later one.
+        // If another thread has rescheduled the link since the refresh, `ahead` is for a later one.
         reported.begin(
             now_ns,
             due_ns: ahead.flatMap { $0.call_ns <= now_ns ? $0.call_ns : reported.timestamp_ns }
@@ -129,7 +130,7 @@ struct LinkState: Sendable {
 
     private mutating func beginLateCall(_ now_ns: Int64) -> Bool {
         let (divisor, lead_ns, due) = (divisor, lead_ns, due)
-        // What passed while the loop ran in other modes was not to be called.
+        // Refreshes that passed while the loop ran in modes without the link needed no call.
         let without = loop.flatMap { loop in timer.map { loop.runsWithout($0, now_ns: now_ns) } } ?? []
         let found = source?.withTimeline { timeline in
             let next = Self.next(timeline, now_ns, divisor, lead_ns)
@@ -137,9 +138,9 @@ struct LinkState: Sendable {
             let dropped = Self.dropped(timeline, from: due, to: latest, divisor, lead_ns, without)
             return (latest, timeline.instant_ns(latest), next, timeline.instant_ns(next), dropped)
         }
-        // Two threads that changed the link at once may have set its timer too early: no refresh is called for twice.
+        // Two threads that changed the link at once may have set its timer too early. No refresh gets a second call.
         guard let (latest, latest_ns, next, next_ns, dropped) = found, latest > reported.number ?? .min else {
-            // Or the frame is over that the call was for, and the next one's call still to come.
+            // Or the frame of the waiting call is over, and the call for the next frame is still to come.
             if let waiting = waitingCall(now_ns) {
                 drop(1)
                 lost = waiting.number
@@ -152,10 +153,10 @@ struct LinkState: Sendable {
         return true
     }
 
-    /// What passed during the call has no call.
+    /// Ends a call. Refreshes that passed during it have no call.
     mutating func endCall(_ now_ns: Int64) {
         if let called_ns = reported.called_ns { learned_ns = max(Double(now_ns - called_ns), learned_ns * 0.98) }
-        // Now and not before the call, which would come later by as long as it takes.
+        // Recorded after the handler has returned; before it, recording would delay the handler.
         if let owed_ns = unrecordedLateness_ns.take() {
             if lateness == nil { lateness = LatencyHistogram() }
             lateness?.record(owed_ns as Int64)
@@ -168,8 +169,8 @@ struct LinkState: Sendable {
         lost = next - divisor
     }
 
-    /// Sets which refresh is due next, and gives the instant of its call. If it `keepsDue`, one whose instant has come, and which
-    /// has had no call, stays that.
+    /// Determines which refresh is due next, and returns the instant of its call; `.max` if there is none. With `keepsDue`, a
+    /// refresh whose instant has come but which has had no call stays the due one.
     mutating func resolveNextCall(_ now_ns: Int64, keepsDue: Bool = false) -> Int64 {
         let waiting = keepsDue && timer != nil ? waitingCall(now_ns) : nil
         (ahead, isDue) = (nil, waiting != nil)
@@ -181,7 +182,7 @@ struct LinkState: Sendable {
         let (divisor, lead_ns, over) = (divisor, lead_ns, max(reported.number ?? .min, lost))
         ahead = source.withTimeline { timeline in
             var number = waiting?.number ?? Self.next(timeline, now_ns, divisor, lead_ns)
-            // With another lead, or interval, its frame may not have ended yet.
+            // With another lead, or interval, the frame of the latest called or dropped refresh may not have ended yet.
             if number <= over { number = Self.following(over, divisor) }
             let following = Self.following(number, divisor)
             let (refresh_ns, following_ns) = (timeline.instant_ns(number), timeline.instant_ns(following))
@@ -203,7 +204,7 @@ struct LinkState: Sendable {
         return ahead.call_ns
     }
 
-    /// The call whose instant has come, and which was not made yet.
+    /// Returns the call whose instant has come and which was not made yet; nil if there is none.
     private func waitingCall(_ now_ns: Int64) -> Ahead? {
         guard let ahead, !isPaused, ahead.call_ns <= now_ns, ahead.number > reported.number ?? .min else {
             return nil
@@ -211,7 +212,7 @@ struct LinkState: Sendable {
         return ahead
     }
 
-    /// The first after `number` that `divisor` divides.
+    /// Returns the first refresh after `number` that is a multiple of `divisor`.
     private static func following(_ number: Int64, _ divisor: Int64) -> Int64 {
         let rest = number % divisor
         return number.addingSaturating(rest < 0 ? -rest : divisor - rest)
@@ -222,8 +223,8 @@ struct LinkState: Sendable {
         self.isHeld = isHeld
     }
 
-    /// The first refresh whose call is still to come: the next, or with a lead the one before that for whose end there is
-    /// time.
+    /// Returns the first refresh whose call is still to come. Without a lead this is the next refresh. With a lead it is the
+    /// first refresh whose frame ends more than the lead after `now_ns`.
     private static func next(
         _ timeline: RefreshTimeline,
         _ now_ns: Int64,
@@ -234,8 +235,8 @@ struct LinkState: Sendable {
         return timeline.next(after: now_ns.addingSaturating(lead_ns), divisor: divisor) - divisor
     }
 
-    /// Of the refreshes from `due` on, and before `latest`, those that `divisor` divides, except those whose calls were to come in
-    /// `without`.
+    /// Counts the multiples of `divisor` from `due` up to, but not including, `latest`. Refreshes whose calls would have come
+    /// in one of the intervals `without` do not count.
     private static func dropped(
         _ timeline: RefreshTimeline,
         from due: Int64,
@@ -253,9 +254,9 @@ struct LinkState: Sendable {
         return max(0, count)
     }
 
-    // MARK: What is requested
+    // MARK: The request
 
-    /// Works the divisor out, if the display's rate has changed by more than measuring it does.
+    /// Computes the divisor again if the display's rate has changed by more than measuring changes it.
     private mutating func divide(_ framesPerSecond: Double) {
         if abs(framesPerSecond - divided) > 0.001 * framesPerSecond { mustDivide(framesPerSecond) }
     }
@@ -265,14 +266,14 @@ struct LinkState: Sendable {
         divisor = request.divisor(of: divided)
     }
 
-    /// How long before the end of its frame a call comes; nil for at its beginning.
+    /// How long before the end of its frame a call comes; nil if it comes at the frame's beginning.
     private var lead_ns: Int64? {
         guard let lead_ns = lead.nanoseconds(learned_ns: learned_ns) else { return nil }
-        // A lead as long as the frame is none.
+        // A lead as long as the frame counts as no lead.
         return Double(lead_ns) < 0.99e9 * Double(divisor) / max(divided, 1e-3) ? lead_ns : nil
     }
 
-    // MARK: What is reported
+    // MARK: The report
 
     private mutating func drop(_ count: Int64) {
         droppedFrames = Int(clamping: Int64(droppedFrames).addingSaturating(max(0, count)))
@@ -280,27 +281,27 @@ struct LinkState: Sendable {
 }
 
 extension LinkState {
-    /// What a link reports of its present or latest call, and of all so far.
+    /// The values that a link reports about its present or latest call, and about all calls so far.
     struct Reported: Sendable {
         private(set) var timestamp_ns: Int64?
         private(set) var target_ns: Int64?
         private(set) var number: Int64?
-        /// From the refresh of the call before.
+        /// The time from the previous call's refresh to this call's.
         private(set) var delta_ns: Int64 = 0
-        /// When it began.
+        /// When the call began.
         private(set) var called_ns: Int64?
         private(set) var rawDelta_ns: Int64 = 0
         private(set) var calls = 0
         private(set) var lateness_ns: Int64 = 0
-        /// How often refreshes had no call by intent, as in a pause.
+        /// How often the link went without calls by intent, for example in a pause.
         private(set) var rests = 0
-        /// Of the display, at this call and the one before.
+        /// The display's rates at this call and at the one before.
         private var rates = (now: 0.0, before: 0.0)
 
-        /// Whether the display has another rate than at the call before.
+        /// Whether the display's rate differs from its rate at the call before.
         var hasNewRate: Bool { abs(rates.now - rates.before) > 0.001 * rates.now }
 
-        /// What is known of a call before it begins.
+        /// Records what is known of a call before it begins.
         mutating func turn(to number: Int64, _ timestamp_ns: Int64, _ target_ns: Int64, rate: Double) {
             if let before_ns = self.timestamp_ns { delta_ns = timestamp_ns.subtractingSaturating(before_ns) }
             (self.timestamp_ns, self.target_ns) = (timestamp_ns, target_ns)

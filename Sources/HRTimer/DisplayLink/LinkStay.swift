@@ -1,13 +1,13 @@
 #if os(Linux)
 import HRTimerCore
 
-/// A stay of a link in a loop. The handler of the link's timer holds it, and nothing else does.
+/// One stay of a link in a loop. Only the handler of the link's timer holds a reference to it.
 final class LinkStay: Sendable {
     private let link: DisplayLink
     private let core: LoopCore
-    /// Which of the link's stays this is.
+    /// The number of this stay among all stays of the link.
     private let number: UInt
-    /// An object that is to live as long as the loop has the link.
+    /// An object that must live as long as the loop has the link.
     private let holder: (any AnyObject & Sendable)?
 
     init(_ link: DisplayLink, in core: LoopCore, number: UInt, holder: (any AnyObject & Sendable)?) {
@@ -17,7 +17,7 @@ final class LinkStay: Sendable {
         self.holder = holder
     }
 
-    /// The loop has let go of the timer; it may have ended.
+    /// Tells the link that the loop has released its timer; the loop may have ended.
     deinit { link.hasLeft(number) }
 
     func fire() { link.fire(core.time.now_ns) }

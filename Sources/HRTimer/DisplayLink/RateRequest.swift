@@ -1,17 +1,17 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The acceptable rates of calls: `CAFrameRateRange`.
+/// A range of acceptable rates of calls, in calls a second: `CAFrameRateRange`.
 public struct FrameRateRange: Sendable, Hashable {
-    /// The slowest.
+    /// The slowest acceptable rate.
     public var minimum: Double
-    /// The fastest.
+    /// The fastest acceptable rate.
     public var maximum: Double
-    /// The preferred; nil for the fastest.
+    /// The preferred rate; nil for the fastest.
     public var preferred: Double?
 
-    /// Rates from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN, zero and negative values count as
-    /// no bound.
+    /// Creates a range from `minimum` to `maximum`. Bounds in the wrong order are swapped; NaN, zero and negative values count
+    /// as no bound.
     public init(minimum: Double, maximum: Double, preferred: Double? = nil) {
         let low = minimum > 0 ? minimum : 0
         let high = maximum > 0 ? maximum : .infinity
@@ -20,18 +20,18 @@ public struct FrameRateRange: Sendable, Hashable {
         self.preferred = preferred.flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// The display's rate.
+    /// The range that requests the display's own rate.
     public static let `default` = FrameRateRange(minimum: 0, maximum: 0)
 
-    /// Whether a rate lies in it, within a tenth of a per cent: 60 includes 60000/1001.
+    /// Returns whether a rate lies in the range, to within a tenth of a per cent: 60 includes 60000/1001.
     public func contains(_ framesPerSecond: Double) -> Bool {
         framesPerSecond >= minimum * 0.998_9 && framesPerSecond <= maximum * 1.001_1
     }
 
-    /// The divisors of rate, rate/2, rate/3 … that lie in the range, down to the slowest possible rate.
+    /// Returns the divisors n for which `framesPerSecond`/n lies in the range, down to the slowest possible rate.
     func divisors(of framesPerSecond: Double) -> Range<Int64> {
         let slowest = (framesPerSecond / FrameRate.bounds.lowerBound).rounded(.up)
-        /// The least divisor that gives at most this rate. Computed as a quotient it may be off by one.
+        /// Returns the least divisor whose rate satisfies the condition. Computed as a quotient it might be off by one.
         func least(_ isReached: (Double) -> Bool, near bound: Double) -> Int64 {
             var divisor = min(max((framesPerSecond / bound).rounded(.down) - 1, 1), slowest)
             while divisor <= slowest, !isReached(framesPerSecond / divisor) { divisor += 1 }
@@ -43,15 +43,15 @@ public struct FrameRateRange: Sendable, Hashable {
     }
 }
 
-/// A link's request, in one of three forms.
+/// A link's request for a rate of calls: none, or one of three forms.
 enum RateRequest: Sendable, Hashable {
     case none
     case rate(Double)
     case range(FrameRateRange)
-    /// One call every so many refreshes.
+    /// One call for each group of this many refreshes.
     case interval(Int)
 
-    /// The preferred rate of calls; nil for every refresh of the display, or one of so many.
+    /// The preferred rate of calls; nil if every refresh of the display, or every n-th one, is to have a call.
     var framesPerSecond: Double? {
         switch self {
         case .none, .interval: return nil
@@ -62,7 +62,7 @@ enum RateRequest: Sendable, Hashable {
         }
     }
 
-    /// Which of rate, rate/2, rate/3 … to use.
+    /// Returns the divisor n for which the link uses the rate `maximum`/n.
     func divisor(of maximum: Double) -> Int64 {
         switch self {
         case .none: return 1
@@ -77,13 +77,14 @@ enum RateRequest: Sendable, Hashable {
     }
 }
 
-/// How long before the end of its frame a link calls, so that its contents are as recent as possible.
+/// How long before the end of its frame a link calls its handler, so that the contents are as recent as possible.
 public enum WakeLead: Sendable, Hashable {
-    /// At the refresh with which the frame begins.
+    /// The call comes at the refresh with which the frame begins.
     case none
-    /// This long before the refresh that the frame is for. Zero and negative durations call at that refresh itself.
+    /// The call comes this long before the refresh that the frame is for. With a zero or negative duration it comes at that
+    /// refresh itself.
     case fixed(Duration)
-    /// As late as the handler's own duration allows: its recent maximum, plus a tenth, plus 1 ms.
+    /// The call comes as late as the handler's duration allows: the lead is its recent maximum, plus a tenth, plus 1 ms.
     case learned
 
     func nanoseconds(learned_ns: Double) -> Int64? {

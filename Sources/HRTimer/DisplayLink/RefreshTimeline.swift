@@ -15,11 +15,11 @@ struct RefreshTimeline: Sendable {
     private var latest: Segment
     /// How often future instants were changed.
     private(set) var changes: UInt = 0
-    /// Former segments, oldest first: enough for the refreshes that a late link may ask for, or a link with a lead,
-    /// whose call may lie many refreshes before the end of its frame.
+    /// Former segments, oldest first. There are enough of them for the refreshes that a late link may ask for, and for a link
+    /// with a lead, whose call may come many refreshes before the end of its frame.
     private var older: [Segment] = []
     private static let kept = 64
-    /// How far one refresh may be moved towards its true instant, as a part of the period.
+    /// One refresh may be moved towards its true instant by at most the period divided by this.
     private static let slew = 20.0
 
     init(_ grid: FrameGrid) {
@@ -31,7 +31,7 @@ struct RefreshTimeline: Sendable {
 
     func instant_ns(_ number: Int64) -> Int64 { grid(of: number).instant_ns(number) }
 
-    /// The instant, to an attosecond.
+    /// Returns the instant of a refresh, to an attosecond.
     func instant(_ number: Int64) -> ExactInstant { grid(of: number).grid.instant(number) }
 
     private func grid(of number: Int64) -> FrameGrid {
@@ -40,7 +40,7 @@ struct RefreshTimeline: Sendable {
         return segment?.grid ?? latest.grid
     }
 
-    /// The latest refresh at or before `now_ns`.
+    /// Returns the latest refresh at or before `now_ns`.
     func number(at now_ns: Int64) -> Int64 {
         if older.isEmpty || latest.grid.instant_ns(latest.from) <= now_ns { return latest.grid.number(at: now_ns) }
         var end = latest.from
@@ -53,7 +53,7 @@ struct RefreshTimeline: Sendable {
         return end - 1
     }
 
-    /// The first refresh after `now_ns` whose number `divisor` divides.
+    /// Returns the first refresh after `now_ns` whose number is a multiple of `divisor`.
     func next(after now_ns: Int64, divisor: Int64) -> Int64 {
         let first = number(at: now_ns).addingSaturating(1)
         let rest = first % divisor
@@ -77,12 +77,12 @@ struct RefreshTimeline: Sendable {
         if !isThere { replace(from: next + 1, model.anchored(at: moved, next + 1)) }
     }
 
-    /// Changes the rate: the next refresh is a whole number of new periods after the latest.
+    /// Changes the rate. The next refresh comes a whole number of new periods after the latest.
     mutating func setRate(_ rate: FrameRate, now_ns: Int64) {
         setPeriod(of: FrameGrid(anchor_ns: 0, rate: rate), now_ns: now_ns)
     }
 
-    /// The same for the period of `grid`; its phase is ignored.
+    /// Changes the period to that of `grid`, whose phase is ignored; see `setRate(_:now_ns:)`.
     mutating func setPeriod(of grid: FrameGrid, now_ns: Int64) {
         let number = number(at: now_ns)
         replace(from: number + 1, grid.anchored(at: instant(number), number))

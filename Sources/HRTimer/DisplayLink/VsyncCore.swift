@@ -10,7 +10,7 @@ struct VsyncCore: Sendable {
         weak var loop: TimerLoop?
         let modes: Set<TimerLoop.Mode>
         let isActive: Bool
-        /// The rate of calls that it requests; nil for every refresh, or one of so many.
+        /// The rate of calls that the link requests; nil if it is to be called for every refresh, or every n-th one.
         let request: Double?
     }
 
@@ -31,16 +31,16 @@ struct VsyncCore: Sendable {
     private(set) var time = TimeBase.kernel
     private(set) var model = VsyncModel()
     private(set) var statistics = VsyncSource.Statistics()
-    /// A request is pending, for the refresh that many after the last.
+    /// Whether a request is pending, and how many refreshes after the last one it asks for.
     private var isWaiting = false
     private var asked: Int64 = 1
     /// When the loop that watches should have taken the answer to the pending request.
     private var overdue_ns = Int64.max
-    /// A request failed, and the driver has not been checked since.
+    /// Whether a request failed and the driver has not been checked since.
     private var hasFailed = false
     /// How many answers were taken.
     private(set) var answers = 0
-    /// When the last good answer came; before the first one, when it was requested.
+    /// When the last good answer came; before the first answer, when that was requested.
     private var heard_ns: Int64?
     /// The earliest instant of another request, or of another attempt to open the driver.
     private var retry_ns = Int64.min
@@ -49,22 +49,22 @@ struct VsyncCore: Sendable {
     private var isOpening = false
     /// When the pending request was sent to the compositor, with a commit of the surface.
     private var sent_ns: Int64?
-    /// From that number of answers on, a request may wait for one more commit.
+    /// A request may wait for one more commit only once `answers` has reached this number.
     private var nextDelay = 0
     /// What links do while the surface is hidden.
     private(set) var whenHidden = VsyncSource.WhenHidden.full
-    /// The grid before it was slowed because the surface is hidden.
+    /// The grid before it was slowed because the surface is hidden; nil while it is not slowed.
     private var slowed: FrameGrid?
-    /// Links are held, or no longer held, and were not notified of that.
+    /// Whether links are held, or no longer held, and were not notified of that.
     private var hasHeldOrFreed = false
-    /// The timeline's changes that the links were notified of.
+    /// The number of the timeline's changes that the links were notified of.
     private var reportedChanges: UInt = 0
-    /// The rates of a virtual display that can change its rate.
+    /// The rates of a virtual display that can change its rate; nil for all other displays.
     let rates: ClosedRange<Double>?
 
     /// The interval of requests while answers report no refresh.
     private static let probe_ns: Int64 = 250_000_000
-    /// The time between two attempts to open; it doubles each time.
+    /// The first and the longest time between two attempts to open the driver; the time doubles with each attempt.
     private static let shortest_ns: Int64 = 250_000_000
     private static let longest_ns: Int64 = 8_000_000_000
     private static let silence_ns: Int64 = 100_000_000
@@ -102,7 +102,7 @@ struct VsyncCore: Sendable {
         timeline?.setRate(rate, now_ns: now_ns)
     }
 
-    /// A virtual display of variable rate adopts the rate that its links request.
+    /// Makes a virtual display of variable rate adopt the rate that its links request.
     mutating func adapt() {
         guard let rates else { return }
         let wishes = members.values.filter(\.isActive).map(\.request)
@@ -111,8 +111,8 @@ struct VsyncCore: Sendable {
         if fitting != rate { setRate(fitting) }
     }
 
-    /// The links, if they must be notified that the instants of future refreshes have changed, or that calls are held.
-    /// Each link has instants that it computed before.
+    /// Returns the links if they must be notified that the instants of future refreshes have changed, or that calls are held
+    /// or no longer held. Each link has instants that it computed before.
     mutating func linksToNotify() -> [DisplayLink] {
         let changes = timeline?.changes ?? 0
         guard hasHeldOrFreed || changes != reportedChanges else { return [] }
@@ -135,7 +135,7 @@ struct VsyncCore: Sendable {
         return silence_ns > max(Self.silence_ns, 4 * fit.grid.interval_ns) ? .coasting : .locked
     }
 
-    /// How long a good answer has been overdue.
+    /// Returns how long a good answer has been overdue.
     private func silence_ns(_ now_ns: Int64) -> Int64 {
         guard let heard_ns else { return 0 }
         let period_ns = slowed?.interval_ns ?? period_ns
@@ -152,7 +152,7 @@ struct VsyncCore: Sendable {
         asked = hasEnoughSamples ? max(1, Int64(framesPerSecond / Self.requestsPerSecond)) : 1
         if heard_ns == nil { heard_ns = now_ns }
         statistics.requests += 1
-        // A failure here shows again at the next `take`, which reports that the driver is lost.
+        // A failure here shows again at the next `take`, which then reports that the driver is lost.
         guard driver.request(asked) == 0 else {
             hasFailed = true
             retry_ns = now_ns.addingSaturating(Self.probe_ns)
@@ -163,16 +163,16 @@ struct VsyncCore: Sendable {
         if driver.commits == .source { sent_ns = now_ns }
     }
 
-    /// One refresh more than requested: the loop that watches has had time to take the answer.
+    /// Expects the answer one refresh later than requested, so that the loop that watches has had time to take it.
     private mutating func expectAnswer(from sent_ns: Int64) {
         overdue_ns = sent_ns.addingSaturating((asked + 1) * period_ns)
     }
 
-    /// Whether there may be an answer that the loop that watches has not taken: it does not run, or not in the mode.
+    /// Whether there may be an answer that the loop that watches has not taken: it does not run, or runs in another mode.
     func isOverdue(_ now_ns: Int64) -> Bool { hasFailed || isWaiting && now_ns >= overdue_ns }
 
-    /// Takes all answers; if not `reads`, only those that others have read. If the driver is lost, returns it and its
-    /// hosting, to be released without the lock.
+    /// Takes all answers or, if `reads` is false, only those that others have read. If the driver is lost, returns it and its
+    /// hosting, which the caller must release without the lock.
     mutating func drain(reads: Bool = true) -> (driver: any VsyncDriver, hosting: Hosting?)? {
         let now_ns = now_ns
         hasFailed = false
@@ -209,7 +209,7 @@ struct VsyncCore: Sendable {
         let verdict = model.add(reported, now_ns: now_ns, asked: asked)
         if verdict == .stale {
             statistics.bogus += 1
-            // One may be old because the loop was busy; after a second one, more would come at once.
+            // One sample may be old because the loop was busy. After a second one in a row, more would come at once.
             if wasStale { retry_ns = now_ns.addingSaturating(Self.probe_ns) }
             wasStale = true
             return
@@ -221,12 +221,12 @@ struct VsyncCore: Sendable {
 
     // MARK: A surface
 
-    /// The application is about to commit the surface.
+    /// Sends the pending request with the surface's next commit, which the application is about to make.
     ///
-    /// Suppose that the source has no sequence and the display has half the rate that the model assumes. If all commits
-    /// with a request come in the second half of its period, it reports the same refreshes as one of the assumed rate.
-    /// So now and then a request waits for the next commit. If that comes in the second half, too, as with a link for
-    /// every second refresh of the assumed rate, the two cannot be told apart.
+    /// Suppose that the source has no sequence and that the display has half the rate that the model assumes. If all commits
+    /// with a request come in the second half of the display's period, it reports the same refreshes as a display with the
+    /// assumed rate. So now and then a request waits for the next commit. If that commit comes in the second half, too, as
+    /// with a link for every second refresh of the assumed rate, the two rates cannot be told apart.
     mutating func willCommit(_ now_ns: Int64) {
         if model.mayBeDoubled, answers >= nextDelay {
             nextDelay = answers + 3
@@ -235,15 +235,15 @@ struct VsyncCore: Sendable {
         let taken = driver?.willCommit() ?? 0
         if taken != 0 { sent_ns = now_ns }
         guard taken == 1 else { return }
-        // Refreshes before the commit were not requested: with a link for every second refresh, only every second one
-        // can be reported. Once the display is known, a commit close to a refresh is for the next one.
+        // Refreshes before the commit were not requested: with a link for every second refresh, only every second one can be
+        // reported. Once the display is known, a commit shortly before a refresh is for the one after it.
         let slack_ns = model.fit == nil ? 0 : period_ns / 8
         let since_ns = model.latest_ns.map { now_ns.subtractingSaturating($0).addingSaturating(slack_ns) } ?? 0
         asked = min(1 + max(0, since_ns) / max(1, period_ns), 1_000_000)
         expectAnswer(from: now_ns)
     }
 
-    /// Whether the compositor has had a commit for long without reporting a refresh.
+    /// Returns whether the compositor has had a commit for at least `loss_ns` without reporting a refresh.
     func isHidden(_ now_ns: Int64) -> Bool {
         sent_ns.map { now_ns.subtractingSaturating($0) >= Self.loss_ns } ?? false
     }
@@ -275,13 +275,13 @@ struct VsyncCore: Sendable {
 
     // MARK: The driver
 
-    /// Returns what must be released without the lock.
+    /// Releases the driver's surface, and returns the driver and its hosting, which the caller must release without the lock.
     mutating func detach() -> (driver: any VsyncDriver, hosting: Hosting?)? {
         guard let driver else { return nil }
         driver.detach()
         let losses = statistics.losses
         lose(now_ns)
-        // The display was not lost.
+        // A detached display does not count as lost.
         statistics.losses = losses
         defer { hosting = nil }
         return (driver, hosting)
@@ -318,7 +318,7 @@ struct VsyncCore: Sendable {
         pause_ns = min(2 * pause_ns, Self.longest_ns)
     }
 
-    // MARK: The loop that watches it
+    // MARK: The loop that watches the driver
 
     struct HostingPlan {
         let driver: any VsyncDriver
@@ -327,8 +327,8 @@ struct VsyncCore: Sendable {
         let number: Int
     }
 
-    /// The hosting to give up, and its replacement: in the preferred loop, if it has an active link, else in the
-    /// present one, else in any. The caller holds the loops, so that none of them ends in here.
+    /// Returns the hosting to give up, and its replacement: in the preferred loop if it has an active link, else in the
+    /// present loop, else in any. The caller must hold references to the loops, so that none of them ends in here.
     mutating func planHosting(preferring preferred: TimerLoop?) -> (old: Hosting?, new: HostingPlan?) {
         let active = members.values.filter { $0.isActive && $0.loop != nil }
         let requested = [preferred, hosting?.loop].compactMap(\.self).first { request in

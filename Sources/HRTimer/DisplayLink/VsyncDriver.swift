@@ -3,50 +3,50 @@ import CHRTimer
 import CVsync
 import HRTimerCore
 
-/// Reports a display's refreshes, one for each request; see CVsync.h. Used under its source's lock.
+/// A driver that reports a display's refreshes, one for each request; see CVsync.h. It is used with its source's lock held.
 protocol VsyncDriver: AnyObject, Sendable {
-    /// Readable when there may be something to take.
+    /// A descriptor that is readable when there may be something to take.
     var descriptor: Int32 { get }
     /// The rate that the driver claims; a hint.
     var toldRate: FrameRate? { get }
-    /// Which time its answers are on, the kernel's or, in tests, a virtual one: a loop on another cannot ask it.
+    /// The time of its answers: the kernel's or, in tests, a virtual one. A loop on another time cannot watch the driver.
     var timeID: TimeID { get }
 
-    /// 0 or a negative errno.
+    /// Requests the refresh that comes this many refreshes after the last reported one. Returns 0 or a negative errno.
     func request(_ refreshes: Int64) -> Int32
 
-    /// 1, 0 if there is no answer yet, or a negative errno if the driver is lost.
+    /// Takes an answer. Returns 1, 0 if there is no answer yet, or a negative errno if the driver is lost.
     func take(_ sample: inout vs_sample) -> Int32
 
-    /// The same without reading a connection that others read, too: takes only what they have read.
+    /// Takes an answer like `take(_:)`, but from a connection that others read, too, only what they have read.
     func takeRead(_ sample: inout vs_sample) -> Int32
 
-    /// What other readers of the connection can no longer learn from its descriptor. Each reading is reported once.
+    /// Returns what other readers of the connection can no longer learn from its descriptor; reports each reading once.
     func takeOthers() -> SharedReading?
 
-    /// Who makes the commits that requests need, if the refreshes are those of a surface.
+    /// Who makes the commits that requests need; nil if the refreshes are not those of a surface.
     var commits: SurfaceCommits? { get }
 
-    /// For a surface that the application commits: its next commit is about to come. 1 if that carries the request, 2
-    /// if it carries another callback that shows whether the surface is visible, else 0.
+    /// Announces the next commit of a surface that the application commits. Returns 1 if that commit carries the request, 2 if
+    /// it carries another callback that shows whether the surface is visible, else 0.
     func willCommit() -> Int32
 
     /// Releases a surface and its connection; the driver is lost then.
     func detach()
 }
 
-/// Who commits a surface whose refreshes are reported. A refresh is reported only after a commit, so that each one
-/// needs a request; others read the connection, too; and for a hidden surface nothing is reported.
+/// Who commits a surface whose refreshes are reported. Such a source differs from others: a refresh is reported only after a
+/// commit, so each one needs a request; others read the connection, too; and nothing is reported for a hidden surface.
 enum SurfaceCommits: Sendable {
     case application
     case source
 }
 
-/// The application's connection was read: an earlier result of poll(2) for its descriptor is outdated.
+/// A reading of the application's connection: an earlier result of poll(2) for its descriptor is outdated.
 struct SharedReading {
     /// The application's descriptor.
     let descriptor: Int32
-    /// Events of the application's were read, and wait to be dispatched.
+    /// Whether events of the application were read and wait to be dispatched.
     let othersWait: Bool
 }
 
@@ -60,12 +60,12 @@ extension VsyncDriver {
 
 /// A driver around a source of the C library.
 final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
-    // Sendable: its users hold the lock of the `VsyncSource`, and only the last reference closes it.
+    // Sendable: its users hold the lock of the `VsyncSource`, and only the release of the last reference closes the source.
     private let source: OpaquePointer
     let commits: SurfaceCommits?
     private let generation = hrt_fork_generation()
 
-    /// Takes a source from `open`, and closes it.
+    /// Creates a driver around the source that `open` returns; the driver closes it in the end.
     private init(
         commits: SurfaceCommits? = nil,
         _ open: (inout OpaquePointer?, inout UnsafePointer<CChar>?) -> Int32
@@ -80,11 +80,11 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
     }
 
     deinit {
-        // In a forked child closing would end the parent's connection.
+        // In a forked child, closing would end the parent's connection.
         if generation == hrt_fork_generation() { vs_close(source) }
     }
 
-    /// An X server's refreshes, for the display at the position, in pixels.
+    /// Opens a source of an X server's refreshes, for the display at the position, in pixels.
     static func x11(
         _ display: String?,
         x: Int,
@@ -96,12 +96,12 @@ final class CVsyncDriver: VsyncDriver, @unchecked Sendable {
         }
     }
 
-    /// A card's refreshes, from the kernel; `calls` is nil but in tests, and lives as long as the process.
+    /// Opens a source of a card's refreshes. `calls` is nil except in tests, and must live as long as the process.
     static func drm(_ card: String?, calls: UnsafePointer<vs_drm_calls>? = nil) throws(TimerError) -> CVsyncDriver {
         try CVsyncDriver { source, failure in vs_drm_open(card, calls, &source, &failure) }
     }
 
-    /// A compositor's refreshes of that surface; `library` is nil but in tests, and lives as long as the process.
+    /// Opens a source of a surface's refreshes. `library` is nil except in tests, and must live as long as the process.
     static func wayland(
         _ surface: WaylandSurface,
         answerWithin_ms: Int32,

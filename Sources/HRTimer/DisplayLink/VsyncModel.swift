@@ -1,44 +1,44 @@
 #if os(Linux)
-/// Finds the phase and the period of a display's refreshes from a source's samples. Pure: its caller passes the time
-/// in.
+/// A model of the phase and the period of a display's refreshes, learnt from a source's samples. It reads no clock: its caller
+/// passes the time in.
 ///
-/// It does not use reported rates: those of six in ten set-ups were wrong. The period is the least-squares line through
-/// the latest samples, as in Android's VsyncPredictor, with a longer window where the timestamps are noisy.
+/// It does not use reported rates: those of six in ten set-ups were wrong. The period is the slope of the least-squares line
+/// through the latest samples, as in Android's VsyncPredictor, with a longer window if the timestamps are noisy.
 struct VsyncModel: Sendable {
     /// One refresh, as a source reports it.
     struct Sample: Sendable, Hashable {
         /// The instant, on `CLOCK_MONOTONIC`.
         var time_ns: Int64
-        /// The refresh's number, if the source counts.
+        /// The refresh's number; nil if the source does not count.
         var sequence: UInt64?
     }
 
     enum Verdict: Sendable, Equatable {
-        /// Kept, but the period is not known yet.
+        /// The sample was kept, but the period is not known yet.
         case learning
         case accepted
-        /// Not a refresh: not later than a former one, ahead of the clock, or long past.
+        /// The sample is not a refresh: it is not later than a former one, lies ahead of the clock, or is long past.
         case stale
-        /// Too far from the prediction.
+        /// The sample is too far from the prediction.
         case refused
-        /// The display's rate or phase has changed; it is learnt again.
+        /// The display's rate or phase has changed; the model learns it again.
         case restarted
     }
 
     /// The line through the latest samples.
     struct Fit: Sendable {
         let grid: FrameGrid
-        /// Root mean square of the samples' deviations from it.
+        /// The root mean square of the samples' deviations from the line.
         let residual_ns: Double
         let samples: Int
     }
 
-    /// Nil until six samples agree.
+    /// The present line; nil until six samples agree.
     private(set) var fit: Fit?
     private(set) var refusedSamples = 0
     private(set) var staleSamples = 0
     private(set) var restarts = 0
-    /// Refreshes that were skipped: by the display's own count, or by the grid, less those that were not requested.
+    /// Skipped refreshes, counted by the display's own sequence or by the grid, without those that were not requested.
     private(set) var missedRefreshes: Int64 = 0
     /// The instant of the latest refresh that was reported.
     var latest_ns: Int64? { recent.last?.sample.time_ns }
@@ -50,37 +50,37 @@ struct VsyncModel: Sendable {
 
     /// Accepted samples, the latest last.
     private var points: [Point] = []
-    /// The latest samples that were not stale, accepted or not, each with the requested distance from the last, in
+    /// The latest samples that were not stale, accepted or not. Each has the requested distance from the sample before, in
     /// refreshes.
     private var recent: [(sample: Sample, asked: Int64)] = []
     private var usesSequence = false
-    /// How many samples in a row had a rising count and agreed on no period.
+    /// How many samples in a row had a rising sequence but agreed on no period.
     private var disagreements = 0
-    /// The latest 16 verdicts, a bit each, set if the sample was refused.
+    /// The latest 16 verdicts, one bit each, which is set if the sample was refused.
     private var refusals: UInt16 = 0
     private var refusedInRow = 0
-    /// How many steps in a row were longer than one refresh although the next one was requested.
+    /// How many steps in a row covered more refreshes than requested.
     private var longSteps = 0
-    /// How many steps in a row were of an even number of refreshes, and how many of those were longer than requested.
+    /// How many steps in a row covered an even number of refreshes, and how many of those were longer than requested.
     private var evenSteps = (all: 0, long: 0)
-    /// How many of the latest samples in a row deviate from the line through those before, to the same side.
+    /// How many of the latest samples in a row deviate to the same side from the line through the samples before them.
     private var leaning = 0
 
     static let samplesToLock = 6
     private static let window = 32
-    /// The window if the timestamps scatter by more than `noise_ns`: the error falls with the root of the number of
+    /// The window if the timestamps scatter by more than `noise_ns`: the error falls with the square root of the number of
     /// samples.
     private static let noisyWindow = 128
     private static let noise_ns = 50_000.0
-    /// This many samples in a row that deviate to one side are of another rate or phase, if too near to be refused.
+    /// If this many samples in a row deviate to one side, but too little to be refused, they have another rate or phase.
     private static let samplesToLean = 8
-    /// This many steps in a row mean another period.
+    /// This many long or even steps in a row mean another period.
     private static let stepsToDoubt = 16
     /// How far from the prediction a sample may be, as a part of the period.
     private static let gate = 0.2
-    /// The same at most, if the samples scatter much and there is a reliable sequence.
+    /// The upper limit of the gate if the samples scatter much and there is a reliable sequence.
     private static let wideGate = 0.6
-    /// 10 to 2000 Hz. A server without a lit screen answers once a second, which is not a display's rate.
+    /// Plausible: 10 to 2000 Hz. A server without a lit screen answers once a second, which is not a display's rate.
     private static let plausible_ns = 500_000.0...100_000_000.0
 
     /// Whether more samples would not improve the fit.
@@ -89,10 +89,10 @@ struct VsyncModel: Sendable {
         return points.count >= (fit.residual_ns > Self.noise_ns ? Self.noisyWindow : Self.window)
     }
 
-    /// Lately only every second refresh was reported: perhaps there are no others.
+    /// Whether the display may have only half the rate of the model: lately only every second refresh was reported.
     var mayBeDoubled: Bool { fit != nil && !usesSequence && evenSteps.all >= Self.stepsToDoubt / 2 }
 
-    /// Starts again, after a long silence.
+    /// Starts to learn again, for example after a long silence.
     mutating func restart() {
         if fit != nil { restarts += 1 }
         forget()
@@ -109,7 +109,7 @@ struct VsyncModel: Sendable {
         if recent.count > Self.samplesToLock { recent.removeFirst() }
         guard let fit, let last = points.last else { return learn() ? .accepted : .learning }
         if usesSequence, let sequence = sample.sequence, let before = last.sample.sequence, sequence < before {
-            // A new count: the display was off, and may have another phase now.
+            // The display counts anew: it was off, and may have another phase now.
             restart()
             recent = [(sample, 1)]
             return .restarted
@@ -151,11 +151,11 @@ struct VsyncModel: Sendable {
         for place in recent.indices { recent[place].asked = (recent[place].asked + 1) / 2 }
     }
 
-    /// How many of the latest eight samples deviate from the line through the ones before, to the side of the latest
-    /// sample, that included.
+    /// Returns how many of the latest eight samples, counted backwards from the latest one, deviate from the line through the
+    /// samples before these eight, to the same side as the latest.
     ///
-    /// A single line would need as many new samples as it has old ones to lose the former rate, as when 60 Hz becomes
-    /// 59.94.
+    /// A single line would not lose the former rate until it has as many new samples as old ones, for example when 60 Hz
+    /// becomes 59.94.
     private func countLeaning() -> Int {
         guard points.count >= Self.window + Self.samplesToLean,
             let before = Self.line(through: points.dropLast(Self.samplesToLean))
@@ -167,15 +167,15 @@ struct VsyncModel: Sendable {
         let isLate = deviations_ns[0] > 0
         let count = deviations_ns.prefix { abs($0) > bound_ns && ($0 > 0) == isLate }.count
         guard count == Self.samplesToLean else { return count }
-        // A busy machine makes some late in a row, each by another time; those of another rate lie on a line of their
-        // own.
+        // A busy machine makes several samples in a row late, each by another time. Samples of another rate lie on a line of
+        // their own.
         let ownResidual_ns = Self.line(through: points.suffix(Self.samplesToLean))?.residual_ns ?? .infinity
         return ownResidual_ns <= bound_ns / 2 ? count : count - 1
     }
 
     private func isFresh(_ sample: Sample, _ now_ns: Int64) -> Bool {
         if let last = recent.last, sample.time_ns <= last.sample.time_ns { return false }
-        // Before the period is known, the tolerance of a slow display.
+        // Before the period is known, uses the tolerance of a slow display.
         let period_ns = fit?.grid.period_ns ?? 33_333_333
         let age_ns = Double(now_ns.subtractingSaturating(sample.time_ns))
         return age_ns >= -1.5 * period_ns && age_ns <= 8 * period_ns
@@ -204,7 +204,7 @@ struct VsyncModel: Sendable {
         guard let median_ns = medianStep_ns(withSequence: usesSequence) else { return .refused }
         let isSteady = refusedInRow >= Self.samplesToLock && hasEqualSteps(median_ns)
         let ratio = median_ns / fit.grid.period_ns
-        // The steps are whole periods: some samples were late, and the rate is the same.
+        // If the steps are whole periods, some samples were late, and the rate is the same.
         let isMultiple = ratio > 0.9 && abs(ratio - ratio.rounded()) <= 0.1
         guard isSteady || refusals.nonzeroBitCount >= 4 && !isMultiple else { return .refused }
         relearn()
@@ -213,8 +213,8 @@ struct VsyncModel: Sendable {
 
     private mutating func relearn() {
         restarts += 1
-        // From the refused samples alone: with former ones the former period would be in the line. If every second one
-        // was accepted, as at twice the rate, all of them have the new period.
+        // Learns from the refused samples alone: earlier ones would bring the former period into the line. But if every second
+        // sample was accepted, as at twice the rate, all of them have the new period.
         if refusedInRow > 1 { recent.removeFirst(max(0, recent.count - refusedInRow)) }
         forget()
         _ = learn()
@@ -230,11 +230,10 @@ struct VsyncModel: Sendable {
         leaning = 0
     }
 
-    /// The latest samples, if they agree on a period, become the first of the line.
+    /// Makes the latest samples the first of the line, and returns true, if they agree on a period.
     ///
-    /// After a change of rate, count and times disagree for at most five samples. If they disagree for longer, the
-    /// count is ignored, and with the times alone half the rate may look like the former one: see
-    /// `VsyncCore.willCommit`.
+    /// After a change of rate, the sequence and the times disagree for at most five samples. If they disagree for longer, the
+    /// sequence is ignored. With the times alone, half the rate may look like the former one: see `VsyncCore.willCommit`.
     private mutating func learn() -> Bool {
         guard recent.count == Self.samplesToLock else { return false }
         if learn(withSequence: true) { return true }
@@ -279,7 +278,7 @@ struct VsyncModel: Sendable {
         return Int64(second - first)
     }
 
-    /// The median time of one refresh, between the latest samples; nil if that needs a sequence, which does not rise.
+    /// Returns the median time of one refresh between the latest samples; nil if a sequence is needed and does not rise.
     private func medianStep_ns(withSequence: Bool) -> Double? {
         guard let steps_ns = steps_ns(withSequence: withSequence) else { return nil }
         return steps_ns.sorted()[steps_ns.count / 2]
@@ -303,7 +302,7 @@ struct VsyncModel: Sendable {
         return steps_ns.isEmpty ? nil : steps_ns
     }
 
-    /// The least-squares line through the last 32 points, or through all if they scatter.
+    /// Returns the least-squares line through the last 32 points, or through all of them if they scatter.
     private static func line(through points: ArraySlice<Point>) -> Fit? {
         let latest = points.suffix(window)
         guard let fit = leastSquares(latest) else { return nil }
@@ -312,7 +311,7 @@ struct VsyncModel: Sendable {
 
     private static func leastSquares(_ points: ArraySlice<Point>) -> Fit? {
         guard let last = points.last, points.count >= 2 else { return nil }
-        // Relative to the latest, so that doubles are exact.
+        // Values are relative to the latest point, so that doubles are exact.
         func x(_ point: Point) -> Double { Double(point.ordinal - last.ordinal) }
         func y(_ point: Point) -> Double { Double(point.sample.time_ns - last.sample.time_ns) }
         let count = Double(points.count)

@@ -4,14 +4,14 @@ public import HRTimerCore
 import HRTimerLibc
 
 extension VsyncSource {
-    /// The refreshes of an X server, by `PresentNotifyMSC`: those of the display at the position, in pixels from the
-    /// screen's corner. `display` has DISPLAY's syntax; nil for DISPLAY itself.
+    /// Opens a source of an X server's refreshes, by `PresentNotifyMSC`, for the display at the position `x`, `y`, in pixels
+    /// from the screen's corner. `display` has the syntax of the environment's DISPLAY; nil uses DISPLAY itself.
     ///
-    /// Needs libxcb and libxcb-present at run time, nothing at build time. Makes a window of one pixel that is never
-    /// shown. Waits up to half a second for a server that does not answer. Throws ENOENT without the libraries,
-    /// ECONNREFUSED without a server, ETIMEDOUT if it does not answer, ENOTSUP without the extension. If the server
-    /// ends, the source tries to connect again, every quarter of a second at first and every eight seconds at last.
-    /// Under a Wayland session the refreshes are Xwayland's, which are synthetic.
+    /// Needs libxcb and libxcb-present at run time, and nothing at build time. Creates a window of one pixel that is never
+    /// shown. Waits up to half a second for a server that does not answer. Throws ENOENT without the libraries, ECONNREFUSED
+    /// without a server, ETIMEDOUT if the server does not answer, ENOTSUP without the extension. If the server ends, the
+    /// source tries to connect again, every quarter of a second at first and every eight seconds at last. Under a Wayland
+    /// session the refreshes are those of Xwayland, which are synthetic.
     public static func x11(display: String? = nil, x: Int = 0, y: Int = 0) throws(TimerError) -> VsyncSource {
         try openX11(display, x: x, y: y, refusals: [])
     }
@@ -28,13 +28,13 @@ extension VsyncSource {
         }
     }
 
-    /// The refreshes of a card's first CRTC that is on, by `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels
-    /// `DRM_IOCTL_WAIT_VBLANK`. `card` is the path of its node; nil for the first usable one of `/dev/dri/card0` to
-    /// `card15`.
+    /// Opens a source of the refreshes of a card's first CRTC that is on. `card` is the path of the card's node; nil uses the
+    /// first usable one of `/dev/dri/card0` to `card15`.
     ///
-    /// Needs permission to open the node (group video), but not root, and not to be DRM master, as a compositor may be.
-    /// The refreshes are the CRTC's; they do not show when a compositor presents what was drawn. Throws ENOENT without
-    /// a card, EACCES, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
+    /// The source uses `DRM_IOCTL_CRTC_QUEUE_SEQUENCE`, or on old kernels `DRM_IOCTL_WAIT_VBLANK`. It needs permission to open
+    /// the node (group video), but need be neither root nor DRM master, which a compositor may be. The refreshes are the
+    /// CRTC's; they do not show when a compositor presents what was drawn. Throws ENOENT without a card, EACCES without the
+    /// permission, ENXIO if no CRTC is on, ENOTSUP if the driver counts no refreshes.
     public static func drm(card: String? = nil) throws(TimerError) -> VsyncSource {
         try openDRM(card, refusals: [])
     }
@@ -46,12 +46,11 @@ extension VsyncSource {
         }
     }
 
-    /// The source of links that were given neither a rate nor a source, chosen at its first use: what the environment's
-    /// VSYNC_SOURCE names; else the offered surface, an X server that is not a Wayland compositor's, a card of the
-    /// kernel, or a virtual display of 60 Hz. `refusals` says why earlier choices were not taken.
+    /// The source of links that were given neither a rate nor a source, chosen at its first use. A forked child chooses again.
     ///
-    /// VSYNC_SOURCE is `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or `drm:PATH`. A forked child
-    /// chooses again.
+    /// The environment's VSYNC_SOURCE names it: `virtual`, `virtual:RATE`, `wayland`, `x11`, `x11:DISPLAY`, `drm` or
+    /// `drm:PATH`. Otherwise it is the first of these that works: the offered surface, an X server that does not belong to a
+    /// Wayland session, a card of the kernel, a virtual display of 60 Hz. `refusals` says why earlier choices were not taken.
     public static var shared: VsyncSource {
         let found = sharedSource.withLock { $0?.generation == hrt_fork_generation() ? $0?.source : nil }
         if let found { return found }
@@ -63,9 +62,10 @@ extension VsyncSource {
         }
     }
 
-    /// The surface that `shared` uses from now on, unless VSYNC_SOURCE names something else; nil for none, to be set
-    /// before the surface is destroyed. Links that are in a loop already, and code that has the earlier source, keep
-    /// that: `detach()` makes it release its surface.
+    /// Sets the surface that `shared` uses from now on, unless VSYNC_SOURCE names something else; nil for none.
+    ///
+    /// Must be set to nil before the surface is destroyed. Links that are already in a loop, and code that holds the earlier
+    /// source, keep that source: `detach()` makes it release its surface.
     public static func offer(_ surface: WaylandSurface?) {
         offeredSurface.withLock { $0 = surface }
         let before = sharedSource.withLock { $0.take() }
@@ -75,7 +75,7 @@ extension VsyncSource {
     private static let offeredSurface = Locked<WaylandSurface?>(nil)
     private static let sharedSource = Locked<(generation: UInt32, source: VsyncSource)?>(nil)
 
-    /// The value of `shared` in that environment, with that offered surface.
+    /// Chooses the value of `shared` for this environment and this offered surface.
     static func chosen(surface offered: WaylandSurface? = nil, _ environment: (String) -> String?) -> VsyncSource {
         var refusals: [Refusal] = []
         func attempt(_ kind: Kind, _ open: () throws(TimerError) -> VsyncSource) -> VsyncSource? {
@@ -123,7 +123,7 @@ extension VsyncSource {
         return card ?? VsyncSource(kind: .virtual, driver: nil, refusals: refusals, reopen: nil)
     }
 
-    /// The virtual display that all links of one rate on one clock share.
+    /// Returns the virtual display that all links with the same rate on the same clock share.
     static func virtual(_ rate: FrameRate, on time: TimeBase) -> VsyncSource {
         let clock = time.id
         return virtualDisplays.withLock { displays in
@@ -149,7 +149,7 @@ extension VsyncSource {
 }
 
 extension FrameRate {
-    /// A rate from text: `60`, `59.94`, `60000/1001`. Nil if it is invalid.
+    /// Parses a rate: `60`, `59.94`, `60000/1001`. Returns nil if the text is invalid.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         if parts.count == 2, let numerator = Int64(parts[0]), let denominator = Int64(parts[1]), numerator > 0,

@@ -9,22 +9,22 @@ import HRTimerCore
 ///
 /// All links of a source share its refreshes: those with the same rate are called together, and agree on `timestamp`.
 ///
-/// A real source gets requests for single refreshes, and answers after each. From the answers the display's period and
-/// phase are learnt, and the links are called by timers for the predicted refreshes: in a gap, or when the source is
-/// lost, they go on. The rate that a server reports is not used once the display is known; before that the rate is the
-/// reported one, or 60. New knowledge applies from the refresh after the next: the period at once, the phase by at most
-/// a twentieth of a period each refresh; no refresh comes twice, and time never goes back.
+/// A real source gets requests for single refreshes and answers each of them. It learns the display's period and phase from
+/// the answers. Timers call the links at the predicted refreshes, so calls go on in a gap, or when the source is lost. The
+/// rate that a server reports, or 60, is used only until the display is known. New knowledge applies from the refresh after
+/// the next: the period at once, the phase by at most a twentieth of a period each refresh. No refresh comes twice, and time
+/// never goes back.
 ///
-/// A real source is watched in the loop of one of its links, and only while some link is not paused. If that loop ends,
-/// does not run, or runs in a mode without links, another link's loop takes over at its next call. Any thread.
+/// The loop of one of its links watches a real source, and only while some link is not paused. If that loop ends, does not
+/// run, or runs in a mode without links, another link's loop takes over at its next call. Any thread may use a source.
 public final class VsyncSource: Sendable {
     /// The kinds of sources.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// A grid of instants, of no screen.
+        /// A grid of instants that belongs to no screen.
         case virtual
         /// An X server, by its Present extension.
         case x11
-        /// A Wayland compositor, for a surface of the application's.
+        /// A Wayland compositor, for a surface of the application.
         case wayland
         /// The kernel, by a card's CRTC.
         case drm
@@ -48,25 +48,26 @@ public final class VsyncSource: Sendable {
 
     /// Where the refreshes come from.
     public let kind: Kind
-    /// The sources that had preference, and why they were not taken.
+    /// The sources that were preferred to this one, and why they were not taken.
     public let refusals: [Refusal]
     let core: Locked<VsyncCore>
     /// Opens the driver again after it was lost; takes milliseconds.
     private let reopen: (@Sendable () throws(TimerError) -> any VsyncDriver)?
     private let generation = hrt_fork_generation()
 
-    /// A virtual display of that rate. Its refreshes begin when its first link is added to a loop.
+    /// Creates a virtual display with this rate. Its refreshes begin when its first link is added to a loop.
     public convenience init(frameRate: FrameRate) {
         self.init(kind: .virtual, rate: frameRate, driver: nil, reopen: nil)
     }
 
-    /// A virtual display of variable rate, like those that refresh when a frame is ready.
+    /// Creates a virtual display of variable rate, like those that refresh when a frame is ready.
     ///
-    /// Its rate is the one that its links request: a requested rate in the range; for one below it, the lowest whole
-    /// multiple in the range; and the fastest rate for a link without a request. So a request is met exactly, where a
-    /// display with one rate could only divide that: 48...144 gives 100 for a request of 100, and 48, of which every
-    /// second refresh has a call, for 24. Of several links the fastest request counts, and the others divide the
-    /// resulting rate. Rates are limited to `FrameRate.bounds`; the first rate is the fastest.
+    /// The links' requests determine the rate. A requested rate in the range is used as it is. For a request below the range
+    /// the display uses the lowest whole multiple in the range, and for a link without a request the fastest rate. So a
+    /// request is met exactly, where a display with one rate could only divide that rate: 48...144 gives 100 for a request of
+    /// 100. For a request of 24 it gives 48, and every second refresh has a call. If several links have requests, the fastest
+    /// one counts, and the other links divide the resulting rate. Rates are limited to `FrameRate.bounds`; the first rate is
+    /// the fastest.
     public convenience init(frameRates: ClosedRange<Double>) {
         let low = min(max(frameRates.lowerBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
         let high = min(max(frameRates.upperBound, FrameRate.bounds.lowerBound), FrameRate.bounds.upperBound)
@@ -98,21 +99,21 @@ public final class VsyncSource: Sendable {
 extension VsyncSource {
     /// A source that was not taken, and why.
     public struct Refusal: Sendable, Hashable, CustomStringConvertible {
-        /// Which source.
+        /// The kind of the source.
         public let kind: Kind
         /// Why it was not taken, in words.
         public let reason: String
 
-        /// Both of these.
+        /// The kind and the reason.
         public var description: String { "\(kind.rawValue): \(reason)" }
     }
 }
 
 extension VsyncSource {
-    /// The present knowledge about the display.
+    /// What is known about the display at present.
     public var state: State { core.withLock { $0.displayState(kind) } }
 
-    /// Refreshes a second: measured, or as given for a virtual display. Until the display is known, the reported rate,
+    /// Refreshes a second, as measured, or as given for a virtual display. Until a real display is known, the reported rate,
     /// or 60.
     public var framesPerSecond: Double { core.withLock { $0.framesPerSecond } }
 
@@ -122,11 +123,11 @@ extension VsyncSource {
     /// The rate that the source claims; nil if it claims none. Often wrong, and not used once the display is known.
     public var toldRate: FrameRate? { core.withLock { $0.driver?.toldRate } }
 
-    /// The rate of a virtual display; for a real one, its rate until the display was known.
+    /// The rate of a virtual display; for a real one, the rate that is used until the display is known.
     ///
-    /// Setting it changes a virtual display at once, while links run: the next refresh is one new period after the
-    /// latest or, if that has passed, the first of the following ones. For a real display it does nothing; a virtual
-    /// one of variable rate has it until a link requests another.
+    /// Setting it changes a virtual display at once, while links run. The next refresh comes one new period after the latest
+    /// or, if that instant has passed, at the first of the following ones. Setting it does nothing for a real display. A
+    /// virtual display of variable rate has the new rate until a link requests another.
     public var frameRate: FrameRate {
         get { core.withLock { $0.rate } }
         set {
@@ -139,7 +140,7 @@ extension VsyncSource {
         }
     }
 
-    /// Counts of a source.
+    /// The counts of a source.
     public struct Statistics: Sendable, Hashable {
         /// Refreshes that were requested.
         public var requests = 0
@@ -147,19 +148,19 @@ extension VsyncSource {
         public var samples = 0
         /// Answers that were too far from the predicted refresh.
         public var refused = 0
-        /// Answers that reported no refresh: from a display that sleeps, or of an instant long past.
+        /// Answers that reported no refresh: from a display that sleeps, or with an instant long past.
         public var bogus = 0
         /// Refreshes that were requested but not reported: the server was busy, or stopped.
         public var missed = 0
         /// How often the display was learnt again, after a change of mode or phase.
         public var restarts = 0
-        /// How often the source was lost, with its connection.
+        /// How often the source and its connection were lost.
         public var losses = 0
-        /// The root mean square of the answers' deviations from the line through them; nil while that is not known.
+        /// The root mean square of the answers' deviations from the line through them; nil while there is no line.
         public var residual: Duration?
     }
 
-    /// Counts since the source was made.
+    /// The counts since the source was created.
     public var statistics: Statistics {
         core.withLock { core in
             var statistics = core.statistics
@@ -172,22 +173,22 @@ extension VsyncSource {
     }
 }
 
-// Called by links with their own lock held, which is taken before this one.
+// Links call these functions with their own lock held; it is taken before the source's lock.
 extension VsyncSource {
-    /// Begins the refreshes at `now_ns` if they have not begun. False if they are on another clock than `time`.
+    /// Begins the refreshes at `now_ns` if they have not begun. Returns false if they are on another clock than `time`.
     func begin(_ time: TimeBase, now_ns: Int64) -> Bool {
         core.withLock { $0.begin(time, now_ns: now_ns) }
     }
 
-    /// Calls `body` with the known refreshes. Every change of them notifies all links.
+    /// Calls `body` with the known refreshes; returns nil if they have not begun. Every change of them notifies all links.
     func withTimeline<Result>(_ body: (RefreshTimeline) -> Result) -> Result? {
         core.withLock { $0.timeline.map(body) }
     }
 }
 
-// Called by links without their lock.
+// Links call these functions without their lock.
 extension VsyncSource {
-    /// The link is now in that loop for these modes; in none if it has been removed.
+    /// Records that the link is now in `loop` for these modes. `loop` is nil if the link has been removed.
     func update(
         _ link: DisplayLink,
         loop: TimerLoop?,
@@ -206,29 +207,29 @@ extension VsyncSource {
             return core.linksToNotify()
         }
         notify(links)
-        // For a link that is added while calls are held.
+        // A link that is added while calls are held must be told.
         if core.withLock({ $0.isHeld }) { notify([link]) }
         host()
         tend()
     }
 
-    /// Without the lock.
+    /// Tells the links that the source has changed. Must be called without the lock.
     func notify(_ links: [DisplayLink]) {
         guard !links.isEmpty else { return }
         let isHeld = core.withLock { $0.isHeld }
         for link in links { link.sourceHasChanged(isHeld: isHeld) }
     }
 
-    /// Whether a request can change the rate of the display.
+    /// Whether a link's request can change the rate of the display.
     var isVariable: Bool { core.withLock { $0.rates != nil } }
 
-    /// For a link that is being freed.
+    /// Removes a link that is being freed.
     func forget(_ id: ObjectIdentifier) {
         if core.withLock({ $0.members.removeValue(forKey: id) }) != nil { host() }
     }
 
-    /// Makes the refreshes after the next follow the display. Called after each call of a link, before it computes its
-    /// next one.
+    /// Makes the refreshes after the next follow the display. Called after each call of a link, before its next one is
+    /// computed.
     func follow(after link: DisplayLink) {
         guard kind != .virtual, !isInForkedChild else { return }
         let links = core.withLock { core in
@@ -238,14 +239,13 @@ extension VsyncSource {
         notify(links.filter { $0 !== link })
     }
 
-    /// Regular work: requests again, or opens a lost driver. Called after each call of a link.
+    /// Does regular work: requests the next refresh, or opens a lost driver again. Called after each call of a link.
     func tend(after link: DisplayLink? = nil) {
         guard kind != .virtual, !isInForkedChild else { return }
         let (isOverdue, answers) = core.withLock { ($0.isOverdue($0.now_ns), $0.answers) }
-        // Others may have read a surface's events. Unread ones are left to the loop that watches, unless it does not
-        // run.
+        // Others may have read events of the surface. Unread ones are left to the loop that watches, unless that does not run.
         if isOverdue || kind == .wayland { drain(reads: isOverdue) }
-        // The loop that watches did not take them, but the link's loop runs.
+        // The loop that watches did not take the answers, but the link's loop runs and can watch instead.
         if isOverdue, core.withLock({ $0.answers }) != answers, let loop = link?.state.withLock({ $0.loop }) {
             host(preferring: loop)
         }
@@ -260,7 +260,7 @@ extension VsyncSource {
         hasOpened(try? reopen())
     }
 
-    /// Nil if opening failed.
+    /// Adopts a driver that was opened; nil if opening failed.
     func hasOpened(_ driver: (any VsyncDriver)?) {
         core.withLock { $0.hasOpened(driver) }
         if driver != nil {
@@ -269,10 +269,10 @@ extension VsyncSource {
         }
     }
 
-    /// Watches the driver in the loop and the modes of its links; without links, nowhere.
+    /// Watches the driver in the loop of one of its links, in the modes of all links in that loop; without links, nowhere.
     private func host(preferring preferred: TimerLoop? = nil) {
         guard kind != .virtual, !isInForkedChild else { return }
-        // Held until the end: freeing a loop may call this again, which must not happen under the lock.
+        // The loops are held until the end: freeing a loop may call this again, which must not happen under the lock.
         let loops = core.withLock { core in core.members.values.map(\.loop) + [core.hosting?.loop] }
         defer { withExtendedLifetime(loops) {} }
         let (old, plan) = core.withLock { $0.planHosting(preferring: preferred) }
@@ -282,7 +282,7 @@ extension VsyncSource {
             withExtendedLifetime(driver) {}
         }
         let source = LoopSource(plan.driver.descriptor, .readable, owned: owned) { [weak self] _, _ in self?.drain() }
-        // The links do, if anything.
+        // The links keep the loop running, if anything does.
         source.keepsLoopRunning = false
         for mode in plan.modes { try? plan.loop.add(source, forMode: mode) }
         let isCurrent = core.withLock { core in
@@ -293,24 +293,25 @@ extension VsyncSource {
         if !isCurrent { source.invalidate() }
     }
 
-    /// The descriptor is readable, or others may have read: takes all answers, and requests the next.
+    /// Takes all answers and requests the next refresh, when the descriptor is readable or others may have read. If `reads` is
+    /// false, takes only what others have read.
     private func drain(reads: Bool = true) {
         if isInForkedChild { return }
         let (lost, links, others) = core.withLock { core in
             (core.drain(reads: reads), core.linksToNotify(), core.driver?.takeOthers())
         }
         if let others { notify(others) }
-        // Before the driver is released, which closes the descriptor.
+        // Invalidated before the driver is released, because that closes the descriptor.
         lost?.hosting?.source.invalidate()
         withExtendedLifetime(lost) {}
         notify(links)
     }
 
-    /// Wakes the application's own sources of its connection, for events that were read before they could.
+    /// Wakes the application's own loop sources on its connection, for events that were read before those sources could.
     private func notify(_ others: SharedReading) {
         guard others.othersWait else { return TimerLoop.hasRead(others.descriptor, waits: nil) }
         TimerLoop.hasRead(others.descriptor) { [weak self] in
-            // They may have been dispatched by then.
+            // The application may have dispatched them by then.
             self?.core.withLock { $0.driver?.takeOthers()?.othersWait } ?? false
         }
     }

@@ -3,8 +3,7 @@
 public import HRTimerCore
 import Metrics
 
-/// Reports what an engine does to the metrics system of the program (swift-metrics). With the package's trait `Metrics`
-/// alone.
+/// Reports what an engine does to the metrics system of the program (swift-metrics). Only with the package's trait `Metrics`.
 ///
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.recordLateness(label: "timers.lateness")
@@ -14,10 +13,11 @@ public final class EngineMetrics: Sendable {
     private let engine: TimerEngine
     private let token: TimerToken
 
-    /// Has the engine add the increase of its counts to the counters LABEL.fires, .missed-ticks, .wakeups and
-    /// .wakes-sent, and set the meter LABEL.timers to its live timers, at that interval. Where somebody watches the engine
-    /// (`onLate(beyond:_:)`) also LABEL.late-fires, and LABEL.lateness-ns for each `cause`, its dimension. It uses a timer on the engine,
-    /// which is counted, too, until the last reference to this object goes.
+    /// Makes the engine, at that interval, add the increase of its counts to the counters LABEL.fires, .missed-ticks,
+    /// .wakeups and .wakes-sent, and set the meter LABEL.timers to the number of its live timers. Where somebody watches the
+    /// engine (`onLate(beyond:_:)`), it also adds to LABEL.late-fires, and to LABEL.lateness-ns for each `cause`, its
+    /// dimension. The timer that does this is on the engine, which counts it too, until the last reference to this object
+    /// goes.
     public init(of engine: TimerEngine, label: String, every interval: Duration = .seconds(10)) {
         self.engine = engine
         let report = EngineReport(label, engine.core)
@@ -30,8 +30,8 @@ public final class EngineMetrics: Sendable {
 }
 
 extension TimerEngine.Configuration {
-    /// Has the engine record each fire's lateness, in nanoseconds, in the timer of that label: a call of the metrics
-    /// system for each fire, on the engine's thread. It replaces `latenessWatch`.
+    /// Makes the engine record each fire's lateness, in nanoseconds, in the metrics timer of that label: one call of the
+    /// metrics system for each fire, on the engine's thread. It replaces `latenessWatch`.
     public mutating func recordLateness(label: String) {
         let timer = Metrics.Timer(label: label)
         latenessWatch = .init(bound: .nanoseconds(-1)) { fire in

@@ -10,28 +10,29 @@ public import ServiceLifecycle
 ///     }
 ///     try await ServiceGroup(services: [server, cleanUp], logger: logger).run()
 ///
-/// By the calendar with `import HRTimerCalendar`: `PeriodicService(by: evening) …`; by any other ticks, with a policy for missed
-/// ones, with `PeriodicService(ticks:)`.
+/// With `import HRTimerCalendar` the work can follow a calendar: `PeriodicService(by: evening) …`. With
+/// `PeriodicService(ticks:)` it can follow any other ticks, with a policy for missed ones.
 ///
-/// * The work runs in the service's task, and never twice at once. Intervals form a grid, without drift; what comes due while
-///   the work still goes on is one call after it, unless the ticks have another policy.
-/// * An error is given to `onError`, and the work is done again at the next tick.
-/// * At the graceful shutdown `run()` returns: at once if it waits for a tick, and if the work goes on when that has ended. It
-///   may look at `Task.isShuttingDownGracefully` to end sooner. No work is begun after it, also if it was asked for before `run()`.
-/// * When the task of `run()` is cancelled the work is too, and `CancellationError` is thrown, at once or when the work has
-///   ended. If it was cancelled before, nothing is done.
-/// * When the ticks end, after the last date of a schedule or since their engine was shut down, `run()` returns. For a group
-///   that is a service which ended too early, unless its configuration says otherwise.
+/// * The work runs in the service's task, and never twice at once. Intervals form a grid, without drift. What comes due while
+///   the work goes on is one call after it, unless the ticks have another policy.
+/// * An error is passed to `onError`, and the work is done again at the next tick.
+/// * At the graceful shutdown `run()` returns: at once if it waits for a tick, otherwise when the work has ended. The work
+///   may look at `Task.isShuttingDownGracefully` to end sooner. No work is begun after the shutdown, even if that was asked
+///   for before `run()`.
+/// * When the task of `run()` is cancelled, so is the work, and `run()` throws `CancellationError`, at once or when the work
+///   has ended. If the task was cancelled before, nothing is done.
+/// * When the ticks end, after the last date of a schedule or because their engine was shut down, `run()` returns. A group
+///   takes that for a service which ended too early, unless the group's configuration says otherwise.
 ///
-/// With the package's trait `ServiceLifecycle` alone.
+/// Only with the package's trait `ServiceLifecycle`.
 public struct PeriodicService: Service {
-    /// When the work is done first, and what its first error means.
+    /// When the work is done first, and what an error of that first run means.
     public enum FirstRun: Sendable, Hashable, CaseIterable {
         /// At the first tick: one interval after the start.
         case atTick
         /// When the service starts, and then at the ticks, whose grid begins then.
         case atStart
-        /// The same, but an error of that run is thrown by `run()`: for work without which the service cannot start.
+        /// As `atStart`, but `run()` throws an error of that first run: for work without which the service cannot start.
         case atStartOrFail
     }
 
@@ -40,11 +41,11 @@ public struct PeriodicService: Service {
     private let onError: @Sendable (any Error) -> Void
     private let work: @Sendable () async throws -> Void
 
-    /// Does `work` at each of the ticks that `ticks` makes, once for each `run()`.
+    /// Does `work` at each tick of the sequence that `ticks` makes. `ticks` is called once for each `run()`.
     ///
     /// - Parameters:
     ///   - ticks: makes the ticks, which the service cancels at its end.
-    ///   - firstRun: whether it is done at the start too.
+    ///   - firstRun: whether the work is done at the start too.
     ///   - onError: is called with each error of the work, in the service's task; not with the one that a cancelled task throws.
     ///   - work: what is to be done.
     public init<Ticks: TickSequence>(
@@ -59,8 +60,8 @@ public struct PeriodicService: Service {
         self.work = work
     }
 
-    /// Does `work` at that interval, counted from the start; zero or less, and NaN, count as 0.1 ms. With a `jitter` each time so
-    /// much later, so that a service's instances do not fall together.
+    /// Does `work` at that interval, counted from the start; zero or less, and NaN, count as 0.1 ms. With a `jitter` each run
+    /// comes later by a random time, so that a service's instances do not fall together.
     public init(
         every interval: some TimeSpan,
         jitter: Jitter? = nil,
@@ -89,7 +90,7 @@ public struct PeriodicService: Service {
         defer { ticks.cancel() }
         try await withGracefulShutdownHandler {
             try Task.checkCancellation()
-            // Before the first run: what comes due during it is not lost.
+            // Made before the first run, so that what comes due during it is not lost.
             var iterator = ticks.makeAsyncIterator()
             if firstRun != .atTick, !ticks.isCancelled {
                 try await runWork(failing: firstRun == .atStartOrFail)

@@ -11,16 +11,16 @@ public import ServiceLifecycle
 ///     }
 ///     try await ServiceGroup(services: [timers, server], logger: logger).run()
 ///
-/// Services are shut down last to first: so list the engine before services that use timers.
+/// A group shuts services down from last to first: so list the engine before services that use timers.
 ///
-/// The service owns the engine. A group that never runs it, since its shutdown was asked for before, releases the engine as
-/// well: with the last copy of the service the engine is shut down and reported, also if others hold it. With the package's trait
-/// `ServiceLifecycle` alone.
+/// The service owns the engine. If a group never runs it, because its shutdown was asked for before, the engine is released
+/// as well: the last copy of the service shuts the engine down and reports, even if others hold the engine. Only with the
+/// package's trait `ServiceLifecycle`.
 public struct TimerEngineService: Service {
     /// What was pending when the engine was shut down.
     public struct Report: Sendable {
-        /// Timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks among them have
-        /// thrown `CancellationError`.
+        /// The number of timers that were live: scheduled, and neither cancelled nor fired for the last time. Sleeping tasks
+        /// among them have thrown `CancellationError`.
         public let droppedTimers: Int
         /// The engine's statistics over its life.
         public let statistics: EngineStatistics
@@ -31,12 +31,12 @@ public struct TimerEngineService: Service {
     /// The engine, for services that make timers on it.
     public var engine: TimerEngine { owner.engine }
 
-    /// A service that shuts `engine` down, and calls `onShutdown` once, when its thread has ended.
+    /// Creates a service that shuts `engine` down, and calls `onShutdown` once, when the engine's thread has ended.
     public init(_ engine: TimerEngine, onShutdown: @escaping @Sendable (Report) -> Void) {
         owner = EngineOwner(engine, onShutdown)
     }
 
-    /// Returns when the engine has ended, after the graceful shutdown. If it is cancelled, it shuts the engine down,
+    /// Returns when the engine has ended, after the graceful shutdown. If its task is cancelled, it shuts the engine down,
     /// reports, and throws `CancellationError`.
     public func run() async throws {
         let isGraceful: Bool
@@ -52,7 +52,7 @@ public struct TimerEngineService: Service {
     }
 }
 
-/// What the copies of a service share. The last one ends the engine, if no `run()` has.
+/// The part that all copies of a service share. The last copy ends the engine, if no `run()` has.
 private final class EngineOwner: Sendable {
     let engine: TimerEngine
     private let onShutdown: @Sendable (TimerEngineService.Report) -> Void
@@ -63,7 +63,7 @@ private final class EngineOwner: Sendable {
         self.onShutdown = onShutdown
     }
 
-    /// The first call counts.
+    /// Reports how many timers were dropped. Only the first call counts.
     func report(_ dropped: Int) {
         let isFirst = isReported.withLock { isReported in
             defer { isReported = true }

@@ -3,28 +3,28 @@
 public import HRTimerCore
 public import OpenCombine
 
-/// A scheduler of OpenCombine: an engine, a loop, or virtual time. Actions are called by the thread of that, one after another, those
-/// for equal times in the order in which they were scheduled, and none before its time.
+/// A scheduler of OpenCombine: an engine, a loop, or virtual time. The thread of the engine or loop calls the actions one
+/// after another, those for equal times in the order in which they were scheduled, and none before its time.
 ///
 ///     let search = text.debounce(for: .milliseconds(300), scheduler: engine.ocombine).sink { … }
 ///     let clock = TimerLoop.main.ocombine.schedule(after: .init(.now), interval: .seconds(1)) { … }
 ///
-/// In a loop they are called in the common modes, unless options say otherwise: a publisher goes on while the user drags, where
-/// that of `RunLoop` stops. With HRTimerTesting `time.ocombine` of a `ManualTime` or a `TestTime` is one in virtual time, and
-/// so is that of an engine or a loop there.
+/// In a loop actions are called in the common modes, unless options say otherwise: a publisher goes on while the user drags,
+/// where one on `RunLoop` stops. With HRTimerTesting, `time.ocombine` of a `ManualTime` or a `TestTime` is a scheduler in
+/// virtual time, and so is that of an engine or a loop there.
 ///
-/// What is scheduled when the engine or the loop has ended, or is pending then, is dropped without a call. It holds the engine
-/// or the loop. Any thread. With the package's trait `OpenCombine` alone.
+/// An action that is scheduled when the engine or the loop has ended, or is pending then, is dropped without a call. The
+/// scheduler holds the engine or the loop. Any thread. Only with the package's trait `OpenCombine`.
 public struct TimerScheduler: Scheduler, Sendable {
     /// A point on the monotonic clock, or the virtual one.
     public typealias SchedulerTimeType = SchedulerTime
 
-    /// In which mode of a loop an action is called; an engine has none.
+    /// The mode of a loop in which an action is called; an engine has none.
     public struct SchedulerOptions: Sendable {
-        /// The loop must run in it.
+        /// The mode that the loop must run in.
         public var mode: TimerLoop.Mode
 
-        /// That mode.
+        /// Creates options with that mode.
         public init(mode: TimerLoop.Mode = .common) {
             self.mode = mode
         }
@@ -37,13 +37,13 @@ public struct TimerScheduler: Scheduler, Sendable {
 
     private let host: Host
 
-    /// One whose actions are called by that engine.
+    /// Creates a scheduler whose actions are called by that engine.
     public init(_ engine: TimerEngine) { host = .engine(engine) }
 
-    /// One whose actions are called in that loop.
+    /// Creates a scheduler whose actions are called in that loop.
     public init(_ loop: TimerLoop) { host = .loop(loop) }
 
-    /// What the clock reads now.
+    /// The present reading of the clock.
     public var now: SchedulerTime {
         switch host {
         case .engine(let engine): SchedulerTime(engine.now)
@@ -51,7 +51,7 @@ public struct TimerScheduler: Scheduler, Sendable {
         }
     }
 
-    /// None: by default it calls as soon as it can.
+    /// Zero: by default actions are called as soon as possible.
     public var minimumTolerance: SchedulerTime.Stride { .init(.zero) }
 
     /// Calls `action` soon: on an engine's thread after what is due already, in a loop's next pass.
@@ -74,8 +74,8 @@ public struct TimerScheduler: Scheduler, Sendable {
         _ = arm(date, every: nil, tolerance, options, action)
     }
 
-    /// Calls `action` at `date` and then at every `interval` after it, on a grid, until what is returned is cancelled or dropped.
-    /// Ticks that were missed are one call, as in `MissedTickPolicy.merge`. An interval of zero or less counts as 0.1 ms.
+    /// Calls `action` at `date` and then at every `interval` after it, on a grid, until the returned object is cancelled or
+    /// dropped. Missed ticks become one call, as in `MissedTickPolicy.merge`. An interval of zero or less counts as 0.1 ms.
     public func schedule(
         after date: SchedulerTime,
         interval: SchedulerTime.Stride,
@@ -86,13 +86,13 @@ public struct TimerScheduler: Scheduler, Sendable {
         AnyCancellable(arm(date, every: interval.duration, tolerance, options, action))
     }
 
-    /// What a publisher has called. OpenCombine does not say that it is Sendable, as Combine does not.
+    /// An action of a publisher. OpenCombine does not declare it Sendable, nor does Combine.
     private struct Action: @unchecked Sendable {
-        // Sendable: that it is called on the scheduler's thread is what a scheduler is used for.
+        // Sendable: to be called on the scheduler's thread is the purpose of scheduling it.
         let run: () -> Void
     }
 
-    /// Gives what disarms it.
+    /// Arms a timer for the action. Returns a function that disarms it.
     private func arm(
         _ date: SchedulerTime,
         every interval: Duration?,

@@ -1,21 +1,21 @@
 #if os(Linux)
 import HRTimerCore
 
-/// Finds out from two samples of the clocks whether the process was away in between, and why. Pure: its caller passes
-/// the samples in.
+/// Finds out from two samples of the clocks whether the process was away in between, and why. It reads no clocks: its caller
+/// passes the samples in.
 ///
-/// A heartbeat is due one interval after the last sample. Its lateness is the time in which its thread did not run. If
-/// the scheduler counts that the thread waited for a processor meanwhile, or the process used more processor time than
-/// fits into the interval before, the machine was busy; otherwise the process was stopped.
+/// A heartbeat is due one interval after the last sample. Its lateness is the time in which its thread did not run. The
+/// machine was busy if the scheduler counts that the thread waited for a processor meanwhile, or if the process used more
+/// processor time than fits into the interval before; otherwise the process was stopped.
 struct AbsenceDetector: Sendable {
-    /// `Int64.max` for no heartbeat: then no lateness can be known.
+    /// The interval of the heartbeat. `Int64.max` for no heartbeat: then no lateness can be known.
     let heartbeat_ns: Int64
     /// Shorter absences are not reported.
     let bound_ns: Int64
     let processors: Int64
     private var last: PresenceSample
-    /// The total time of suspension when an absence was last reported. Not at the last sample: several short ones add
-    /// up.
+    /// The total time of suspension when an absence was last reported. It is not that of the last sample, so that several
+    /// short suspensions add up.
     private var toldSuspended_ns: Int64
 
     init(heartbeat_ns: Int64, bound_ns: Int64, processors: Int, first: PresenceSample) {
@@ -26,7 +26,7 @@ struct AbsenceDetector: Sendable {
         toldSuspended_ns = first.suspended_ns
     }
 
-    /// Nil if the process was not away.
+    /// Returns the absence that the sample shows, or nil if the process was not away.
     mutating func absence(at sample: PresenceSample) -> SuspensionMonitor.Absence? {
         defer { last = sample }
         let suspended_ns = sample.suspended_ns.subtractingSaturating(toldSuspended_ns)
@@ -50,7 +50,7 @@ struct AbsenceDetector: Sendable {
         )
     }
 
-    /// By how much the wall clock was set ahead since the last sample, while the others stood still; 0 for less than the bound.
+    /// Returns how far the wall clock was set ahead of the other clocks since the last sample; 0 for less than the bound.
     private func wallStep_ns(_ sample: PresenceSample) -> Int64 {
         guard let now_ns = sample.wallAhead_ns, let before_ns = last.wallAhead_ns else { return 0 }
         let step_ns = now_ns.subtractingSaturating(before_ns)

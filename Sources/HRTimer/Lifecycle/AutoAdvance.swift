@@ -1,15 +1,15 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// Turns the pages of a carousel by itself, rests while the user drags, and goes on a while after.
+/// A timer that turns the pages of a carousel, rests while the user drags, and goes on some time after that.
 ///
 ///     let carousel = AutoAdvance(every: .seconds(3), resumingAfter: .seconds(2), loop: .main) { showNextPage() }
 ///
-/// While the loop runs in a tracking mode it rests, and the time before does not count: the first call comes
-/// `resumingAfter` after the tracking ended, and then one every interval. Runs of that mode that follow each other
-/// sooner are one drag. A program that tracks by other means calls `rest()` and `resume()`.
+/// The timer rests while the loop runs in a tracking mode, and the time waited before that does not count: the first call
+/// comes `resumingAfter` after the tracking ended, and then one every interval. Runs of a tracking mode that follow each
+/// other sooner than that are one drag. A program that tracks by other means calls `rest()` and `resume()`.
 ///
-/// It fires in `.default`, on the loop's thread, on `CLOCK_MONOTONIC`, and merges missed calls into one. It ends with
+/// It fires in `.default`, on the loop's thread and on `CLOCK_MONOTONIC`, and merges missed calls into one. It ends with
 /// `invalidate()` or with its last reference; it holds the loop. Any thread.
 public final class AutoAdvance: Sendable {
     private let timer: LoopTimer
@@ -17,8 +17,8 @@ public final class AutoAdvance: Sendable {
     private let loop: TimerLoop
     private let delay: Duration
 
-    /// Begins at once; the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay
-    /// below zero as zero. Without a mode, `.tracking` and `.eventTracking` are the tracking modes.
+    /// Begins at once: the first call is one interval from now. An interval of zero or less counts as 0.1 ms, a delay below
+    /// zero as zero. If `mode` is nil, the tracking modes are `.tracking` and `.eventTracking`.
     public init(
         every interval: some TimeSpan,
         resumingAfter delay: some TimeSpan = Duration.seconds(2),

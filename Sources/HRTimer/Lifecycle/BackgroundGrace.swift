@@ -3,7 +3,7 @@ import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
 
-/// Time to tidy up between the shell's Ctrl-Z and the stop: like `beginBackgroundTask` of apps, for SIGTSTP.
+/// Time to clean up between the shell's Ctrl-Z and the stop of the process: the `beginBackgroundTask` of apps, for SIGTSTP.
 ///
 ///     let grace = try BackgroundGrace(duration: .seconds(5), loop: .main) { session in
 ///         save { session.finish() }
@@ -13,40 +13,41 @@ import HRTimerLibc
 ///         redraw(after: away)
 ///     }
 ///
-/// SIGTSTP calls `background`, and the process goes on. It stops when `finish()` is called; when the duration is over,
-/// after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops by SIGSTOP,
-/// which cannot be blocked, so that the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it
+/// SIGTSTP calls `background`, and the process goes on. The process stops when `finish()` is called; when the duration is
+/// over, after a call of `expiration`; or at a second SIGTSTP, which counts as the end of the duration. It stops by SIGSTOP,
+/// which cannot be blocked, so that the shell sees it stopped as usual. SIGCONT calls `foreground`; during the grace it also
 /// ends the session, and the process does not stop.
 ///
-/// All calls come on the loop's thread, in the common modes, with no lock held. Handlers of an actor, as `{ @MainActor
-/// in … }`, run on that; for the main actor that is the thread of `TimerLoop.main`. While the loop does not run, or a
-/// handler blocks it, SIGTSTP waits. It keeps the loop running. It replaces the process's handlers for SIGTSTP and
-/// SIGCONT, and restores them when it is invalidated or its last reference goes: keep it. If the thread that makes it
-/// blocks these signals, as in children of Foundation's `Process`, extra threads receive them meanwhile; no mask is
-/// changed. `sigaction(2)`, `raise(3)`, `pthread_sigmask(3)`.
+/// All calls come on the loop's thread, in the common modes, with no lock held. A handler of an actor, such as
+/// `{ @MainActor in … }`, runs on that actor; for the main actor that is the thread of `TimerLoop.main`. While the loop does
+/// not run, or a handler blocks it, SIGTSTP waits. The grace keeps the loop running.
+///
+/// It replaces the process's handlers for SIGTSTP and SIGCONT, and restores them when it is invalidated or its last reference
+/// goes: keep it. If the thread that makes it blocks these signals, as in children of Foundation's `Process`, extra threads
+/// receive them meanwhile; no mask is changed. `sigaction(2)`, `raise(3)`, `pthread_sigmask(3)`.
 public final class BackgroundGrace: Sendable {
     /// One time in the background: from SIGTSTP until the process stops, or until SIGCONT.
     public struct Session: Sendable {
         fileprivate let core: Core
         fileprivate let number: Int
 
-        /// Stops the process in the loop's next pass: nothing is left to do. Does nothing once the session is over. Any
-        /// thread.
+        /// Stops the process in the loop's next pass, for when nothing is left to do. Does nothing once the session is over.
+        /// Any thread.
         public func finish() {
             core.finish(number)
         }
 
-        /// How long until the process is stopped, zero once the session is over. Any thread.
+        /// The time until the process is stopped; zero once the session is over. Any thread.
         public var remaining: Duration { core.remaining(number) }
     }
 
     let core: Core
     private let sources: Locked<[LoopSource]>
 
-    /// Begins a grace at every SIGTSTP from now on. A duration of zero or less stops the process in the next pass.
+    /// Begins a grace at every SIGTSTP from now on. With a duration of zero or less the process stops in the next pass.
     ///
-    /// Throws EBUSY if there is a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT already, EMFILE, and EAGAIN if
-    /// they are blocked and no thread can be made.
+    /// Throws EBUSY if a `LoopSource.signal(_:handler:)` for SIGTSTP or SIGCONT exists already, EMFILE, and EAGAIN if the
+    /// signals are blocked and no thread can be made.
     public convenience init(
         duration: some TimeSpan,
         loop: TimerLoop,
@@ -77,8 +78,8 @@ public final class BackgroundGrace: Sendable {
         invalidate()
     }
 
-    /// Ends it and restores the handlers of SIGTSTP and SIGCONT. A running session is over; the process is not stopped.
-    /// Idempotent. Any thread.
+    /// Ends the grace and restores the handlers of SIGTSTP and SIGCONT. A session that goes on is over then, without stopping
+    /// the process. Idempotent. Any thread.
     public func invalidate() {
         // These are the last references: with them the signals are released.
         let sources = sources.withLock { sources in
@@ -89,11 +90,12 @@ public final class BackgroundGrace: Sendable {
         core.end()
     }
 
-    /// Returns after SIGCONT, with the time stopped by CLOCK_BOOTTIME, which counts a suspended system too.
+    /// Stops the process. Returns after SIGCONT, with the time stopped by CLOCK_BOOTTIME, which counts a suspended system
+    /// too.
     @Sendable
     private static func stopProcess() -> Duration {
         let before_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
-        // Drops SIGTSTPs from before the stop, which has answered them; later ones begin another session.
+        // Drops earlier SIGTSTPs, which this stop answers; later ones begin another session.
         _ = hrt_signal_take(SIGTSTP)
         // The SIGCONT that ended the stop is not reported to the loop: it must not end a session that a Ctrl-Z right
         // after it begins.
@@ -103,7 +105,7 @@ public final class BackgroundGrace: Sendable {
 }
 
 extension BackgroundGrace {
-    /// Held by the signals' handlers, so that they do not hold the grace.
+    /// The part that the signals' handlers hold, so that they do not hold the grace itself.
     final class Core: Sendable {
         private let duration: Duration
         private weak let loop: TimerLoop?
@@ -114,13 +116,13 @@ extension BackgroundGrace {
         private let state = Locked(State())
 
         private struct State: Sendable {
-            /// Of the current session, or of the last one.
+            /// The number of the current session, or of the last one.
             var number = 0
-            /// Runs during a session.
+            /// The timer that ends the session; nil outside of one.
             var timer: LoopTimer?
         }
 
-        /// `stop` stops the process, and returns for how long.
+        /// `stop` stops the process, and returns how long it was stopped.
         init(
             duration: Duration,
             loop: TimerLoop,
@@ -137,7 +139,7 @@ extension BackgroundGrace {
             self.foreground = foreground
         }
 
-        /// Called for SIGTSTP, on the loop's thread.
+        /// Handles SIGTSTP, on the loop's thread: begins a session, or ends the duration of the current one.
         func suspend() {
             if let timer = state.withLock({ $0.timer }) {
                 timer.fire()
@@ -153,7 +155,7 @@ extension BackgroundGrace {
             background(Session(core: self, number: number))
         }
 
-        /// Called for SIGCONT, on the loop's thread. After a stop the session is over already.
+        /// Handles SIGCONT, on the loop's thread. After a stop the session is over already.
         func resume() {
             if endSession({ _, _ in true }) { foreground(.zero) }
         }
@@ -180,7 +182,7 @@ extension BackgroundGrace {
             foreground(stop())
         }
 
-        /// False if there is no session, or another one.
+        /// Ends the session that `isMeant` accepts. Returns false if there is no session, or another one.
         private func endSession(_ isMeant: (LoopTimer, Int) -> Bool) -> Bool {
             let timer = state.withLock { state -> LoopTimer? in
                 guard let timer = state.timer, isMeant(timer, state.number) else { return nil }

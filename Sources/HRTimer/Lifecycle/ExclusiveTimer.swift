@@ -1,23 +1,24 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// A timer behind a start button: however often it is started, there is one, and one stop ends it.
+/// A timer for a start button: however often it is started, only one timer runs, and one stop ends it.
 ///
 ///     let stopwatch = ExclusiveTimer(interval: .seconds(1)) { _ in showTime() }
 ///     stopwatch.start()   // three times: still one call a second
 ///     stopwatch.stop()
 ///
-/// Every start that finds none running makes a `LoopTimer`; see there for clock, intervals and policies. It is stopped
-/// with its last reference. Any thread.
+/// A start that finds no timer running makes a `LoopTimer`; see there for clock, intervals and policies. The last reference
+/// to this object stops the timer when it goes. Any thread.
 public final class ExclusiveTimer: Sendable {
     private let loop: TimerLoop
     private let mode: TimerLoop.Mode
     private let make: @Sendable () -> LoopTimer
     private let timer = Locked<LoopTimer?>(nil)
 
-    /// A timer that does not run yet.
+    /// Creates a timer that does not run yet.
     ///
-    /// It fires in `loop`, which it holds as long as it lives, when that runs in `mode`; `.common` goes on while a user drags.
+    /// It fires in `loop`, which it holds for its whole life, while that runs in `mode`; in `.common` it goes on while a user
+    /// drags.
     public init(
         interval: some TimeSpan,
         repeats: Bool = true,
@@ -34,7 +35,7 @@ public final class ExclusiveTimer: Sendable {
         }
     }
 
-    /// The same on the calling thread's loop.
+    /// Creates a timer that does not run yet, on the calling thread's loop.
     @available(*, noasync)
     public convenience init(
         interval: some TimeSpan,
@@ -63,29 +64,29 @@ public final class ExclusiveTimer: Sendable {
     /// repeat.
     public var isRunning: Bool { timer.withLock { $0 }?.isValid ?? false }
 
-    /// Has it fire one interval from now, and so on. True if it did not run: otherwise everything stays as it is.
+    /// Makes it fire one interval from now, and so on. Returns true if it did not run; otherwise everything stays as it is.
     @discardableResult
     public func start() -> Bool {
         let new = make()
-        // A timer's own lock may be taken under this one; the replaced timer is released without it.
+        // A timer's own lock may be taken under this one. The replaced timer is released when this lock is not held any more.
         let (isStarted, _) = timer.withLock { timer -> (Bool, LoopTimer?) in
             if timer?.isValid ?? false { return (false, nil) }
             defer { timer = new }
             return (true, timer)
         }
-        // Not if it was stopped meanwhile: the loop refuses an invalid timer.
+        // If it was stopped meanwhile, the timer is invalid and the loop refuses it.
         if isStarted { loop.add(new, forMode: mode) }
         return isStarted
     }
 
-    /// Has it fire one interval from now, also if it runs: for work to be done after nothing has happened for so long.
+    /// Makes it fire one interval from now, even if it runs: for work to be done after nothing has happened for that long.
     public func restart() {
         stop()
         start()
     }
 
-    /// Ends what `start()` began. It may be started again, unlike objects that are invalidated or cancelled. On the
-    /// loop's own thread no call comes after this; on others a call that has begun goes on. Idempotent.
+    /// Stops the timer. It may be started again, unlike objects that are invalidated or cancelled. On the loop's own thread
+    /// no call comes after this; on other threads a call that has begun goes on. Idempotent.
     public func stop() {
         timer.withLock { $0.take() }?.invalidate()
     }

@@ -10,20 +10,20 @@ import HRTimerLibc
 ///         }, forMode: .default)
 ///     }
 ///
-/// Does what `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
-/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: the worker need not
-/// be kept. It blocks all signals. For a thread that waits for work, see
+/// It does what `Thread` and `RunLoop.current.run()` do together. The loop runs in the default mode; sources, triggers and
+/// blocks keep it running as timers do, and `loop.stop()` does not end it. The thread holds itself: no reference to the
+/// worker need be kept. It blocks all signals. For a thread that waits for work, see
 /// `TimerLoop.thread(name:precision:realTime:time:)`.
 public final class LoopWorker: Sendable {
     /// The thread's loop; once the thread has ended, nothing can be added to it.
     public let loop: TimerLoop
     private let running: RunningLoop
 
-    /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of its name are kept.
+    /// Starts the thread, which calls `setUp` and then runs its loop. At most 15 bytes of the name are kept.
     ///
-    /// The precision is the loop's. `realTime` is requested for the thread, see `settingResults`; without it, and above
-    /// `.coalesced`, a timer slack of 1 ns is. With nothing added the thread ends at once. Throws EAGAIN if no thread
-    /// can be made, EMFILE or ENFILE if there are no descriptors for its loop.
+    /// `precision` is that of the loop. `realTime` is requested for the thread, see `settingResults`; without it, and above
+    /// `.coalesced`, a timer slack of 1 ns is requested. If nothing was added, the thread ends at once. Throws EAGAIN if no
+    /// thread can be made, EMFILE or ENFILE if there are no descriptors for its loop.
     @discardableResult
     public init(
         name: String = "loopworker",
@@ -62,7 +62,7 @@ public final class LoopWorker: Sendable {
         running.hasEnded.wait()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits.
+    /// Waits as `wait()` does, for asynchronous functions: no thread of theirs waits.
     public func wait() async {
         if CurrentLoop.value === loop { return }
         await running.hasEnded.opened()

@@ -13,15 +13,15 @@ struct PresenceSample: Sendable, Equatable {
     /// How long the sampling thread has waited for a processor so far; nil if the kernel does not count it.
     var waited_ns: Int64?
     /// How much `CLOCK_REALTIME` is ahead of `CLOCK_BOOTTIME`: changes when the wall clock is set, and only a little when it
-    /// is slewed. Nil where nobody asks.
+    /// is slewed. Nil if it was not sampled.
     var wallAhead_ns: Int64?
 
-    /// The present sample.
+    /// Takes a sample.
     static func now() -> PresenceSample {
         var monotonic_ns: Int64 = 0
         var boot_ns: Int64 = 0
         var wall_ns: Int64 = 0
-        // Clocks cannot be read at once: repeats if the thread was interrupted between them.
+        // The clocks cannot be read at once: reads them again if the thread was interrupted in between.
         for _ in 0..<8 {
             let before_ns = hrt_clock_now_ns(HRT_CLOCK_MONOTONIC)
             boot_ns = hrt_clock_now_ns(HRT_CLOCK_BOOT)
@@ -38,9 +38,9 @@ struct PresenceSample: Sendable, Equatable {
         )
     }
 
-    /// The second number of /proc/thread-self/schedstat, proc_pid_schedstat in the kernel's Documentation/scheduler/
-    /// sched-stats.rst: time runnable but not running, `run_delay` in kernel/sched/stats.h. Nil without
-    /// CONFIG_SCHED_INFO, without /proc, and without a descriptor.
+    /// Returns the time that the thread was runnable but not running, `run_delay` in kernel/sched/stats.h: the second number
+    /// of /proc/thread-self/schedstat, proc_pid_schedstat in the kernel's Documentation/scheduler/sched-stats.rst. Returns
+    /// nil without CONFIG_SCHED_INFO, without /proc, and without a descriptor.
     private static func threadWaited_ns() -> Int64? {
         let file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

@@ -9,14 +9,14 @@ import HRTimerLibc
 ///         if absence.cause != .overloaded { reconnect(after: absence.duration) }
 ///     }
 ///
-/// By default every timer treats a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A suspended
-/// system stops that clock: timers passed to `makeUp(_:)` count such time as passed.
+/// By default each timer treats a stop by its `MissedTickPolicy`, since its clock goes on meanwhile. A suspended system stops
+/// that clock: timers passed to `makeUp(_:)` count such time as passed.
 ///
-/// The monitor has a thread of its own, so that a blocking handler of the program is never taken for an absence. It
-/// wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops` it
-/// never wakes. It notices an absence within half a threshold after the return. It ends with `shutdown()` or with its
-/// last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`;
-/// /proc/thread-self/schedstat, without which an overload is told by the process's processor time alone.
+/// The monitor has a thread of its own, so that a handler of the program that blocks is never taken for an absence. The
+/// thread wakes twice in a threshold, which took 0.1 ms of processor time each on a virtual machine; without `noticesStops`
+/// it never wakes. It notices an absence within half a threshold after the return. The monitor ends with `shutdown()` or with
+/// its last reference. Any thread. `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` of `clock_gettime(2)`; /proc/thread-self/schedstat,
+/// without which an overload is recognized by the process's processor time alone.
 public final class SuspensionMonitor: Sendable {
     /// What a monitor calls.
     public typealias Handler = @Sendable (Absence) -> Void
@@ -25,14 +25,14 @@ public final class SuspensionMonitor: Sendable {
     private let heart: TimerToken
     private let core: Core
 
-    /// Has `handler` called with every absence of at least `threshold`, and sometimes with shorter ones, from half of
-    /// it on.
+    /// Calls `handler` with every absence of at least `threshold`, and sometimes with shorter ones, from half a threshold on.
     ///
-    /// Called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first late timers. Without a
-    /// loop it is called on the monitor's own thread; a handler of an actor, as `{ @MainActor absence in … }`, on that.
-    /// The loop is neither held nor kept running. A threshold below 10 ms counts as 10 ms. Without `noticesStops` there
-    /// is no heartbeat and no wake-up: only `check()` looks, and finds suspended systems and a wall clock that was set ahead alone. Throws EAGAIN if no
-    /// thread can be made.
+    /// The handler is called on `loop`'s thread, in a pass in one of the common modes, perhaps after the first late timers;
+    /// without a loop it is called on the monitor's own thread. A handler of an actor, such as `{ @MainActor absence in … }`,
+    /// is called on that actor. The loop is neither held nor kept running.
+    ///
+    /// A threshold below 10 ms counts as 10 ms. Without `noticesStops` there is no heartbeat and no wake-up: only `check()`
+    /// looks, and finds only suspended systems and a wall clock that was set ahead. Throws EAGAIN if no thread can be made.
     public convenience init(
         loop: TimerLoop? = nil,
         threshold: some TimeSpan = Duration.seconds(1),
@@ -61,7 +61,7 @@ public final class SuspensionMonitor: Sendable {
         let half_ns = max(threshold.nanosecondsRoundedUp, 10_000_000) / 2
         engine = try TimerEngine(.init(name: "hrt-suspension", time: time))
         var first = sample()
-        // The sample before was another thread's.
+        // This sample was taken by another thread than the later ones.
         first.waited_ns = nil
         let detector = AbsenceDetector(
             heartbeat_ns: noticesStops ? half_ns : .max,
@@ -78,31 +78,31 @@ public final class SuspensionMonitor: Sendable {
         ) { [core] _ in core.beat() }
     }
 
-    /// Checks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for it.
+    /// Checks now, on the monitor's thread, instead of at the next heartbeat. Does not wait for the check.
     public func check() {
         engine.reschedule(heart, at: .distantPast)
     }
 
-    /// Has `timer` count the time of a suspended system as passed, so that its policy decides about the ticks that it
-    /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has
-    /// noticed.
+    /// Makes `timer` count the time of a suspended system as passed, so that its policy decides about the ticks that it
+    /// missed: merge, burst, skip or delay. Its deadline and grid move back by that time, once, when the monitor has noticed
+    /// the suspension.
     ///
-    /// A paused timer stays paused. The timer is not held. Adding it twice, or an invalid one, does nothing.
+    /// A paused timer stays paused. The timer is not held. Adding a timer twice, or an invalid timer, does nothing.
     public func makeUp(_ timer: LoopTimer) {
         core.add(timer)
     }
 
     /// Ends the monitor and frees the handler. Idempotent.
     ///
-    /// It waits for the monitor's own thread to end, and so for a handler that this calls, unless it is called on that
-    /// thread. A call by the loop, waiting or running, is not waited for.
+    /// It waits for the monitor's own thread to end, and so for a handler that this thread calls, unless it is called on that
+    /// thread. It does not wait for a call by the loop, whether that has begun or not.
     public func shutdown() {
         engine.shutdown()
     }
 }
 
 extension SuspensionMonitor {
-    /// Held by the heartbeat's handler, so that it does not hold the monitor.
+    /// The part that the heartbeat's handler holds, so that it does not hold the monitor itself.
     private final class Core: Sendable {
         private weak let loop: TimerLoop?
         private let hasLoop: Bool
@@ -114,8 +114,8 @@ extension SuspensionMonitor {
             var detector: AbsenceDetector
             var timers: [WeakTimer] = []
 
-            /// Forgets the timers that are gone. The others are returned: these may be the last references, to be
-            /// released without the lock.
+            /// Forgets the timers that are gone, and returns the others. The caller releases them without the lock, since
+            /// these may be the last references.
             mutating func liveTimers() -> [LoopTimer] {
                 let live = timers.compactMap(\.timer)
                 timers = live.map { WeakTimer(timer: $0) }
@@ -142,7 +142,7 @@ extension SuspensionMonitor {
 
         func add(_ timer: LoopTimer) {
             guard timer.isValid else { return }
-            // Under one lock, as a timer that two threads add at once would catch up twice.
+            // Both steps under one lock: otherwise a timer that two threads add at once would catch up twice.
             let live = state.withLock { state in
                 let live = state.liveTimers()
                 if !live.contains(where: { $0 === timer }) { state.timers.append(WeakTimer(timer: timer)) }
@@ -164,8 +164,7 @@ extension SuspensionMonitor {
 }
 
 extension LoopTimer {
-    /// Moves the deadline and the grid back by `duration`: then the policy decides about ticks whose deadlines have
-    /// passed.
+    /// Moves the deadline and the grid back by `duration`. The policy then decides about ticks whose deadlines have passed.
     fileprivate func countAsPassed(_ duration: Duration) {
         update { state, _ in
             guard state.handler != nil, state.deadline_ns < .max else { return }

@@ -1,8 +1,8 @@
 #if os(Linux)
 /// Which elements of a burst pass a debounce or a throttle.
 ///
-/// A debounced burst ends when nothing has come for the period; a throttled one goes on for as long as each period has an
-/// element. In the pictures each letter is an element, the period is 3:
+/// A debounced burst ends when nothing has come for the period. A throttled burst goes on for as long as each period has an
+/// element. In the pictures each letter is an element, and the period is 3:
 ///
 /// ```
 /// elements            abcd----e---|
@@ -14,14 +14,14 @@
 /// throttle, both      a--d----e---|    one at once, and the latest one at the end of each period
 /// ```
 ///
-/// An element that comes at the very end of a period, as the d does, belongs to the next one; with both edges of a throttle it
-/// takes the place of what waited.
+/// An element that comes at the very end of a period, as the d does, belongs to the next period. With both edges of a
+/// throttle it takes the place of the element that waited.
 public enum BurstEdges: Sendable, Hashable, CaseIterable {
-    /// At the begin.
+    /// At the start.
     case leading
     /// At the end.
     case trailing
-    /// At both.
+    /// At the start and at the end.
     case both
 
     var hasLeading: Bool { self != .trailing }

@@ -1,15 +1,16 @@
 #if os(Linux)
 import HRTimerCore
 
-/// Decides which elements of a debounce or a throttle pass, and when. Pure: it is told the time.
+/// The rules by which elements of a debounce or a throttle pass, and when. The gate reads no clock: its owner passes in the
+/// time.
 ///
-/// Its owner calls `receive` for each element, and `expire` at `wake_ns` or later. An element that comes at the end of a period
-/// or after it, and before the owner, ends the period itself.
+/// Its owner calls `receive` for each element, and `expire` at `wake_ns` or later. An element that comes at the end of a
+/// period or after it, but before the owner calls `expire`, ends the period itself.
 ///
-/// What it drops goes to the caller, to be freed without a lock.
+/// Dropped elements go to the caller, which frees them without a lock.
 struct BurstGate<Element> {
     enum Rule: Sendable {
-        /// A period begins anew with each element.
+        /// A new period begins with each element.
         case debounce
         /// A period begins with an element that passes, or that waits as the first one.
         case throttle
@@ -28,12 +29,12 @@ struct BurstGate<Element> {
         self.period_ns = period_ns
     }
 
-    /// When an element passes that waits; `Int64.max` if none does. The end of a period alone needs nobody.
+    /// When the element that waits passes; `Int64.max` if none waits. The end of a period alone needs no wake-up.
     var wake_ns: Int64 { waiting == nil ? .max : end_ns }
 
     private mutating func begin(at now_ns: Int64) { end_ns = now_ns.addingSaturating(period_ns) }
 
-    /// Appends what passes now to `passed`, in order.
+    /// Takes an element. Appends the elements that pass now to `passed`, in order.
     mutating func receive(_ element: Element, at now_ns: Int64, _ passed: inout [Element], dropped: inout Element?) {
         // Without a period everything passes.
         if period_ns <= 0 { return passed.append(element) }
@@ -47,11 +48,11 @@ struct BurstGate<Element> {
         }
     }
 
-    /// A new element comes after the period, before `expire` was called.
+    /// Ends the period: a new element has come after it, before `expire` was called.
     private mutating func endPeriod(_ passed: inout [Element], _ dropped: inout Element?) {
         end_ns = .max
         guard let late = waiting.take() else { return }
-        // Of two that could pass within a period of a throttle it is the new one.
+        // If two elements could pass within one period of a throttle, the new one does.
         if rule == .throttle, edges.hasLeading { dropped = late } else { passed.append(late) }
     }
 
@@ -61,29 +62,29 @@ struct BurstGate<Element> {
         waiting = element
     }
 
-    /// Gives the element that passes because its period is over, if it is.
+    /// Returns the element that passes because its period is over; nil if there is none.
     mutating func expire(at now_ns: Int64) -> Element? {
         guard wake_ns <= now_ns else { return nil }
         return flush(at: now_ns)
     }
 
-    /// Gives the element that waits, before its time.
+    /// Returns the element that waits, before its time.
     mutating func flush(at now_ns: Int64) -> Element? {
         let element = waiting.take()
         end_ns = .max
-        // The next one is not to pass at once.
+        // The next element must not pass at once.
         if rule == .throttle, element != nil { begin(at: now_ns) }
         return element
     }
 
-    /// Gives the element that waits, to be dropped. No period is left.
+    /// Returns the element that waits, to be dropped, and ends the period.
     mutating func reset() -> Element? {
         end_ns = .max
         return waiting.take()
     }
 
-    /// Whether the end of the elements has the waiting one pass at once: after the last one there is nothing to wait for. A
-    /// throttle's still waits, since what passes must not come faster.
+    /// Whether the element that waits passes at once when the elements end: after the last one there is nothing to wait for.
+    /// That of a throttle still waits, since elements must never pass faster.
     var passesAtEnd: Bool { rule == .debounce }
 }
 

@@ -2,24 +2,24 @@
 public import Dispatch
 public import HRTimerCore
 
-/// Calls a handler when nothing has been sent for a while, with the last element: one write for many changes.
+/// An object that calls a handler when nothing has been sent for a while, with the last element: one write for many changes.
 ///
 ///     let writes = Debouncer<Document>(for: .milliseconds(300), queue: disk) { document in save(document) }
 ///     writes.send(document)                       // at each change; saved once it has been quiet for 300 ms
 ///     writes.flush()                              // the window is closed: saved now
 ///
-/// Never early, on `CLOCK_MONOTONIC`. The handler is called on the engine's thread, on a queue or in a loop, never on the
-/// thread that sends, and never while it is still running; elements that pass meanwhile come after it, in order. `BurstEdges`
-/// says which element of a burst passes: by default the last one.
+/// The handler is never called early, on `CLOCK_MONOTONIC`. It is called on the engine's thread, on a queue or in a loop,
+/// never on the thread that sends, and never while it is still running; elements that pass meanwhile come after it, in
+/// order. `BurstEdges` says which element of a burst passes: by default the last one.
 ///
-/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the clock;
-/// the engine is woken once a period at most. The last reference drops what waits: call `flush()` before. When the engine or
-/// the loop has ended nothing is called any more.
+/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the
+/// clock; the engine is woken once a period at most. Releasing the last reference drops the elements that wait: call
+/// `flush()` before. After the engine or the loop has ended nothing is called any more.
 public final class Debouncer<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
     private let source: TimerSource
 
-    /// Calls the handler on the engine's thread. Without a period, or with NaN, everything passes.
+    /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -29,7 +29,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
         self.init(PacedCalls(.debounce, edges, period, handler), TimerSource(engine: engine))
     }
 
-    /// Calls the handler on the queue, one call at a time on a concurrent one too.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -61,18 +61,18 @@ public final class Debouncer<Element: Sendable>: Sendable {
         calls.release(source)
     }
 
-    /// Takes an element. Does not call the handler itself, and returns at once. False after `cancel()`.
+    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`.
     @discardableResult
     public func send(_ element: Element) -> Bool { calls.send(element, source) }
 
     /// Has the handler called now with the element that waits, if one does, as at the end of its period.
     public func flush() { calls.flush(source) }
 
-    /// Drops what waits, and ends the period: the next element is the first one again.
+    /// Drops the elements that wait, and ends the period: the next element is the first one again.
     public func discard() { calls.discard(source) }
 
-    /// Ends it for good, drops what waits and frees the handler. A call that has begun goes on; in the handler there is no
-    /// call after this returned. Idempotent.
+    /// Ends the debouncer for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
+    /// the handler itself calls this, no call follows after this returned. Idempotent.
     public func cancel() { calls.end(source) }
 
     /// Whether an element waits for its call.
@@ -80,7 +80,7 @@ public final class Debouncer<Element: Sendable>: Sendable {
 }
 
 extension Debouncer<Void> {
-    /// Takes a call of what has no arguments.
+    /// Sends an element without a value; see `send(_:)`.
     @discardableResult
     public func send() -> Bool { send(()) }
 }

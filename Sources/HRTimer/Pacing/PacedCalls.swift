@@ -1,17 +1,17 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What a `Debouncer` and a `Throttle` have in common: a gate, and a source that calls where the handler belongs.
+/// The common part of a `Debouncer` and a `Throttle`: a gate, and a source that calls the handler where it belongs.
 ///
-/// The source's handler holds this object and not the other way round: the source goes with the object that users own.
+/// The source's handler holds this object and not the other way round: the source is freed with the object that users own.
 final class PacedCalls<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var gate: BurstGate<Element>
-        /// What has passed and was not handed to the handler yet.
+        /// The elements that have passed and that the handler was not called for yet.
         var passed: [Element] = []
-        /// When the source is to call; `Int64.max` for never.
+        /// When the source must call; `Int64.max` for never.
         var armed_ns = Int64.max
-        /// It ended, and nothing is called any more.
+        /// Whether it has ended; then nothing is called any more.
         var hasEnded = false
         /// The source's handler calls the user's with elements that have passed.
         var isDelivering = false
@@ -19,7 +19,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
         var lastSource: TimerSource?
     }
 
-    /// In a struct: by itself each copy of the function would be wrapped anew.
+    /// In a struct: by itself the function would be wrapped anew in each copy.
     private struct Handler: Sendable {
         let call: @Sendable (Element) -> Void
     }
@@ -37,7 +37,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
         self.handler = Locked(Handler(call: handler))
     }
 
-    /// Called once, before all others.
+    /// Starts the source. Must be called once, before all other functions.
     func start(_ source: TimerSource) {
         source.setEventHandler { [weak source] in
             if let source { self.deliver(source) }
@@ -47,7 +47,8 @@ final class PacedCalls<Element: Sendable>: Sendable {
 
     private func now_ns(_ source: TimerSource) -> Int64 { source.core.core.time.now_ns }
 
-    /// With the lock held, so that of two threads the later one's deadline stays. The source calls nobody within it.
+    /// Arms the source for the next call. Must be called with the lock held, so that of two threads the later one's deadline
+    /// stays. The source calls no handler within `schedule`.
     private func arm(_ source: TimerSource, _ state: inout State, _ now_ns: Int64) {
         let next_ns = state.passed.isEmpty ? state.gate.wake_ns : now_ns
         if next_ns == state.armed_ns { return }
@@ -55,7 +56,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
         source.schedule(deadline: MonotonicInstant(nanoseconds: next_ns))
     }
 
-    /// Does not call the handler: that is called where it belongs. False after the end.
+    /// Takes an element. Does not call the handler: that is called where it belongs. Returns false after the end.
     func send(_ element: Element, _ source: TimerSource) -> Bool {
         var dropped: Element?
         return state.withLock { state in
@@ -80,7 +81,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
         }
     }
 
-    /// What waits is dropped, and the period has ended.
+    /// Drops the elements that wait, and ends the period.
     func discard(_ source: TimerSource) {
         var dropped: [Element] = []
         state.withLock { state in
@@ -114,7 +115,7 @@ final class PacedCalls<Element: Sendable>: Sendable {
 
     var isWaiting: Bool { state.withLock { !$0.passed.isEmpty || $0.gate.wake_ns < .max } }
 
-    /// Where the handler belongs.
+    /// Calls the handler for the elements that have passed. Runs where the handler belongs.
     private func deliver(_ source: TimerSource) {
         var passed: [Element] = []
         state.withLock { state in

@@ -4,9 +4,9 @@ public import HRTimerCore
 /// The elements of another sequence that pass a debounce or a throttle; see `debounce(for:edges:on:)` and
 /// `throttle(for:edges:on:)`.
 public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
-    /// The base's.
+    /// The base's element.
     public typealias Element = Base.Element
-    /// The base's.
+    /// The base's failure.
     public typealias Failure = Base.Failure
 
     private let base: Base
@@ -29,7 +29,7 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
         self.host = host
     }
 
-    /// Begins to take elements of the base with the first call of `next()`.
+    /// Returns an iterator, which begins to take elements of the base with the first call of `next()`.
     public func makeAsyncIterator() -> Iterator {
         Iterator(base: base, gate: BurstGate(rule, edges, period_ns: period_ns), host: host)
     }
@@ -47,12 +47,13 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
             self.host = host
         }
 
-        /// The next element that passes; nil once the base has ended and all has passed, and when the task is cancelled.
+        /// Returns the next element that passes; nil once the base has ended and all has passed, and when the task is
+        /// cancelled.
         public mutating func next() async throws(Base.Failure) -> Base.Element? {
             try await next(isolation: nil)
         }
 
-        /// The same without leaving the actor that iterates.
+        /// Returns the next element like `next()`, without leaving the actor that iterates.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(Base.Failure) -> Base.Element? {
@@ -65,21 +66,23 @@ public struct PacedSequence<Base: AsyncSequence & Sendable>: AsyncSequence, Send
     }
 }
 
-// For one task alone.
+// An iterator is for one task alone.
 @available(*, unavailable)
 extension PacedSequence.Iterator: Sendable {}
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// The last element of each burst, once nothing has come for `period`; other edges see `BurstEdges`.
+    /// Returns the last element of each burst, once nothing has come for `period`; for other edges see `BurstEdges`.
     ///
     ///     for await text in field.changes.debounce(for: .milliseconds(300), on: .monotonic) { search(text) }
     ///
-    /// Never early. A task of its own iterates over this sequence and takes each element when it comes, also while the consumer
-    /// is busy: what passed meanwhile waits in order for the next call of `next()`, so that a consumer's pause loses nothing.
+    /// An element never passes early. A task of its own iterates over this sequence and takes each element when it comes,
+    /// also while the consumer is busy. Elements that passed meanwhile wait in order for the next call of `next()`, so that
+    /// a consumer's pause loses nothing.
     ///
-    /// When this sequence ends, the element that waits passes at once. When it throws, the error passes after what has passed
-    /// already, and the element that waits is dropped. Cancelling the consumer's task, dropping the iterator or shutting the
-    /// engine down ends it. One timer at most waits for the end of a period. Without a period, or with NaN, everything passes.
+    /// When this sequence ends, the element that waits passes at once. When it throws, the error passes after the elements
+    /// that have passed already, and the element that waits is dropped. Cancelling the consumer's task, dropping the
+    /// iterator or shutting the engine down ends the iteration. One timer at most waits for the end of a period. With a
+    /// period of zero or less, or NaN, everything passes.
     public func debounce(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -88,7 +91,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .debounce, edges, period) { clock.host }
     }
 
-    /// The same on the wall clock, which may be set, or in boot time.
+    /// Debounces this sequence on the wall clock, which may be set, or in boot time; see `debounce(for:edges:on:)`.
     public func debounce<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .trailing,
@@ -97,13 +100,13 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .debounce, edges, period) { clock.host }
     }
 
-    /// An element at once, and then at most one for each `period`: the latest one, when the period is over, even if no other
-    /// comes. Other edges see `BurstEdges`.
+    /// Returns an element at once, and then at most one for each `period`: the latest one, when the period is over, even if
+    /// no other comes. For other edges see `BurstEdges`.
     ///
     ///     for await position in player.positions.throttle(for: .milliseconds(100), on: .monotonic) { show(position) }
     ///
-    /// As `debounce(for:edges:on:)`, but the element that waits when this sequence ends passes at the end of its period: what
-    /// passes never comes faster.
+    /// Works like `debounce(for:edges:on:)`, except that the element that waits when this sequence ends passes at the end of
+    /// its period: elements never pass faster.
     public func throttle(
         for period: some TimeSpan,
         edges: BurstEdges = .both,
@@ -112,7 +115,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         PacedSequence(self, .throttle, edges, period) { clock.host }
     }
 
-    /// The same on the wall clock, which may be set, or in boot time.
+    /// Throttles this sequence on the wall clock, which may be set, or in boot time; see `throttle(for:edges:on:)`.
     public func throttle<Instant: TimerInstant>(
         for period: some TimeSpan,
         edges: BurstEdges = .both,

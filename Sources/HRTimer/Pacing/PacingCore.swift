@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What an iterator owns: with it the iteration over the base ends.
+/// The object that an iterator owns. When it is freed, the iteration over the base ends.
 final class PacingHandle<Element: Sendable, Failure: Error>: Sendable {
     let core: PacingCore<Element, Failure>
 
@@ -13,14 +13,14 @@ final class PacingHandle<Element: Sendable, Failure: Error>: Sendable {
         core.end()
     }
 
-    /// Called once.
+    /// Starts the task that takes the base's elements. Must be called once.
     func begin<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element == Element, Base.Failure == Failure {
         core.own(Task { [core] in await core.take(base) })
     }
 }
 
-/// One iteration of a `PacedSequence`: a task takes the elements of the base, the gate and at most one alarm decide when they
-/// pass, and the consumer gets them in order.
+/// One iteration of a `PacedSequence`. A task takes the elements of the base, the gate and at most one alarm decide when
+/// they pass, and the consumer gets them in order.
 final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
     private enum Ending: Sendable {
         case finished
@@ -29,16 +29,17 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
 
     private struct State: Sendable {
         var gate: BurstGate<Element>
-        /// What has passed, for the consumer to take.
+        /// The elements that have passed, for the consumer to take.
         var passed: [Element] = []
         var taken = 0
-        /// What comes when all has passed; nil while the base goes on.
+        /// How the iteration ends when all elements have passed; nil while the base goes on.
         var ending: Ending?
-        /// The consumer's task was cancelled, or the iterator is gone.
+        /// Whether the iteration was ended early: the consumer's task was cancelled, the iterator is gone, or the host has
+        /// ended.
         var isCut = false
         var consumer: UnsafeContinuation<Void, Never>?
         var task: Task<Void, Never>?
-        /// When the alarm expires, `Int64.max` if there is none; which one it is; and how to disarm it, once that is known.
+        /// When the alarm expires, `Int64.max` if there is none; its number; and how to disarm it, once that is known.
         var armed_ns = Int64.max
         var number = 0
         var alarm: TimerHost.Alarm?
@@ -62,7 +63,7 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
         if isCut { task.cancel() }
     }
 
-    /// What a change leaves to be done without the lock.
+    /// The work that a change leaves to be done without the lock.
     private struct After {
         var consumer: UnsafeContinuation<Void, Never>?
         var toDisarm: TimerHost.Alarm?
@@ -79,7 +80,8 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
         if let (deadline_ns, number) = after.toArm { arm(deadline_ns, number) }
     }
 
-    /// Whom to resume, and what the alarm is to be. One that is armed for too early looks again then, where that is cheaper.
+    /// Decides whether to resume the consumer, and how to move the alarm. Must be called with the lock held. Where it is
+    /// cheaper, an alarm that is armed too early stays, and checks again when it expires.
     private func follow(_ state: inout State) -> After {
         var after = After()
         if state.isCut || state.ending != nil || state.taken < state.passed.count {
@@ -110,7 +112,7 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
             state.alarm = armed
             return true
         }
-        // Another one is armed, or this one has expired.
+        // Another alarm is armed, or this one has expired.
         if !isPresent { host.disarm(armed) }
     }
 
@@ -123,12 +125,13 @@ final class PacingCore<Element: Sendable, Failure: Error>: Sendable {
         }
     }
 
-    /// A loop says so of each alarm that it lets go of: of one that has expired, or that was disarmed, it means nothing.
+    /// Ends the iteration if the alarm with that number is still armed. A loop reports each alarm that it drops: the report
+    /// of an alarm that has expired, or that was disarmed, means nothing.
     private func hostHasEnded(_ number: Int) {
         if state.withLock({ $0.number == number && $0.armed_ns < .max }) { end() }
     }
 
-    /// For good: the consumer gets nothing any more.
+    /// Ends the iteration for good: the consumer gets nothing any more.
     func end() {
         var left: [Element] = []
         var waiting: Element?
@@ -159,7 +162,7 @@ extension PacingCore {
         }
     }
 
-    /// False if nobody wants more.
+    /// Takes an element of the base. Returns false if nobody wants more.
     private func receive(_ element: Element) -> Bool {
         var dropped: Element?
         var isWanted = true
@@ -184,7 +187,7 @@ extension PacingCore {
     }
 }
 
-// The consumer.
+// The consumer's part.
 extension PacingCore {
     private enum Next {
         case element(Element)
@@ -198,7 +201,7 @@ extension PacingCore {
             case .element(let element): return element
             case .ended(.finished): return nil
             case .ended(.failed(let error)):
-                // Once: after an error there is nothing.
+                // Thrown once: after an error the sequence has ended.
                 state.withLock { $0.ending = .finished }
                 throw error
             case .nothing: await wait(isolation: isolation)
@@ -211,7 +214,7 @@ extension PacingCore {
             if state.taken < state.passed.count {
                 let element = state.passed[state.taken]
                 state.taken += 1
-                // What was taken goes with the last one, or with half of many.
+                // The elements that were taken are removed with the last one, or when they are half of many.
                 if state.taken == state.passed.count || state.taken >= max(64, state.passed.count / 2) {
                     state.passed.removeFirst(state.taken)
                     state.taken = 0
@@ -227,7 +230,7 @@ extension PacingCore {
     private func wait(isolation: isolated (any Actor)?) async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                // Unsafe: who takes it out of the state resumes it, once.
+                // Unsafe: the thread that takes it out of the state resumes it, once.
                 change { state in state.consumer = continuation }
             }
         } onCancel: {

@@ -2,24 +2,24 @@
 public import Dispatch
 public import HRTimerCore
 
-/// Calls a handler at most once a period, with the latest element: a progress bar, a log, a position.
+/// An object that calls a handler at most once a period, with the latest element: for a progress bar, a log, a position.
 ///
 ///     let progress = Throttle<Double>(for: .milliseconds(100), loop: .main) { fraction in bar.draw(fraction) }
 ///     progress.send(0.5)                          // as often as one likes
 ///
-/// The first element passes at once, and of those that come within the period after it the latest one at its end, even if
-/// nothing comes any more: the handler always learns the last element. `BurstEdges` has other choices. Never early, on
-/// `CLOCK_MONOTONIC`; the handler is called on the engine's thread, on a queue or in a loop, never on the thread that sends,
-/// and never while it is still running.
+/// The first element passes at once. Of those that come within the period after it, the latest one passes at the end of the
+/// period, even if nothing comes any more: the handler always learns the last element. `BurstEdges` has other choices. The
+/// handler is never called early, on `CLOCK_MONOTONIC`. It is called on the engine's thread, on a queue or in a loop, never
+/// on the thread that sends, and never while it is still running.
 ///
-/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the clock;
-/// the engine is woken once a period at most. The last reference drops what waits: call `flush()` before. When the engine or
-/// the loop has ended nothing is called any more.
+/// All members may be called from any thread, and from the handler. `send(_:)` takes a lock for a moment and reads the
+/// clock; the engine is woken once a period at most. Releasing the last reference drops the elements that wait: call
+/// `flush()` before. After the engine or the loop has ended nothing is called any more.
 public final class Throttle<Element: Sendable>: Sendable {
     private let calls: PacedCalls<Element>
     private let source: TimerSource
 
-    /// Calls the handler on the engine's thread. Without a period, or with NaN, everything passes.
+    /// Calls the handler on the engine's thread. With a period of zero or less, or NaN, everything passes.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .both,
@@ -29,7 +29,7 @@ public final class Throttle<Element: Sendable>: Sendable {
         self.init(PacedCalls(.throttle, edges, period, handler), TimerSource(engine: engine))
     }
 
-    /// Calls the handler on the queue, one call at a time on a concurrent one too.
+    /// Calls the handler on the queue, one call at a time even on a concurrent queue.
     public convenience init(
         for period: some TimeSpan,
         edges: BurstEdges = .both,
@@ -61,18 +61,18 @@ public final class Throttle<Element: Sendable>: Sendable {
         calls.release(source)
     }
 
-    /// Takes an element. Does not call the handler itself, and returns at once. False after `cancel()`.
+    /// Takes an element. Does not call the handler itself, and returns at once. Returns false after `cancel()`.
     @discardableResult
     public func send(_ element: Element) -> Bool { calls.send(element, source) }
 
     /// Has the handler called now with the element that waits, if one does, as at the end of its period.
     public func flush() { calls.flush(source) }
 
-    /// Drops what waits, and ends the period: the next element is the first one again.
+    /// Drops the elements that wait, and ends the period: the next element is the first one again.
     public func discard() { calls.discard(source) }
 
-    /// Ends it for good, drops what waits and frees the handler. A call that has begun goes on; in the handler there is no
-    /// call after this returned. Idempotent.
+    /// Ends the throttle for good, drops the elements that wait, and frees the handler. A call that has begun goes on. If
+    /// the handler itself calls this, no call follows after this returned. Idempotent.
     public func cancel() { calls.end(source) }
 
     /// Whether an element waits for its call.
@@ -80,7 +80,7 @@ public final class Throttle<Element: Sendable>: Sendable {
 }
 
 extension Throttle<Void> {
-    /// Takes a call of what has no arguments.
+    /// Sends an element without a value; see `send(_:)`.
     @discardableResult
     public func send() -> Bool { send(()) }
 }

@@ -3,20 +3,20 @@ import CHRTimer
 public import FoundationEssentials
 public import HRTimerCore
 
-// Foundation's spellings: instants as `Date`, converted when they are given. Steps of the wall clock after that do not move
-// a timer. A `Date` of today is exact to 0.1 µs.
+// Foundation's spelling of a point in time, `Date`. A date is converted to a monotonic instant when it is given: later steps of
+// the wall clock do not move the timer. A present-day `Date` is exact to 0.1 µs.
 
 extension Date: TimePoint {
-    /// The instant at which the wall clock will read this date, if it is not set meanwhile; nil for NaN.
+    /// Returns the instant at which the wall clock will read this date, if the clock is not set meanwhile; nil for NaN.
     public func instant(on time: TimeBase) -> MonotonicInstant? {
         wall_ns.map { MonotonicInstant(nanoseconds: time.instant_ns(wall_ns: $0)) }
     }
 }
 
 extension TimePoint {
-    /// What a timer that fires at this point has to know of it.
+    /// Returns what a timer that fires at this point stores about it: its kind, and for a `Date` also the date as it was given.
     func origin(_ instant: MonotonicInstant) -> (kind: LoopTimer.Origin, date: LoopTimer.FireDate?) {
-        // The type first: a cast takes longer.
+        // Compares the types first, because a cast takes longer.
         guard Self.self == Date.self, let date = self as? Date, let wall_ns = date.wall_ns else {
             return (.instant(PassedOn { _ in instant.nanoseconds }), nil)
         }
@@ -27,11 +27,11 @@ extension TimePoint {
 }
 
 extension LoopTimer {
-    /// As `fireInstant`, on the wall clock. Setting NaN does nothing.
+    /// The next deadline as a date of the wall clock; see `fireInstant`. Setting NaN does nothing.
     ///
-    /// A date that was given reads back to the bit, and so does every other until the next call: the wall clock is read when a
-    /// date is given or first asked for. Where it has been set since, by 10 ms or more, the date returned is that of
-    /// the call on the clock as it is now. On a virtual time, the virtual wall clock.
+    /// A date that was set reads back bit for bit. Any other deadline reads as the same date, bit for bit, until the next call:
+    /// the wall clock's offset is read when a date is set or first asked for, and then kept. If the wall clock has been set
+    /// since, by 10 ms or more, the date is that on the clock as it is now. On a virtual time this is the virtual wall clock.
     public var fireDate: Date {
         get {
             withState { state, time in
@@ -60,18 +60,18 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// As `limitInstant(forMode:)`.
+    /// Returns `limitInstant(forMode:)` as a date.
     public func limitDate(forMode mode: Mode) -> Date? {
         limitInstant(forMode: mode).map { time.date(instant_ns: $0.nanoseconds) }
     }
 }
 
 extension Date {
-    /// Whole nanoseconds since 1970, rounded up; nil for NaN, saturating.
+    /// The date in whole nanoseconds since 1970, rounded up and saturating; nil for NaN.
     fileprivate var wall_ns: Int64? {
         let seconds = timeIntervalSinceReferenceDate
         if seconds.isNaN { return nil }
-        // Whole seconds apart: a product would round to the double's 0.2 µs.
+        // Converts whole seconds separately: multiplying the whole value would round to 0.2 µs, the resolution of its double.
         let whole = seconds.rounded(.down)
         guard let whole_s = Int64(exactly: whole + Date.timeIntervalBetween1970AndReferenceDate),
             case let (whole_ns, overflow) = whole_s.multipliedReportingOverflow(by: 1_000_000_000), !overflow
@@ -81,12 +81,12 @@ extension Date {
 }
 
 extension TimeBase {
-    /// The instant at which the wall clock will read `wall_ns`, if it is not set meanwhile.
+    /// Returns the instant at which the wall clock will read `wall_ns`, if the clock is not set meanwhile.
     func instant_ns(wall_ns: Int64) -> Int64 {
         monotonic_ns(wall_ns, of: .wall)
     }
 
-    /// How far the wall clock is ahead of this one, to within the time between two readings.
+    /// How far the wall clock is ahead of the monotonic clock, to within the time between two readings.
     fileprivate var wallOffset_ns: Int64 { offset_ns(of: .wall) }
 
     fileprivate func date(instant_ns: Int64) -> Date {
@@ -95,7 +95,7 @@ extension TimeBase {
 }
 
 extension Date {
-    /// The seconds since 2001 at an instant, for a wall clock that is so far ahead.
+    /// Returns the seconds since 2001 at an instant, for a wall clock that is ahead of the monotonic clock by `wallOffset_ns`.
     fileprivate static func seconds(_ instant_ns: Int64, wallOffset_ns: Int64) -> Double {
         if instant_ns == .max { return Date.distantFuture.timeIntervalSinceReferenceDate }
         if instant_ns == .min { return Date.distantPast.timeIntervalSinceReferenceDate }
@@ -106,18 +106,18 @@ extension Date {
 }
 
 extension LoopTimer {
-    /// What a timer's deadlines are called on the wall clock. Part of its state, but of few timers: apart from it.
+    /// The dates of a timer's deadlines on the wall clock. Part of its state, but a separate object, since few have one.
     final class FireDate: @unchecked Sendable {
-        // Sendable: belongs to one state, and is touched with the locks that guard that.
+        // Sendable: an object belongs to one state, and is touched with the locks held that guard the state.
 
-        /// By whose clocks it was converted.
+        /// The time, the kernel's or a virtual one, whose clocks made the conversion.
         private(set) var clock: TimeID
-        /// In seconds since 2001, as it was given, and for which deadline.
+        /// The date as it was given, in seconds since 2001, and the deadline that it belongs to.
         private var given: (deadline_ns: Int64, seconds: Double)?
-        /// How far the wall clock was ahead when a date was given or first asked for.
+        /// How far the wall clock was ahead of the monotonic clock when a date was given or first asked for.
         private var wallOffset_ns: Int64?
 
-        /// A wall clock that has moved so far was set; slewing takes longer than a timer lives, and readings differ by less.
+        /// A wall clock that moved this far was set: slewing takes longer than a timer lives, and readings differ by less.
         private static let step_ns: Int64 = 10_000_000
 
         init(on clock: TimeID) {
@@ -129,7 +129,7 @@ extension LoopTimer {
             wallOffset_ns = wall_ns == .max || wall_ns == .min ? nil : wall_ns.subtractingSaturating(deadline_ns)
         }
 
-        /// The clock of a loop puts the deadline elsewhere.
+        /// Assigns the given date to another deadline, because the loop's clock converts the date differently.
         func resolveDeadline(to deadline_ns: Int64, wall_ns: Int64, clock: TimeID) {
             self.clock = clock
             guard let given else { return }

@@ -2,15 +2,15 @@
 public import Dispatch
 public import HRTimerCore
 
-// Dispatch's spellings of a time, wherever one is taken.
+// Dispatch's types for times, wherever this library takes a time.
 
 extension DispatchTimeInterval: TimeSpan {
-    /// The same duration; for `.never` one that does not end.
+    /// The same length of time as a `Duration`; for `.never` one that does not end.
     public var asDuration: Duration? { Duration(self) ?? .nanoseconds(Int64.max) }
 }
 
 extension DispatchTime: TimePoint {
-    /// The same instant, see `MonotonicInstant(_:)`; `time` is ignored, since Dispatch has no virtual one.
+    /// Returns the same instant, see `MonotonicInstant(_:)`. Ignores `time`, since Dispatch has no virtual time.
     public func instant(on time: TimeBase) -> MonotonicInstant? { MonotonicInstant(self) }
 }
 #endif

@@ -1,19 +1,19 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// What a timer has that follows another clock than the loop's: its deadline there, and an alarm on that clock. The timer is due
-/// in its loop when the alarm has expired, and waits for nothing there before.
+/// The part of a timer that follows another clock than the loop's: the deadline on that clock, and an alarm on it. The timer
+/// becomes due in its loop when the alarm has expired; until then it has no deadline there.
 final class FollowedClock: @unchecked Sendable {
-    // Sendable: what changes is part of the timer's state and touched with the locks that guard that, or behind `alarm`'s lock.
+    // Sendable: the variables are part of the timer's state and touched with its locks held; `alarm` has a lock of its own.
 
     let clock: TimerClock
-    /// On that clock.
+    /// The deadline on that clock.
     var deadline_ns: Int64
-    /// Where the loop reads it.
+    /// That clock as the loop reads it: the kernel's, or that of a virtual time.
     private(set) var time: TimeBase
-    /// False while the timer waits for an instant of the loop's own clock, which it was moved to.
+    /// Whether the timer waits for that clock. False after it was moved to an instant of the loop's own clock.
     private(set) var isFollowing = true
-    /// On which clocks the deadline had passed when it was given.
+    /// The times on whose clocks the deadline had passed when it was given.
     private var passed: PassedOn
     private weak var timer: LoopTimer?
     private let alarm = Locked<ClockAlarm?>(nil)
@@ -27,7 +27,7 @@ final class FollowedClock: @unchecked Sendable {
 
     func belong(to timer: LoopTimer) { self.timer = timer }
 
-    /// Without a lock, since an engine may have to be started: the timer will be in a loop on `time`.
+    /// Makes an alarm for a timer that will be in a loop on `time`. May start an engine: must be called without a lock.
     func prepare(_ time: TimeBase) {
         let time = time.on(clock)
         let hasOne = alarm.withLock { $0.map { $0.isOn(time) } ?? false }
@@ -40,7 +40,7 @@ final class FollowedClock: @unchecked Sendable {
         former?.cancel()
     }
 
-    /// Without a lock. The alarm does not expire any more.
+    /// Cancels the alarm, which then does not expire any more. Must be called without a lock.
     func cancel() {
         let former = alarm.withLock { $0.take() }
         former?.cancel()
@@ -51,50 +51,51 @@ final class FollowedClock: @unchecked Sendable {
     }
 }
 
-// With the locks of the timer's state held.
+// Must be called with the locks of the timer's state held.
 extension FollowedClock {
     var now_ns: Int64 { time.now_ns }
 
-    /// The timer is in a loop: a deadline that had passed when it was given counts as now.
+    /// Resolves the deadline when the timer is added to a loop: a deadline that had passed when it was given counts as now.
     func resolveDeadline(_ loopTime: TimeBase) {
         time = loopTime.on(clock)
         if isFollowing { follow(passed.contains(loopTime) ? max(deadline_ns, now_ns) : deadline_ns) }
         passed = .none
     }
 
-    /// Has the alarm expire at that instant of the clock.
+    /// Makes the alarm expire at that instant of the followed clock.
     func follow(_ deadline_ns: Int64) {
         self.deadline_ns = deadline_ns
         isFollowing = true
         alarm.withLock { $0 }?.set(deadline_ns: deadline_ns)
     }
 
-    /// The timer was moved to an instant of the loop's clock.
+    /// Disarms the alarm, because the timer was moved to an instant of the loop's clock.
     func detach() {
         isFollowing = false
         alarm.withLock { $0 }?.set(deadline_ns: .max)
     }
 
-    /// Whether the clock has come to the deadline, and nobody has moved it since.
+    /// Whether the followed clock has reached the deadline, and nobody has moved the timer since.
     var isDue: Bool { isFollowing && now_ns >= deadline_ns }
 
-    /// The next deadline on the monotonic clock, as the two stand to each other now.
+    /// Returns the next deadline on the loop's monotonic clock, by the present difference of the two clocks.
     func monotonic_ns(_ loopTime: TimeBase) -> Int64 { loopTime.monotonic_ns(deadline_ns, of: clock) }
 }
 
 extension LoopTimer {
-    /// A timer that follows the wall clock or boot time: it fires when that clock comes to `instant`, and if it repeats at
+    /// A timer that follows the wall clock or boot time: it fires when that clock reaches `instant`, and if it repeats, at
     /// every interval of that clock after that. Not in a loop yet.
     ///
     ///     let noon = LoopTimer(fireAt: WallInstant(nanoseconds: noon_ns), interval: 86_400, repeats: true) { _ in lunch() }
     ///
-    /// A step of the wall clock moves the call with it: one forward makes what it passes fire at once, one back has it wait.
-    /// Boot time goes on while the system is suspended; what fell due then fires when the system is up again. An instant that
-    /// has passed when the timer is added counts as now, also for the grid.
+    /// A step of the wall clock moves the call with it: a step forward makes the deadlines that it passes fire at once, and
+    /// after a step back the timer waits longer. Boot time goes on while the system is suspended; deadlines that pass meanwhile
+    /// fire when the system resumes. An instant that has passed when it is given counts as the moment when the timer is added
+    /// to a loop, also for the grid.
     ///
-    /// An engine of that clock wakes the loop, which calls: later by a wake-up, and without the loop's precision and tolerance.
-    /// Setting `fireInstant` moves the next call to an instant of the monotonic clock; a repeating timer follows its own clock
-    /// from there.
+    /// An engine of that clock wakes the loop, which makes the call: one wake-up later, and without the loop's precision and
+    /// tolerance. Setting `fireInstant` moves the next call to an instant of the monotonic clock. From there a repeating timer
+    /// follows its own clock again.
     @_disfavoredOverload
     public convenience init<Instant: TimerInstant>(
         fireAt instant: Instant,
@@ -135,7 +136,7 @@ extension LoopTimer {
         state.set(phase, random: TimeBase.current.randomNumber())
     }
 
-    /// The clock has come to the deadline. On the engine's thread, without a lock.
+    /// Makes the timer due, because its clock has reached the deadline. Called on the engine's thread, without a lock.
     fileprivate func alarmHasExpired() {
         update { state, time in
             guard let followed = state.followed, followed.isDue, !state.isFiring, state.handler != nil else { return }

@@ -2,10 +2,10 @@
 import HRTimerCore
 import HRTimerLibc
 
-/// Handlers that may hold what is not `Sendable`: they stay here, on the loop's thread, which alone calls and frees them. A
-/// timer has a ticket in place of its handler, which may go on any thread.
+/// Handlers that may capture what is not `Sendable`. They stay here, and only the loop's thread calls and frees them. A timer
+/// holds a ticket in place of its handler; the ticket may go to any thread.
 final class LocalHandlers: @unchecked Sendable {
-    // Sendable: the handlers are touched by the loop's thread alone, the rest under the lock.
+    // Sendable: only the loop's thread touches the handlers; the rest is behind the lock.
 
     typealias Handler = (LoopTimer) -> Void
 
@@ -14,11 +14,11 @@ final class LocalHandlers: @unchecked Sendable {
 
     private struct State: Sendable {
         var lastNumber: UInt64 = 0
-        /// Whose tickets are gone.
+        /// The numbers of handlers whose tickets are gone.
         var released: [UInt64] = []
     }
 
-    /// The loop's thread.
+    /// Adds a handler and returns its number. The loop's thread.
     func add(_ handler: @escaping Handler) -> UInt64 {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -28,18 +28,18 @@ final class LocalHandlers: @unchecked Sendable {
         return number
     }
 
-    /// The loop's thread. The handler lives until it has returned.
+    /// Calls the handler, which is kept until it has returned. The loop's thread.
     func call(_ number: UInt64, _ timer: LoopTimer) {
         guard let handler = handlers[number] else { return }
         handler(timer)
     }
 
-    /// Any thread.
+    /// Notes that the handler's ticket is gone. Any thread.
     func release(_ number: UInt64) {
         state.withLock { $0.released.append(number) }
     }
 
-    /// The loop's thread: frees what was released. What a handler held may release more.
+    /// Frees the released handlers; what they captured may release more of them. The loop's thread.
     func freeReleased() {
         while true {
             let numbers = state.withLock { state in
@@ -48,14 +48,14 @@ final class LocalHandlers: @unchecked Sendable {
             }
             if numbers.isEmpty { return }
             for number in numbers {
-                // Freed after the table is whole again: a captured object's deinit may come back here.
+                // Freed after the table is consistent again: the deinit of a captured object may call this function.
                 let handler = handlers.removeValue(forKey: number)
                 withExtendedLifetime(handler) {}
             }
         }
     }
 
-    /// The loop's thread, when it ends.
+    /// Frees all handlers when the loop ends. The loop's thread.
     func removeAll() {
         while !handlers.isEmpty {
             let held = handlers
@@ -66,7 +66,7 @@ final class LocalHandlers: @unchecked Sendable {
     }
 }
 
-/// What a timer holds of its local handler.
+/// What a timer holds in place of its local handler.
 private final class LocalTicket: Sendable {
     private let number: UInt64
     private let loop: TimerLoop.Anchor
@@ -77,7 +77,7 @@ private final class LocalTicket: Sendable {
     }
 
     func call(_ timer: LoopTimer) {
-        // `fire()` may be called anywhere.
+        // Checked here, since `fire()` may be called on any thread.
         if loop.isHere { return loop.core.locals.call(number, timer) }
         fatalError("LoopTimer.fire() of a timer made by scheduledHere: it can be called on its own thread alone")
     }
@@ -96,16 +96,16 @@ private final class LocalTicket: Sendable {
 }
 
 extension TimerLoop {
-    /// A thread's own loop, without holding that.
+    /// A reference to a thread's own loop that does not keep the loop alive.
     fileprivate struct Anchor: Sendable {
         let core: LoopCore
-        /// Nil for the main queue's.
+        /// The loop's thread; nil for the loop of the main queue.
         let thread: pthread_t?
 
         var isHere: Bool { thread.map { isCurrent($0) } ?? MainQueue.isHeld }
     }
 
-    /// Nil if the loop is no thread's own, or another one's.
+    /// The loop's anchor; nil if the loop is no thread's own, or another thread's.
     fileprivate var anchor: Anchor? {
         if isMain { return MainQueue.isHeld ? Anchor(core: core, thread: nil) : nil }
         return isOwnedHere ? Anchor(core: core, thread: pthread_self()) : nil
@@ -113,16 +113,16 @@ extension TimerLoop {
 }
 
 extension LoopTimer {
-    /// A timer of the calling thread's own loop whose block may hold what is not `Sendable`, and in a function of the main
-    /// actor may use what that has: it is called on this thread, and freed on this thread, even if another one
-    /// invalidates the timer.
+    /// Makes a timer in the calling thread's own loop. Its block may capture what is not `Sendable`, and in a function of the
+    /// main actor may use that actor's state. This thread calls and frees the block, whatever thread invalidates the timer.
     ///
     ///     var frames = 0                      // no lock, no actor: of this thread
     ///     LoopTimer.scheduledHere(timeInterval: .milliseconds(16), repeats: true) { _ in frames += 1; canvas.draw(frames) }
     ///
-    /// Freed at once if it is invalidated here, otherwise when the loop passes next, or with the thread. Everything else is as
-    /// with `scheduled`; `fire()` is for this thread alone. In a loop that is no thread's own (`TimerLoop()`), which nobody
-    /// could free the block on, the program ends. For `TimerLoop.main` the thread is whichever holds the main queue.
+    /// The block is freed at once if the timer is invalidated here, otherwise in the loop's next pass, or when the thread ends.
+    /// Everything else is as with `scheduled`, but only this thread may call `fire()`. In a loop that is no thread's own
+    /// (`TimerLoop()`) nobody could free the block on its thread, so the program ends. For `TimerLoop.main` the thread is the
+    /// one that holds the main queue.
     @available(*, noasync)
     @discardableResult
     public static func scheduledHere(
@@ -150,14 +150,14 @@ extension LoopTimer {
 }
 
 extension TimerLoop {
-    /// On the loop's thread: frees what other threads let go of.
+    /// Frees the local handlers that other threads have released. The loop's thread.
     func freeReleased() {
         if core.hasPosted(.releases) { freePosted() }
     }
 
     @inline(never)
     private func freePosted() {
-        // First: what is released from now on is posted again.
+        // Cleared first: what is released from now on is posted again.
         core.clear(.releases)
         core.locals.freeReleased()
     }

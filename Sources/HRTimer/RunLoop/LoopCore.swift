@@ -3,34 +3,34 @@ import CHRTimer
 import HRTimerCore
 import Synchronization
 
-/// What a loop and its timers share, so that a timer needs no weak reference to its loop: a timer in a loop holds this, until
-/// the loop lets go of the timer, at the latest when it ends.
+/// The part of a loop that it shares with its timers, so that a timer needs no weak reference to its loop. A timer in a loop
+/// holds this object until the loop releases the timer, at the latest when the loop ends.
 final class LoopCore: Sendable {
     let time: TimeBase
     let waiter: LoopWaiter
     let state: Locked<LoopState>
-    /// The state's, for the loop's thread without the lock.
+    /// The `FireCommit` of the state, which the loop's thread uses without the lock.
     let commit: FireCommit
     let locals = LocalHandlers()
-    /// Somebody watches its fires; see `TimerLoop+Lateness`.
+    /// Whether somebody watches the loop's fires; see `TimerLoop+Lateness`.
     let isWatched = Atomic(false)
     let observer = ObserverPlace()
-    /// What a pass may have to look for under the lock: most passes have none of it, and take no lock for it. Set under
-    /// the lock; what a pass misses keeps the loop from sleeping.
+    /// Flags for work that a pass must look for under the lock. Most passes find no flag set, and then take no lock for it. Set
+    /// with the lock held; a flag that a pass misses keeps the loop from sleeping.
     private let posted = Atomic<UInt32>(0)
     private let generation = hrt_fork_generation()
 
-    /// In a forked child, which lacks the thread: the loop has ended. What that was changing cannot be taken apart, it
-    /// leaks.
+    /// Whether this is a forked child, which lacks the loop's thread: the loop has ended there. Data that the thread was
+    /// changing cannot be dismantled, so it leaks.
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     struct Posted: OptionSet {
         let rawValue: UInt32
         static let blocks = Posted(rawValue: 1)
         static let triggers = Posted(rawValue: 2)
-        /// Of local handlers; not under the lock.
+        /// Local handlers were released. Not set under the lock.
         static let releases = Posted(rawValue: 4)
-        /// Of descriptors.
+        /// Sources of descriptors were signalled, or are no longer held.
         static let signals = Posted(rawValue: 8)
     }
 
@@ -50,7 +50,7 @@ final class LoopCore: Sendable {
         posted.load(ordering: .relaxed) & what.rawValue != 0
     }
 
-    /// Under the lock, when there is none of it.
+    /// Clears a flag when no such work is left: with the lock held, except for `.releases`.
     func clear(_ what: Posted) {
         posted.bitwiseAnd(~what.rawValue, ordering: .relaxed)
     }

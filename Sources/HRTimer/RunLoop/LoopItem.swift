@@ -2,8 +2,7 @@
 import HRTimerCore
 import Synchronization
 
-/// What sources, triggers and observers have in common: a handler that is freed when they become invalid, and the one loop
-/// they are in.
+/// What sources, triggers and observers have in common: a handler, which is freed when they become invalid, and their one loop.
 final class Attachment<Handler: Sendable>: Sendable {
     private struct State: Sendable {
         var handler: Handler?
@@ -18,11 +17,11 @@ final class Attachment<Handler: Sendable>: Sendable {
         state = Locked(State(handler: handler))
     }
 
-    /// Nil once invalid.
+    /// The handler; nil once the item is invalid.
     var handler: Handler? { state.withLock { $0.handler } }
 
-    /// Calls `body` under the lock. The loop is let go after it: this may be its last reference, and a loop that ends takes
-    /// this lock.
+    /// Calls `body` with the lock held. Releases the loop only after unlocking: this may be the loop's last reference, and a
+    /// loop that ends takes this lock.
     private func withLoop<Result>(_ body: (inout State, TimerLoop?) -> Result) -> Result {
         var loop: TimerLoop?
         defer { withExtendedLifetime(loop) {} }
@@ -36,7 +35,7 @@ final class Attachment<Handler: Sendable>: Sendable {
 
     var keepsLoopRunning: Bool { state.withLock { $0.keepsLoopRunning } }
 
-    /// `apply` is called under the lock if it is in a loop.
+    /// Sets whether the item keeps its loop running. Calls `apply` with the lock held if the item is in a loop.
     func setKeepsLoopRunning(_ keepsRunning: Bool, _ apply: (TimerLoop) -> Void) {
         withLoop { state, loop in
             state.keepsLoopRunning = keepsRunning
@@ -44,8 +43,8 @@ final class Attachment<Handler: Sendable>: Sendable {
         }
     }
 
-    /// False if it is invalid or in another loop. Otherwise `add` is called under the lock, with `keepsLoopRunning`, and says
-    /// whether the loop took it: if not the loop has ended, and it becomes invalid.
+    /// Attaches the item to a loop. Returns false if the item is invalid or in another loop. Otherwise calls `add` with the
+    /// lock held, passing `keepsLoopRunning`. If `add` returns false, the loop has ended, and the item becomes invalid.
     func attach(to loop: TimerLoop, _ add: (_ keepsRunning: Bool) -> Bool) -> Bool {
         var refused: Handler?
         let isAdded = withLoop { state, present in
@@ -57,21 +56,21 @@ final class Attachment<Handler: Sendable>: Sendable {
             state.loop = loop
             return true
         }
-        // Let go without the lock.
+        // Released after unlocking.
         withExtendedLifetime(refused) {}
         return isAdded
     }
 
-    /// `remove` says whether that was the last mode.
+    /// Calls `remove` with the lock held if the item is in the loop; `remove` returns whether the item has left its last mode.
     func detach(from loop: TimerLoop, _ remove: () -> Bool) {
         withLoop { state, present in
             if present === loop, remove() { state.loop = nil }
         }
     }
 
-    /// Makes it invalid; `forget` is called under the lock if it is in a loop. Idempotent.
+    /// Makes the item invalid. Calls `forget` with the lock held if the item is in a loop. Idempotent.
     func end(_ forget: (TimerLoop) -> Void) {
-        // Let go without the lock: freeing what a handler captured may come back here.
+        // Released after unlocking: freeing what a handler captured may call this object again.
         let handler = withLoop { state, loop -> Handler? in
             if let loop { forget(loop) }
             defer {
@@ -87,11 +86,11 @@ final class Attachment<Handler: Sendable>: Sendable {
 enum LoopItemID {
     private static let last = Atomic<UInt64>(0)
 
-    /// A number never given before: an address may come again.
+    /// Returns a number that was never returned before. An address would not do, since it may be reused.
     static func next() -> UInt64 { last.add(1, ordering: .relaxed).newValue }
 }
 
-/// Triggers or observers of one loop, in order of (order, arrival), with the modes they are in.
+/// The triggers or observers of one loop, in order of (order, arrival), with the modes they are in.
 struct OrderedItems<Item: Sendable>: Sendable {
     struct Entry: Sendable {
         let id: UInt64
@@ -102,7 +101,7 @@ struct OrderedItems<Item: Sendable>: Sendable {
 
     private(set) var entries: [Entry] = []
 
-    /// Adds it for a mode, and gives its set of modes before and after.
+    /// Adds an item to a mode. Returns its set of modes before and after.
     mutating func add(
         _ item: Item,
         id: UInt64,
@@ -121,7 +120,7 @@ struct OrderedItems<Item: Sendable>: Sendable {
         return (ModeTable.nowhere, modes)
     }
 
-    /// Takes it out of a mode, and gives its set of modes before and after; nil if it is in none.
+    /// Removes an item from a mode. Returns its set of modes before and after; nil if the item is in no mode.
     mutating func remove(
         id: UInt64,
         mode: Int,
@@ -135,7 +134,7 @@ struct OrderedItems<Item: Sendable>: Sendable {
         return (former, rest)
     }
 
-    /// The modes it was in.
+    /// Removes an item from all modes. Returns the set of modes that it was in.
     mutating func remove(id: UInt64) -> ModeTable.SetID {
         guard let place = entries.firstIndex(where: { $0.id == id }) else { return ModeTable.nowhere }
         return entries.remove(at: place).modes

@@ -1,8 +1,8 @@
 #if os(Linux)
 extension TimerLoop {
-    /// A named set of timers and sources: a loop runs in one mode at a time and serves only what belongs to it.
+    /// A named set of timers and sources. A loop runs in one mode at a time and serves only what belongs to that mode.
     ///
-    /// Any string makes a mode. One that is never used costs nothing, one that was used a few bytes in its loop.
+    /// Any string makes a mode. A mode that is never used costs nothing; one that was used costs a few bytes in its loop.
     public struct Mode: RawRepresentable, Hashable, Sendable {
         /// The mode's name.
         public let rawValue: String
@@ -17,20 +17,20 @@ extension TimerLoop {
             self.rawValue = rawValue
         }
 
-        /// What a loop runs in when nothing special goes on.
+        /// The mode in which a loop runs when nothing special goes on.
         public static let `default` = Mode("kCFRunLoopDefaultMode")
-        /// Stands for all modes that were declared common, `.default` and `.tracking` to begin with; see `addCommonMode(_:)`. A
-        /// loop cannot run in it.
+        /// Stands for all modes that were declared common, at first `.default` and `.tracking`; see `addCommonMode(_:)`. A loop
+        /// cannot run in `.common` itself.
         public static let common = Mode("kCFRunLoopCommonModes")
-        /// While a user drags or scrolls, as UIKit calls it. A common mode from the start, as on iOS.
+        /// The mode while a user drags or scrolls, under UIKit's name. A common mode from the start, as on iOS.
         public static let tracking = Mode("UITrackingRunLoopMode")
-        /// The same as AppKit calls it. No common mode unless it is declared one.
+        /// The mode while a user drags or scrolls, under AppKit's name. Not a common mode unless it is declared one.
         public static let eventTracking = Mode("NSEventTrackingRunLoopMode")
-        /// While a modal panel is up.
+        /// The mode while a modal panel is up.
         public static let modalPanel = Mode("NSModalPanelRunLoopMode")
-        /// The same, for short.
+        /// A shorter name of `modalPanel`.
         public static let modal = modalPanel
-        /// Before the application has finished launching.
+        /// The mode before the application has finished launching.
         public static let initialization = Mode("kCFRunLoopInitializationMode")
     }
 }

@@ -2,26 +2,26 @@
 import HRTimerCore
 import Synchronization
 
-/// Is notified of what a loop is doing: `CFRunLoopObserver`.
+/// An observer of what a loop is doing: `CFRunLoopObserver`.
 ///
 ///     let observer = LoopObserver(activities: .beforeWaiting) { observer, activity in redraw() }
 ///     TimerLoop.current.add(observer, forMode: .common)
 ///
-/// Called on the loop's thread, those of a lower `order` first, equal ones in order of arrival. An observer is not called
-/// from within its own call. It does not keep a loop running. The handler is freed by `invalidate()`, and after the call
-/// of an observer that does not repeat. Any thread.
+/// Observers are called on the loop's thread, those of a lower `order` first, equal ones in order of arrival. An observer is
+/// not called from within its own call. It does not keep a loop running. The handler is freed by `invalidate()`, and after the
+/// call of an observer that does not repeat. All members may be called from any thread.
 public final class LoopObserver: Sendable {
     /// Points in a pass of a loop.
     public struct Activity: OptionSet, Hashable, Sendable {
-        /// The bits, those of `CFRunLoopActivity`.
+        /// The bits, with the values of `CFRunLoopActivity`.
         public let rawValue: UInt32
 
-        /// A set by its bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt32) {
             self.rawValue = rawValue
         }
 
-        /// A run begins, a nested one too.
+        /// A run begins, perhaps a nested one.
         public static let entry = Activity(rawValue: 1)
         /// A pass begins.
         public static let beforeTimers = Activity(rawValue: 2)
@@ -33,21 +33,21 @@ public final class LoopObserver: Sendable {
         public static let afterWaiting = Activity(rawValue: 64)
         /// A run ends.
         public static let exit = Activity(rawValue: 128)
-        /// All of them.
+        /// All activities.
         public static let all: Activity = [.entry, .beforeTimers, .beforeSources, .beforeWaiting, .afterWaiting, .exit]
     }
 
-    /// What an observer calls.
+    /// The function that an observer calls.
     public typealias Handler = @Sendable (LoopObserver, Activity) -> Void
-    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, elsewhere by
-    /// a task for each activity, when the loop has gone on. A closure in code of a global actor belongs to that.
+    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    /// otherwise by a task for each activity, after the loop has gone on. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopObserver, Activity) -> Void
 
-    /// The activities that it is notified of.
+    /// The activities that the observer is notified of.
     public let activities: Activity
-    /// Its place among the observers.
+    /// The observer's place among the observers of its loop: lower orders are called first.
     public let order: Int
-    /// Whether it goes on after the first call.
+    /// Whether the observer goes on after its first call.
     public let repeats: Bool
     let attachment: Attachment<Handler>
     private let isCalled = Atomic(false)
@@ -62,21 +62,21 @@ public final class LoopObserver: Sendable {
         self.activities = activities
         self.repeats = repeats
         self.order = order
-        // One that does not repeat is invalid by the time that its call comes.
+        // An observer that does not repeat is already invalid when a call by a task comes, so that must not prevent the call.
         attachment = Attachment(onItsActor(unless: { repeats && !$0.isValid }, handler))
     }
 
-    /// False once invalidated, or called if it does not repeat.
+    /// Whether the observer is valid. False after `invalidate()`, and after the call of an observer that does not repeat.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Takes it out of its loop and frees the handler. Idempotent.
+    /// Takes the observer out of its loop and frees the handler. Idempotent.
     public func invalidate() {
         attachment.end { $0.forget(self) }
     }
 
     func call(_ activity: Activity) {
         guard let handler = attachment.handler else { return }
-        // One thread runs the loop: nobody else sets the flag meanwhile.
+        // One thread runs the loop, so nobody else sets the flag meanwhile.
         if isCalled.exchange(true, ordering: .acquiringAndReleasing) { return }
         defer { isCalled.store(false, ordering: .releasing) }
         handler(self, activity)
@@ -85,8 +85,8 @@ public final class LoopObserver: Sendable {
 }
 
 extension TimerLoop {
-    /// Has the observer notified of what the loop does in `mode`. One loop, several modes; adding it twice to a mode,
-    /// or an invalid one, does nothing. In a loop that has ended it becomes invalid.
+    /// Makes the loop notify the observer of what it does in `mode`. An observer may be in several modes of one loop. Adding it
+    /// twice to a mode does nothing, nor does adding an invalid one. A loop that has ended makes the observer invalid.
     public func add(_ observer: LoopObserver, forMode mode: Mode) {
         _ = observer.attachment.attach(to: self) { _ in
             state.withLock { state in
@@ -126,7 +126,7 @@ extension TimerLoop {
         state.withLock { _ = $0.observers.remove(id: observer.attachment.id) }
     }
 
-    /// Whether there may be an observer to notify.
+    /// Whether there may be an observer to notify of the activity.
     func isObserved(_ activity: LoopObserver.Activity) -> Bool {
         observed.load(ordering: .relaxed) & activity.rawValue != 0
     }
@@ -135,7 +135,7 @@ extension TimerLoop {
     @section("hrt_hot_loop")
     #endif
     func tell(_ activity: LoopObserver.Activity) {
-        // Most loops have no observer: then a pass takes no lock for them.
+        // Most loops have no observer; their passes then take no lock here.
         if isObserved(activity) { tellObservers(activity) }
     }
 
@@ -143,7 +143,7 @@ extension TimerLoop {
     private func tellObservers(_ activity: LoopObserver.Activity) {
         let observers = state.withLock { state in state.observers.items { state.serves($0) } }
         for observer in observers where observer.activities.contains(activity) {
-            // An earlier one may have taken it out.
+            // An observer that was called before may have taken this one out.
             let isServed = state.withLock { state in
                 state.observers.contains(id: observer.attachment.id) { state.serves($0) }
             }

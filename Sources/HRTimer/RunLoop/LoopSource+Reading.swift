@@ -1,19 +1,21 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What somebody else has read of a descriptor: it is in memory, and the descriptor says nothing of it any more.
+/// Data that somebody else has read from a descriptor: it is in memory, and the descriptor no longer reports it.
 extension LoopSource {
-    /// Has the handler called in the loop's next pass in a mode of the source, as if the descriptor were readable, and wakes the
-    /// loop: for what a library has read into its own memory. Xlib does so in every call that waits for an answer, as XSync, and
-    /// in such that write, as XFlush: libxcb reads what there is before it writes (`_xcb_conn_wait` in its xcb_conn.c). So at
-    /// the end of a frame:
+    /// Wakes the loop and makes it call the handler in its next pass in a mode of the source, as if the descriptor were
+    /// readable.
+    ///
+    /// For data that a library has already read into its own memory. Xlib reads in every call that waits for an answer, such as
+    /// XSync, and in calls that write, such as XFlush: libxcb reads what there is before it writes (`_xcb_conn_wait` in its
+    /// xcb_conn.c). So at the end of a frame:
     ///
     ///     XFlush(display)
     ///     if XPending(display) > 0 { input.signal() }
     ///
-    /// Signals count as one until the call, and a call for what was found counts for them. Kept until there is such a pass; lost
-    /// if the source is in no loop. An application's own source of its Wayland connection needs none of this beside a
-    /// `VsyncSource` of that: see `WaylandSurface`. Any thread; O(1).
+    /// Several signals before the call count as one, and a call for events that were found counts for them too. A signal is
+    /// kept until there is such a pass; it is lost if the source is in no loop. An application's own source of its Wayland
+    /// connection needs no signals if there is a `VsyncSource` of that connection: see `WaylandSurface`. Any thread; O(1).
     public func signal() {
         attachment.loop?.signal(self)
     }
@@ -32,7 +34,7 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// Whether the source is left unwatched, until its handler has been called on its actor.
+    /// Sets whether the source is held: left unwatched until its handler has been called on its actor.
     func setHeld(_ source: LoopSource, _ isHeld: Bool) {
         let mustWake = state.withLock { state in
             guard !state.isEnded else { return false }
@@ -43,8 +45,8 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// The descriptor was read by somebody who does not watch it. `waits` returns whether some of that is for those who
-    /// do, and is called again before their call; nil if there is nothing. Any thread, without locks of loops.
+    /// Notes that somebody who does not watch the descriptor has read it. `waits` returns whether some of the data is for those
+    /// who watch it, and is called again before their handlers; nil if none is. Any thread, without a lock of a loop.
     static func hasRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) {
         for core in SourceReaders.all where !core.isInForkedChild {
             let mustWake = core.state.withLock { state in
@@ -57,7 +59,7 @@ extension TimerLoop {
     }
 }
 
-/// The loops of the process that have watched a descriptor: what one thread reads may be for another one's source.
+/// The loops of the process that have watched a descriptor: one thread may read what is meant for another thread's source.
 enum SourceReaders {
     private struct Reference: Sendable {
         weak var core: LoopCore?

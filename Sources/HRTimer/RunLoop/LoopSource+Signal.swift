@@ -3,11 +3,11 @@ import CHRTimer
 public import HRTimerCore
 
 extension LoopSource {
-    /// A source for a signal: `handler` is called on the loop's thread with the number of signals since its last call.
+    /// Makes a source for a signal: `handler` is called on the loop's thread with the number of signals since its last call.
     ///
-    /// Takes the place of the process's handler for that signal until the source is invalid and gone, and then puts it back.
-    /// Throws EBUSY if there is a source for the signal already, EINVAL for SIGKILL, SIGSTOP and what is no signal, and
-    /// EMFILE. `sigaction(2)` with SA_RESTART, `eventfd(2)`.
+    /// Replaces the process's handler for that signal until the source is invalid and released, and then restores it. Throws
+    /// EBUSY if there is a source for the signal already, EINVAL for SIGKILL, SIGSTOP and numbers of no signal, EMFILE or
+    /// ENFILE without a descriptor, and EAGAIN without a thread if it needs one. `sigaction(2)` with SA_RESTART, `eventfd(2)`.
     public static func signal(
         _ signal: Int32,
         handler: @escaping @Sendable (LoopSource, Int) -> Void

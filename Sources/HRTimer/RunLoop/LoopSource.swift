@@ -3,32 +3,32 @@ import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
 
-/// Watches a descriptor in a loop: what Foundation has no public type for on Linux.
+/// A descriptor that a loop watches. Foundation has no public type for that on Linux.
 ///
 ///     let source = try LoopSource(descriptor: socket, events: .readable) { source, events in … }
 ///     try TimerLoop.current.add(source, forMode: .default)
 ///
-/// Level-triggered if nothing else is asked for: the handler is called in every pass in which the descriptor is ready, on the
-/// loop's thread, until it has read or written what there is. All sources of a descriptor in one loop are triggered alike:
-/// the loop refuses another one. A hang-up or an error counts as ready for all requested events. A run inside the
-/// handler calls it again if the descriptor is still ready. The handler is freed by `invalidate()`. Any thread.
+/// Level-triggered by default: the loop's thread calls the handler in every pass in which the descriptor is ready, until the
+/// handler has read or written what there is. All sources of one descriptor in one loop must be triggered alike; the loop
+/// refuses others. A hang-up or an error counts as ready for all requested events. A run inside the handler calls the handler
+/// again if the descriptor is still ready. The handler is freed by `invalidate()`. All members may be called from any thread.
 ///
-/// The descriptor is borrowed: it may be closed as soon as `invalidate()` returned, not before. While another thread runs
-/// the loop, or a host has it on an `event_base`, close one that has duplicates (`dup(2)`, a child's) in a block that the
-/// loop performs: `epoll(7)` goes on watching the open file until the loop's thread removes it, which needs the
-/// descriptor. libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
+/// The source borrows the descriptor: it may be closed as soon as `invalidate()` has returned, not before. A descriptor that
+/// has duplicates (`dup(2)`, a child's) needs more care while another thread runs the loop, or while a host has the loop on an
+/// `event_base`: close it in a block that the loop performs. `epoll(7)` goes on watching the open file until the loop's thread
+/// removes it, which needs the descriptor. Compare libevent's `event_add` with `EV_PERSIST`, `epoll(7)`.
 public final class LoopSource: Sendable {
     /// What a descriptor can be ready for.
     public struct Events: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt32
 
-        /// A set by its bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt32) {
             self.rawValue = rawValue
         }
 
-        /// Data, a connection, or the end of file can be had without blocking.
+        /// Data, a connection or the end of the file can be read without blocking.
         public static let readable = Events(rawValue: UInt32(HRT_READABLE))
         /// Something can be written without blocking.
         public static let writable = Events(rawValue: UInt32(HRT_WRITABLE))
@@ -38,30 +38,32 @@ public final class LoopSource: Sendable {
     public enum Triggering: Sendable {
         /// In every pass in which the descriptor is ready.
         case level
-        /// When it became ready, or got more, since the last call: `EPOLLET` of `epoll(7)`. The handler reads or writes a
-        /// non-blocking descriptor until EAGAIN; for what it leaves there may be no further call.
+        /// When the descriptor has become ready, or got more, since the last call: `EPOLLET` of `epoll(7)`. The handler must
+        /// read or write a non-blocking descriptor until EAGAIN; there may be no further call for what it leaves.
         case edge
     }
 
-    /// What a source calls; the events are those found, of those asked for.
+    /// The function that a source calls, with those of the requested events that were found.
     public typealias Handler = @Sendable (LoopSource, Events) -> Void
-    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, as with
-    /// `TimerLoop.main` and the main actor; elsewhere by a task, and until that has been the descriptor is not watched, if it is
-    /// level-triggered. A closure in code of a global actor belongs to that.
+    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    /// as with `TimerLoop.main` and the main actor; otherwise by a task, and a level-triggered descriptor is not watched until
+    /// that task has run. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopSource, Events) -> Void
 
-    /// What it watches.
+    /// The descriptor that the source watches.
     public let descriptor: Int32
-    /// What it watches it for.
+    /// The events for which it watches the descriptor.
     public let events: Events
-    /// Whether it calls while, or when, the descriptor is ready.
+    /// Whether the handler is called while the descriptor is ready, or when it becomes ready.
     public let triggering: Triggering
     let attachment: Attachment<Handler>
-    /// Closes with the source what it opened itself.
+    /// Closes a descriptor that the source has opened itself, when the source is released.
     private let owned: OwnedDescriptor?
 
-    /// A source that is in no loop yet. Throws EBADF for what is no descriptor, and EPERM for what is always ready and cannot be
-    /// watched: a regular file, a directory, a device like `/dev/null`; EINVAL if it is to be watched for nothing.
+    /// A source that is in no loop yet.
+    ///
+    /// Throws EBADF if `descriptor` is no descriptor, EPERM if it is always ready and cannot be watched (a regular file, a
+    /// directory, a device like `/dev/null`), and EINVAL if `events` has neither `.readable` nor `.writable`.
     public convenience init(
         descriptor: Int32,
         events: Events = .readable,
@@ -80,7 +82,7 @@ public final class LoopSource: Sendable {
         self.init(descriptor, events, triggering, owned: nil, Self.handler(handler, triggering))
     }
 
-    /// The block, called on its actor, if it has one.
+    /// Returns the block as a handler that calls it on its actor, if it has one.
     private static func handler(_ block: @escaping Block, _ triggering: Triggering) -> Handler {
         if triggering == .edge { return onItsActor(unless: { !$0.isValid }, block) }
         let plain = withoutActor(block)
@@ -88,7 +90,7 @@ public final class LoopSource: Sendable {
         let calls = ActorCalls(merges: true)
         return { source, events in
             if ActorCalls.isHere(actor) { return plain(source, events) }
-            // It would be found again in every pass until the actor has read what there is.
+            // Otherwise every pass would find the descriptor ready until the actor has read what there is.
             source.attachment.loop?.setHeld(source, true)
             calls.call(on: actor, unless: { !source.isValid }) {
                 plain(source, events)
@@ -111,23 +113,23 @@ public final class LoopSource: Sendable {
         attachment = Attachment(handler)
     }
 
-    /// False once invalidated, or refused by the kernel when the loop came to watch it.
+    /// Whether the source is valid. False after `invalidate()`, or if the kernel refused to let the loop watch the descriptor.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Whether a run of its loop goes on for this source, as `LoopTimer.keepsLoopRunning`. True at first. Any thread.
+    /// Whether a run of its loop goes on for this source; see `LoopTimer.keepsLoopRunning`. True at first. Any thread.
     public var keepsLoopRunning: Bool {
         get { attachment.keepsLoopRunning }
         set { attachment.setKeepsLoopRunning(newValue) { $0.setKeepsRunning(self, newValue) } }
     }
 
-    /// Takes it out of its loop and frees the handler. No call comes after this on the loop's own thread; elsewhere one that
-    /// has begun goes on. Idempotent.
+    /// Takes the source out of its loop and frees the handler. On the loop's own thread no call comes after this has returned;
+    /// on another thread a call that has begun goes on. Idempotent.
     public func invalidate() {
         attachment.end { $0.forget(self) }
     }
 }
 
-/// Closed with its last reference.
+/// A descriptor that is closed with the last reference to this object.
 final class OwnedDescriptor: Sendable {
     let number: Int32
     private let close: @Sendable (Int32) -> Void
@@ -142,48 +144,48 @@ final class OwnedDescriptor: Sendable {
     }
 }
 
-/// The descriptors of one loop. Watches belong to the loop's thread, entries to the lock.
+/// The descriptors of one loop. Watches belong to the loop's thread; entries are guarded by the lock.
 struct WatchedDescriptors: Sendable {
     struct Entry: Sendable {
         let source: LoopSource
         var modes: ModeTable.SetID
         var watch: Watch?
-        /// Whether it is a member of its modes.
+        /// Whether the source is a member of its modes, and so keeps runs going.
         var keepsLoopRunning = true
-        /// Found, and not reported yet: an edge is not found again.
+        /// The events that were found and not yet reported to an edge-triggered source: an edge is not found again.
         var edges: UInt32 = 0
-        /// To be called though nothing may be found.
+        /// Whether the source was signalled: its handler is to be called even if nothing is found.
         var isSignalled = false
-        /// Asked before that call; nil if it comes in any case.
+        /// Asked before the call for a signal, which comes only if this returns true; nil if the call comes in any case.
         var waits: (@Sendable () -> Bool)?
-        /// Somebody may have read what was found.
+        /// Whether somebody may have read what was found, so that the loop must check the descriptor before the call.
         var mustLook = false
-        /// Not watched: its handler waits for its actor.
+        /// Whether the source is left unwatched because its handler waits for its actor.
         var isHeld = false
 
         var mustTell: Bool { (edges != 0 || isSignalled) && !isHeld }
     }
 
-    // Sendable: an address, used by the loop's thread alone.
+    // Sendable: an address that only the loop's thread uses.
     struct Watch: @unchecked Sendable {
         let address: OpaquePointer
     }
 
     var entries: [UInt64: Entry] = [:]
-    /// In the order in which they were found; stale ones are among them.
+    /// The sources with an edge or a signal, in the order in which these came; some may be out of date.
     private var edgeTags: [UInt64] = []
-    /// Watches of sources that are gone.
+    /// The watches of sources that are gone.
     var stale: [Watch] = []
-    /// Something changed since the loop's thread looked.
+    /// Whether something has changed since the loop's thread last updated the watches.
     var hasChanged = false
-    /// The mode that is watched for.
+    /// The index of the mode whose sources are watched.
     private var watched = -1
-    /// How each descriptor is watched, and by which sources: epoll knows one way for a descriptor.
+    /// How each descriptor is triggered, and by which sources it is watched: epoll knows one way for a descriptor.
     private var triggering: [Int32: (way: LoopSource.Triggering, ids: [UInt64])] = [:]
-    /// Known to those who read a descriptor before its sources can.
+    /// Whether the loop is in `SourceReaders`, known to those who read a descriptor before its sources can.
     var isRegistered = false
 
-    /// Whether a source of the descriptor is there that is triggered otherwise.
+    /// Whether the descriptor has a source that is triggered otherwise.
     func hasOtherTriggering(than source: LoopSource) -> Bool {
         triggering[source.descriptor].map { $0.way != source.triggering } ?? false
     }
@@ -206,7 +208,7 @@ struct WatchedDescriptors: Sendable {
         return entry
     }
 
-    /// Watches what the running mode serves and nothing else. Gives the sources that the kernel refused.
+    /// Watches what the running mode serves and nothing else. Returns the sources that the kernel refused; nil for none.
     @inline(__always)
     mutating func update(_ waiter: LoopWaiter, _ index: Int, _ modes: ModeTable) -> [LoopSource]? {
         guard hasChanged || watched != index && !entries.isEmpty else { return nil }
@@ -227,14 +229,14 @@ struct WatchedDescriptors: Sendable {
             } else if !isServed, let watch = entry.watch {
                 waiter.unwatch(watch)
                 entries[id]?.watch = nil
-                // Watched again it is found again, if it is ready still.
+                // If the descriptor is still ready when it is watched again, the edge is found again.
                 entries[id]?.edges = 0
             }
         }
         return refused
     }
 
-    /// Keeps the edges, and gives the rest back.
+    /// Keeps the edges, and returns what else is ready.
     mutating func noteEdges(_ ready: [hrt_ready]) -> [hrt_ready] {
         ready.filter { ready in
             guard let entry = entries[ready.tag], entry.source.triggering == .edge else { return true }
@@ -254,7 +256,7 @@ struct WatchedDescriptors: Sendable {
         if entry.edges == 0, !entry.isSignalled { edgeTags.append(id) }
     }
 
-    /// Gives the entry of the next edge or signal.
+    /// Takes the next edge or signal to report. Returns the entry as it was before; nil if there is none.
     mutating func takeEdge(_ index: Int, _ modes: ModeTable) -> Entry? {
         edgeTags.removeAll { id in entries[id].map { $0.edges == 0 && !$0.isSignalled } ?? true }
         guard
@@ -266,29 +268,30 @@ struct WatchedDescriptors: Sendable {
         let id = entry.source.attachment.id
         entries[id]?.edges = 0
         settleSignal(id)
-        // It reads what may have been found as well.
+        // The handler may also read what was found ready, so that must be checked again.
         if entry.source.triggering == .level { entries[id]?.mustLook = true }
         return entry
     }
 
-    /// Any call counts for a signal.
+    /// Clears the signal of a source, for which any call counts.
     mutating func settleSignal(_ id: UInt64) {
         guard entries[id]?.isSignalled == true else { return }
         entries[id]?.isSignalled = false
         entries[id]?.waits = nil
     }
 
-    /// False if it is not here.
+    /// Marks the source as signalled. Returns false if the source is not here.
     mutating func signal(_ id: UInt64, waits: (@Sendable () -> Bool)?) -> Bool {
         guard let entry = entries[id] else { return false }
         noteToTell(id, entry)
-        // One that comes in any case stays so.
+        // A signal without `waits`, whose call comes in any case, stays so.
         entries[id]?.waits = entry.isSignalled && entry.waits == nil ? nil : waits
         entries[id]?.isSignalled = true
         return true
     }
 
-    /// Somebody has read the descriptor, what waits there for others is in memory. True if there is whom to call.
+    /// Notes that somebody has read the descriptor, and that data for others is in memory. Returns true if `waits` is given,
+    /// and the descriptor has sources to call.
     mutating func noteRead(_ descriptor: Int32, waits: (@Sendable () -> Bool)?) -> Bool {
         guard let watched = triggering[descriptor] else { return false }
         for id in watched.ids {
@@ -304,13 +307,13 @@ struct WatchedDescriptors: Sendable {
         hasChanged = true
     }
 
-    /// The loop's thread.
+    /// Ends the watches of sources that are gone. The loop's thread.
     mutating func unwatchStale(_ waiter: LoopWaiter) {
         for watch in stale { waiter.unwatch(watch) }
         stale = []
     }
 
-    /// Frees all watches: no thread is inside the loop any more.
+    /// Ends all watches and returns the sources. Must be called when no thread is inside the loop any more.
     mutating func removeAll(_ waiter: LoopWaiter) -> [LoopSource] {
         unwatchStale(waiter)
         for entry in entries.values { if let watch = entry.watch { waiter.unwatch(watch) } }

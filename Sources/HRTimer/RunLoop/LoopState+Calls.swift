@@ -3,8 +3,8 @@ import HRTimerCore
 
 // The calls of a pass.
 extension LoopState {
-    /// Begins a pass of the innermost run: it fires what is due now, of the timers that are in the mode when the pass
-    /// gets to them, and nothing that is armed during it.
+    /// Begins a pass of the innermost run. The pass fires the timers that are due now, if they are in the mode when the pass
+    /// gets to them, and nothing that is armed during the pass.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -17,16 +17,16 @@ extension LoopState {
         if !runs.isEmpty { runs[runs.count - 1].limit = limit }
     }
 
-    /// Prepares the next call of the pass; false if there is none. Ticks that the policy leaves out are gone when this returns.
+    /// Prepares the next call of the pass. Returns false if there is none. Skips ticks that the policy leaves out.
     @inline(__always)
     mutating func prepareNext(now_ns: Int64, _ fire: inout Fire) -> Bool {
         if runs.isEmpty { return false }
-        // Not the whole run, with the name of its mode.
+        // Reads the limit only: the whole run would be copied with the name of its mode.
         return core.prepareNext(now_ns, within: runs[runs.count - 1].limit, &fire)
     }
 
-    /// Dequeues the timers that expire by `deadline_ns`, and prepares the pass and its first call, while there is time
-    /// for it. False if that is not `wanted`, or if something is to be called before.
+    /// Dequeues the timers that expire by `deadline_ns`. Then prepares the pass and its first call, while there is time before
+    /// the deadline. Returns false if `isWanted` is false, or if something else is to be called before.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -39,7 +39,7 @@ extension LoopState {
         return true
     }
 
-    /// A call has returned, or was withdrawn.
+    /// Ends a call that has returned, or that was withdrawn.
     @inline(__always)
     mutating func finish(_ fire: inout Fire, now_ns: Int64, wasCalled: Bool) -> AfterCall {
         if fire.isAhead, wasCalled { core.account.countWakeup(isSpurious: false) }
@@ -50,8 +50,8 @@ extension LoopState {
         return .ended
     }
 
-    /// A thread that changes a timer withdraws its callback first, as if there had been no call. True if one was
-    /// prepared: then the loop's thread, which spins, must be woken. `state` is the timer's.
+    /// Withdraws the prepared callback of a timer, whose state is `state`, as if there had been no call. A thread that changes
+    /// a timer must call this first. Returns true if a callback was prepared: the caller must then wake the spinning thread.
     @inline(__always)
     mutating func withdraw(_ token: TimerToken, _ state: inout LoopTimer.State) -> Bool {
         core.isPrepared(token) && withdrawPrepared(token, &state)
@@ -64,20 +64,20 @@ extension LoopState {
         return isWithdrawn
     }
 
-    /// Where a timer is when its call has ended.
+    /// Where a timer is after its call.
     enum AfterCall {
         case armed
-        /// The same, and something is left to be freed.
+        /// Armed, and something remains to be freed.
         case unfinished
-        /// It does not repeat, and is out of the loop.
+        /// The timer does not repeat, and is out of the loop.
         case ended
-        /// Its handler took it out of the loop, and perhaps put it into another.
+        /// The timer was taken out of the loop during the call, and is perhaps in another one.
         case elsewhere
     }
 }
 
 extension Fire {
-    /// A loop's timer that has left it; a loop has no others.
+    /// Takes the timer, which has left its loop, out of the fire. A loop has no owners other than loop timers.
     mutating func takeTimer() -> LoopTimer? { takeOwner().map { unsafeDowncast($0, to: LoopTimer.self) } }
 }
 #endif

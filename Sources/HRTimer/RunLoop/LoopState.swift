@@ -2,13 +2,14 @@
 import CHRTimer
 import HRTimerCore
 
-/// What a loop keeps under its lock, and the states of the timers in it. Touched by any thread, with the lock.
+/// What a loop keeps under its lock, with the states of the timers in it. Any thread may touch it with the lock held.
 ///
-/// Of locks, a timer's `lock`, and that of a source, trigger or observer, may be held when this one is taken, never the other
-/// way round; none is taken while it is held, but what wakes the loop's thread.
+/// Lock order: a timer's `lock`, and that of a source, trigger or observer, may be held when this lock is taken, never the
+/// other way round. While this lock is held, others are taken only to wake the loop's thread, to set the alarm of a
+/// `FollowedClock`, and to read a virtual clock.
 struct LoopState: ~Copyable, Sendable {
     var modes = ModeTable()
-    /// Its groups are sets of modes.
+    /// The core that fires the timers. Its groups are sets of modes.
     var core: FiringCore
     var spinBudget: Double?
     var performs = PendingPerforms()
@@ -16,20 +17,20 @@ struct LoopState: ~Copyable, Sendable {
     var mainQueue = MainQueueWatch()
     var triggers = OrderedItems<LoopTrigger>()
     var observers = OrderedItems<LoopObserver>()
-    /// The runs going on, the innermost last.
+    /// The runs that are going on, the innermost last.
     var runs: [Run] = []
-    /// Those before; nil unless somebody asks.
+    /// The runs before; nil unless somebody asks for them.
     var runLog: RunLog?
-    /// The mode in which a host calls `process`.
+    /// The index of the mode in which a host calls `process`.
     var hostIndex: Int?
-    /// Whether it has the main queue served there too.
+    /// Whether the host's `process` serves the main queue too.
     var hostServesMainQueue = false
     var isKeptAlive = false
-    /// How often a run began.
+    /// How many runs have begun.
     var runCount: UInt64 = 0
-    /// Looks whether anybody runs the loop; in debug builds alone.
+    /// Checks whether anybody runs the loop; in debug builds only.
     var runWatch: RunWatch?
-    /// The timers that do not keep a run going, by their slots: no members of their modes. Mostly none.
+    /// The slots of the timers that do not keep a run going; these are no members of their modes. Mostly empty.
     private var quietTimers: Set<UInt32> = []
     private var hasEnded = false
 
@@ -41,29 +42,29 @@ struct LoopState: ~Copyable, Sendable {
     struct Run: Sendable {
         let mode: TimerLoop.Mode
         let index: Int
-        /// Whether the main queue counts among its sources.
+        /// Whether the main queue counts among the run's sources.
         var servesMainQueue = false
-        /// When it began, if that is written down.
+        /// When the run began, if that is recorded.
         var begin_ns = Int64.max
-        /// What its present pass fires.
+        /// What the present pass of the run fires.
         var limit = PassLimit(now_ns: .min, sequence: 0)
         var isStopped = false
     }
 }
 
 extension LoopState {
-    /// The mode that the innermost run serves, or between runs that which a host serves; -1 for none.
+    /// The index of the mode that the innermost run serves, or between runs of the one that a host serves; -1 for none.
     var served: Int { runs.last?.index ?? hostIndex ?? -1 }
 
-    /// Has the core fire what is in the mode that is served now, and nothing else.
+    /// Makes the core fire what is in the mode that is served now, and nothing else.
     mutating func serveGroups() {
         for set in 0..<ModeTable.SetID(modes.setCount) { serve(set) }
     }
 
-    /// The same for one set of modes.
+    /// Makes the core fire one set of modes or not, by the mode that is served now.
     mutating func serve(_ set: ModeTable.SetID) { core.serve(set, serves(set)) }
 
-    /// Whether the running mode serves what is in a set of modes.
+    /// Whether the mode that is served now is in a set of modes.
     func serves(_ set: ModeTable.SetID) -> Bool { modes.contains(set, served) }
 
     /// Whether there is anything that a run in the mode could ever have to do.
@@ -77,8 +78,8 @@ extension LoopState {
     /// Whether the innermost run, or between runs a host, serves libdispatch's main queue.
     var servesMainQueue: Bool { runs.last?.servesMainQueue ?? hostServesMainQueue }
 
-    /// The same for the innermost run, which goes on. Its parts are read where they lie: a copy of it would be one of its mode's
-    /// name, too.
+    /// Whether the innermost run has work or serves the main queue. There must be a run. Reads its parts in place: a copy of
+    /// the run would also copy its mode's name.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -87,28 +88,27 @@ extension LoopState {
         return runs[last].servesMainQueue || hasWork(in: runs[last].index)
     }
 
-    /// Whether the innermost run is to go on, as far as it and its loop were not stopped.
+    /// Whether the innermost run is to go on: it was not stopped, and the loop has not ended.
     @inline(__always)
     var isRunning: Bool { !runs.isEmpty && !runs[runs.count - 1].isStopped && !isEnded }
 
-    /// Brings what is watched up to date with the running mode. Gives the sources that the kernel refused, if there
-    /// are any.
+    /// Updates what is watched to the mode that is served. Returns the sources that the kernel refused; nil if there are none.
     @inline(__always)
     mutating func updateWatches(_ waiter: LoopWaiter) -> [LoopSource]? {
         if servesMainQueue != mainQueue.isWatched { mainQueue.toggle(waiter) }
         return descriptors.update(waiter, served, modes)
     }
 
-    /// Whether a block, an edge or a signalled trigger waits for the next pass.
+    /// Whether a block, an edge or signal of a source, or a signalled trigger waits for the next pass.
     var hasWorkNow: Bool {
         performs.contains { serves($0) } || descriptors.hasEdges { serves($0) }
             || triggers.entries.contains { $0.item.isSignalled && serves($0.modes) }
     }
 
-    /// The thread sleeps no more, or must not: true if it must be woken.
+    /// Notes that the thread must not sleep. Returns true if the caller must wake it.
     mutating func mustWakeNow() -> Bool { !isEnded && core.mustWake(at: .min) }
 
-    /// The same for a run that has lost the last thing it could wait for.
+    /// Calls `mustWakeNow()` if the loop sleeps in a run that has lost the last thing it could wait for; else returns false.
     mutating func mustWakeToEnd() -> Bool {
         guard core.isParked, !runs.isEmpty, !hasWorkInRun() else { return false }
         return mustWakeNow()
@@ -116,13 +116,13 @@ extension LoopState {
 }
 
 extension LoopState {
-    /// In a forked child, which lacks the thread, it has ended as well; nothing but this may be read there.
+    /// Whether the loop has ended. True also in a forked child, which lacks the thread; nothing but this may be read there.
     var isEnded: Bool { hasEnded || core.isShutDown }
 
     mutating func setEnded() { hasEnded = true }
 }
 
-// Timers come and go. The tokens are live.
+// Adds, changes and removes timers. Tokens must be live, unless a function allows others.
 extension LoopState {
     mutating func addTimer(_ timer: LoopTimer, to mode: TimerLoop.Mode) -> TimerToken {
         let set = modes.adding(modes.index(of: mode), to: ModeTable.nowhere)
@@ -136,7 +136,7 @@ extension LoopState {
         return token
     }
 
-    /// Has the timer count, or not, as something that a run waits for.
+    /// Sets whether the timer counts as something that a run waits for. Does nothing if the token is stale.
     mutating func setKeepsRunning(_ token: TimerToken, _ keepsRunning: Bool) {
         guard core.isLive(token), keepsRunning == quietTimers.contains(token.slot) else { return }
         let set = core.group(of: token)
@@ -149,14 +149,14 @@ extension LoopState {
         }
     }
 
-    /// The timer leaves the loop, where it was in these modes.
+    /// Removes a timer that leaves the loop from the members of its modes.
     @inline(__always)
     mutating func forgetMember(_ token: TimerToken, _ set: ModeTable.SetID) {
         if !quietTimers.isEmpty, quietTimers.remove(token.slot) != nil { return }
         modes.removeMember(set)
     }
 
-    /// Gives the timer in place of nil, to be let go after the lock. Does nothing if the token is stale.
+    /// Moves the timer out, to `timer`, which was nil: to be released after unlocking. Does nothing if the token is stale.
     @inline(__always)
     mutating func removeTimer(_ token: TimerToken, _ timer: inout TimerTarget?) {
         if let set = core.remove(token, &timer) { forgetMember(token, set) }
@@ -166,7 +166,7 @@ extension LoopState {
         setModes(modes.adding(modes.index(of: mode), to: core.group(of: token)), of: token)
     }
 
-    /// True if that was its last mode: it is out of the loop.
+    /// Removes the timer from a mode. Returns true if that was its last mode, so that it is out of the loop.
     mutating func removeTimer(_ token: TimerToken, from mode: TimerLoop.Mode, _ timer: inout TimerTarget?) -> Bool {
         guard core.isLive(token), let index = modes.known(mode) else { return false }
         let set = modes.removing(index, from: core.group(of: token))

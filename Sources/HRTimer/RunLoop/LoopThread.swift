@@ -9,14 +9,14 @@ import HRTimerLibc
 ///     worker.loop.add(timer, forMode: .default)
 ///     worker.shutdown()
 ///
-/// It blocks all signals. It ends with `shutdown()`, or when its last reference goes; then its timers are invalid, their handlers
-/// and its descriptors freed. `loop.stop()` does not end it: it runs its loop again. With `loop.isKeptAlive` set to false
-/// it ends by itself when the default mode has nothing left, as `LoopWorker` does.
+/// The thread blocks all signals. It ends with `shutdown()`, or when the last reference to this object goes. Then its timers
+/// are invalid, and their handlers and the loop's descriptors are freed. `loop.stop()` does not end the thread, which runs its
+/// loop again. With `loop.isKeptAlive` set to false it ends when the default mode has nothing left, as a `LoopWorker` does.
 public final class LoopThread: Sendable {
-    /// The thread's loop, kept alive while it has nothing to do. It takes nothing any more once the thread has ended.
+    /// The thread's loop, kept alive while it has nothing to do. Nothing can be added to it once the thread has ended.
     public let loop: TimerLoop
     private let running: RunningLoop
-    /// Whether the thread was joined, which one caller of `shutdown()` does while it has the lock, and others wait for it.
+    /// Whether the thread was joined. One caller of `shutdown()` joins it with the lock held; the others wait for that.
     private let isJoined = Locked(false)
 
     init(
@@ -34,21 +34,20 @@ public final class LoopThread: Sendable {
         reportNotKept()
         shutdown()
         if loop.core.isInForkedChild { return }
-        // Its own handler had the last reference: nobody else can join it.
+        // A handler of the thread released the last reference: nobody else can join the thread.
         if isJoined.withLock({ !$0 }) { pthread_detach(running.thread) }
     }
 
-    /// What the kernel granted and refused of `realTime`, one for each setting that was asked for; none without. Waits until
-    /// the thread has begun to run.
+    /// What the kernel granted and refused of `realTime`: one result for each setting that was requested, none without
+    /// `realTime`. Waits until the thread has begun to run.
     @available(*, noasync)
     public var settingResults: [SettingResult] { running.settingResults.all }
 
-    /// `settingResults` for asynchronous functions: no thread of theirs waits.
+    /// Returns `settingResults` to an asynchronous function, without blocking a thread.
     public func awaitSettingResults() async -> [SettingResult] { await running.settingResults.awaitAll() }
 
-    /// Ends the thread, after the handler that may be running, and with it its loop: as `TimerEngine.shutdown()` does with an
-    /// engine. It has ended when this returns, for everybody who calls it, unless this is called by one of its handlers.
-    /// Idempotent. Any thread. `pthread_join(3)`.
+    /// Ends the thread, and with it the loop, after the handler that may be running; see `TimerEngine.shutdown()`. When this
+    /// returns, the thread has ended for every caller but its own handlers. Idempotent. Any thread. `pthread_join(3)`.
     @available(*, noasync)
     public func shutdown() {
         guard mustJoin() else { return }
@@ -56,19 +55,19 @@ public final class LoopThread: Sendable {
         join()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits.
+    /// Ends the thread as the other `shutdown()` does, from an asynchronous function: the task waits, and no thread does.
     public func shutdown() async {
         guard mustJoin() else { return }
         await running.hasEnded.opened()
-        // It waits for nobody any more.
+        // Blocks only briefly: the thread waits for nobody any more.
         join()
     }
 
-    /// Lets the loop run no more. False where there is no thread to wait for, or this is it.
+    /// Makes the loop refuse to run. Returns false if there is no thread to wait for, or if this is that thread.
     private func mustJoin() -> Bool {
         if loop.core.isInForkedChild { return false }
         loop.refuseToRun()
-        // As long as it is not joined no other thread has its number; and after that there is nothing to wait for.
+        // As long as the thread is not joined, no other thread has its id; after that there is nothing to wait for.
         return !isCurrent(running.thread)
     }
 
@@ -81,11 +80,11 @@ public final class LoopThread: Sendable {
 }
 
 extension TimerLoop {
-    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. The precision is the loop's; its
-    /// thread's timer slack is 1 ns except in `.coalesced`, `PR_SET_TIMERSLACK(2const)`.
+    /// Starts a thread that runs a loop of its own. At most 15 bytes of its name are kept. `precision` is the loop's; the timer
+    /// slack of its thread is 1 ns except in `.coalesced`, see `PR_SET_TIMERSLACK(2const)`.
     ///
-    /// With `realTime` the thread asks the kernel for that, its own timer slack among it, and
-    /// `LoopThread.settingResults` has the results: what is refused is not fatal.
+    /// With `realTime` the thread requests those settings from the kernel, its own timer slack among them. A refused setting is
+    /// not fatal: `LoopThread.settingResults` has the results.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     public static func thread(
@@ -97,7 +96,7 @@ extension TimerLoop {
         try LoopThread(name: name, precision: precision, realTime: realTime, time: time)
     }
 
-    /// Stops all runs, nested ones too, and lets none begin.
+    /// Stops all runs, nested ones too, and lets no other run begin.
     func refuseToRun() {
         state.withLock { $0.setEnded() }
         waiter.wake()

@@ -6,9 +6,9 @@ import Synchronization
 extension LoopTimer {
     /// Calls the handler now, on the calling thread, in any mode, in or out of a loop.
     ///
-    /// The schedule of a repeating timer stays as it is, and no tick counts as missed by this call. One that does not repeat is
-    /// invalid afterwards, even though its deadline has not come. Does nothing on an invalid timer. Not guarded against a
-    /// handler that calls `fire()`.
+    /// The schedule of a repeating timer stays as it is, and this call makes no tick count as missed. A timer that does not
+    /// repeat is invalid afterwards, even if its deadline has not come. Does nothing on an invalid timer. There is no
+    /// protection against a handler that calls `fire()`.
     public func fire() {
         if isInForkedChild { return }
         let call = withState { state -> Call? in
@@ -28,7 +28,7 @@ extension LoopTimer {
     }
 }
 
-// What the loop's core calls with its lock held, which guards the state of a timer that is in the loop.
+// The loop's core calls these with its lock held, which guards the state of a timer in the loop; `coreHasEnded` without it.
 extension LoopTimer: TimerOwner {
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
@@ -69,7 +69,7 @@ extension LoopTimer: TimerOwner {
 
 // The calls of a pass.
 extension TimerLoop {
-    /// Fires what the pass takes, beginning with a call that is prepared already, at that reading of the clock.
+    /// Fires the timers of the pass. The first call is already prepared as of `now_ns`; nil if there is none.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -82,9 +82,10 @@ extension TimerLoop {
         }
     }
 
-    /// Makes a call, and prepares the next one: gives the reading of the clock for that, or nil if there is none.
+    /// Makes a call and prepares the next one. Returns the reading of the clock for the next call; nil if there is none.
     ///
-    /// Lateness is judged when the call before has returned: one reading of the clock for the end of that and for the next begin.
+    /// A call's lateness is judged when the call before it has returned. One reading of the clock serves as the end of that
+    /// call and as the begin of the next one.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -108,7 +109,7 @@ extension TimerLoop {
         return hasNext ? after_ns : nil
     }
 
-    /// What is to be done without the lock when a call has ended.
+    /// Does what remains to be done without the lock after a call.
     @inline(never)
     private func leave(_ after: LoopState.AfterCall, _ fire: inout Fire, _ now_ns: Int64) {
         switch after {

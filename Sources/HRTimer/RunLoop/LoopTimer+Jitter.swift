@@ -2,11 +2,11 @@
 public import HRTimerCore
 
 extension LoopTimer {
-    /// How much later than its nominal deadline each call of a repeating timer comes, at random; nil at first, for none. The
-    /// grid stays.
+    /// How much later than its nominal deadline each call of a repeating timer comes, at random; nil, as at first, for none.
+    /// The grid does not move with it.
     ///
-    /// A new one counts at once; one without a seed gets one. `fireInstant` has it as soon as the timer is in a loop: an instant
-    /// that is set then is a nominal one. See `Jitter`.
+    /// A new value counts at once; one without a seed gets one. As soon as the timer is in a loop, `fireInstant` includes the
+    /// jitter; an instant that is set then is a nominal deadline. See `Jitter`.
     public var jitter: Jitter? {
         get { withState { $0.jitter?.pointee.given } }
         set {
@@ -16,13 +16,13 @@ extension LoopTimer {
         }
     }
 
-    /// What a timer has that has a jitter.
+    /// What a timer with a jitter or a random phase stores for it.
     struct LoopJitter {
-        /// With a seed.
+        /// The jitter that was set, with a seed.
         var given: Jitter?
-        /// Nil before the deadline has it.
+        /// The jitter as the deadline includes it; nil before it does.
         var ticks: TickJitter?
-        /// By how much a random phase moves the first deadline, when the timer is added to a loop.
+        /// How far a random phase moves the first deadline when the timer is added to a loop.
         var shift_ns: Int64 = 0
     }
 }
@@ -34,7 +34,7 @@ extension LoopTimer.State {
         jitter?.initialize(to: LoopTimer.LoopJitter())
     }
 
-    /// For a new timer.
+    /// Sets the phase of a new timer.
     mutating func set(_ phase: TimerPhase, random: @autoclosure () -> UInt64) {
         if phase == .given || !repetition.repeats { return }
         makeJitter()
@@ -46,7 +46,7 @@ extension LoopTimer.State {
             guard given != nil else { return }
             makeJitter()
         }
-        // While the handler runs the deadline is the one that it was called for: what follows is in the ticks.
+        // While the handler runs, the deadline is the one that it was called for; the deadline that follows is in `ticks`.
         let isAhead = isFiring && !isMoved
         if let former = jitter?.pointee.ticks {
             if isAhead { former.removeDelay(&ticks) } else { moveDeadline { former.nominal_ns($0) } }
@@ -66,7 +66,7 @@ extension LoopTimer.State {
         return TickJitter(given, for: repetition, random: 0)
     }
 
-    /// The timer is in a loop from now on: its first deadline is moved by its phase, and has its jitter.
+    /// Moves the first deadline by the phase and adds its jitter, when the timer is added to a loop.
     mutating func placeFirst() {
         guard let jitter else { return }
         let shift_ns = jitter.pointee.shift_ns
@@ -75,14 +75,14 @@ extension LoopTimer.State {
         placeJitter()
     }
 
-    /// The present deadline is a nominal one: adds its jitter.
+    /// Adds the jitter to the present deadline, which is a nominal one.
     mutating func placeJitter() {
         guard jitter != nil, var ticks = newTicks() else { return }
         moveDeadline { ticks.place($0) }
         jitter?.pointee.ticks = ticks
     }
 
-    /// On the timer's own clock.
+    /// Changes the deadline on the clock that the timer follows.
     private mutating func moveDeadline(_ move: (Int64) -> Int64) {
         if let followed, followed.isFollowing {
             followed.follow(move(followed.deadline_ns))

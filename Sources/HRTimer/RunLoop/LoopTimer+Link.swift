@@ -2,15 +2,14 @@
 import HRTimerCore
 
 extension LoopTimer {
-    /// The loop that a timer is in, and its place there. The loop may have let go of the timer already: then the token is
-    /// stale.
+    /// The loop that a timer is in, and its token there. If the loop has already released the timer, the token is stale.
     struct Link: Sendable {
         var core: LoopCore?
         var token = TimerToken.stale
     }
 }
 
-// The two locks: first the timer's, then the loop's.
+// Lock order: first the timer's lock, then the loop's.
 extension LoopTimer {
     @inline(__always)
     func withLink<Result>(_ body: (inout Link) -> Result) -> Result {
@@ -27,7 +26,7 @@ extension LoopTimer {
         }
     }
 
-    /// The same, given the time of the timer's loop, or the current one.
+    /// Calls `body` with those locks held and the time of the timer's loop, or the current time if the timer is in no loop.
     func withState<Result>(_ body: (inout State, TimeBase) -> Result) -> Result {
         withLink { link in
             guard let core = link.core else { return body(&state, .current) }
@@ -35,10 +34,10 @@ extension LoopTimer {
         }
     }
 
-    /// Whether this is a forked child and the loop the parent's: the timer is invalid then, and left alone.
+    /// Whether this is a forked child and the timer in a loop of the parent: the timer is then invalid, and left alone.
     var isInForkedChild: Bool { withLink { $0.core?.isInForkedChild ?? false } }
 
-    /// Changes what decides about the next call, and updates the loop. `body` is given the time of the timer's loop.
+    /// Changes what decides about the next call, and updates the loop. `body` gets the time of the loop, or nil.
     func update(_ body: (inout State, TimeBase?) -> Void) {
         let toWake = withLink { link -> LoopCore? in
             guard let core = link.core else {
@@ -55,14 +54,14 @@ extension LoopTimer {
         toWake?.waiter.wake()
     }
 
-    /// True if the loop must be woken. A timer whose handler runs is armed when that has returned.
+    /// Arms the timer, unless its handler runs: then it is armed afterwards. Returns true if the caller must wake the loop.
     private func rearm(_ token: TimerToken, _ loop: inout LoopState) -> Bool {
         guard !state.isFiring, loop.core.isLive(token) else { return false }
         arm(token, &loop.core)
         return loop.core.mustWake(for: token, state.deadline_ns)
     }
 
-    /// What became of adding a timer.
+    /// The result of adding a timer.
     private enum Attachment { case added(mustWake: Bool), addedAgain(mustWake: Bool), ended, invalid, elsewhere }
 
     func attach(to loop: TimerLoop, _ mode: TimerLoop.Mode) {
@@ -138,15 +137,15 @@ extension LoopTimer {
         }
     }
 
-    /// The loop has let go of the timer, which has fired for the last time.
+    /// Clears the link when the loop has released the timer, which has fired for the last time.
     func leave(_ core: LoopCore, _ token: TimerToken) {
         withLink { link in
             if link.core === core, link.token == token { link = Link() }
         }
     }
 
-    /// The loop's call has ended, and the timer is in the loop no more. What the handler set counts from now on, in another
-    /// loop that left it alone until now, or when it is added to one.
+    /// Ends the loop's call of a timer that is no longer in that loop. What the handler set counts from now on: in another
+    /// loop, which left the timer alone until now, or when the timer is added to one.
     func endCallElsewhere(now_ns: Int64) {
         var hasEnded = false
         var released = Released()

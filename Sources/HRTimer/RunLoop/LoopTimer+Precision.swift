@@ -2,11 +2,11 @@
 public import HRTimerCore
 
 extension LoopTimer {
-    /// How exact this timer is to be, if that is more than its loop is; nil, as at first, for the loop's own precision.
+    /// The precision of this timer, if that is higher than the precision of its loop; nil, the default, for the loop's own.
     ///
-    /// Less than the loop's counts as the loop's. `.normal` and `.precise` leave the tolerance unused. May be set at any time,
-    /// also inside the handler; it counts from the next deadline on that the loop waits for. `.precise` has the loop spin, see
-    /// `TimerLoop.precision`.
+    /// A lower one than the loop's counts as the loop's. `.normal` and `.precise` do not use the tolerance. May be set at any
+    /// time, also inside the handler. It counts from the next deadline for which the loop waits. `.precise` makes the loop
+    /// spin, see `TimerLoop.precision`.
     public var precision: TimerPrecision? {
         get { withState { $0.precision } }
         set {

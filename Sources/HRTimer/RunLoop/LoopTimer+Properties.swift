@@ -2,32 +2,32 @@
 public import HRTimerCore
 
 extension LoopTimer {
-    /// True until `invalidate()`, or until the handler of a timer that does not repeat has returned.
+    /// Whether the timer is valid: until `invalidate()`, or until the handler of a timer that does not repeat has returned.
     public var isValid: Bool { !isInForkedChild && withState { $0.handler != nil } }
 
-    /// The interval in seconds, as Foundation has it; 0 for a timer that does not repeat.
+    /// The interval in seconds, as in Foundation; 0 for a timer that does not repeat.
     public var timeInterval: Double { interval / .seconds(1) }
 
-    /// The interval, zero for a timer that does not repeat.
+    /// The interval; zero for a timer that does not repeat.
     public var interval: Duration { withState { $0.repetition.interval.duration } }
 
-    /// What happens to ticks that were missed.
+    /// The policy for ticks that were missed.
     public var policy: MissedTickPolicy { withState { $0.repetition.policy } }
 
-    /// Nominal deadlines without a call of their own, as the present or latest call saw them: those that passed during the
-    /// handler before, and if this call was late those after its own deadline. Of a handler on an actor also those of calls
-    /// that came while it waited for the actor, and counted as one with it.
+    /// The number of nominal deadlines without a call of their own, as of the present or latest call: those that passed during
+    /// the handler before, and if this call was late, those after its own deadline. For a handler on an actor they include the
+    /// ticks of calls that came while this call waited for the actor, and that counted as one with it.
     public var missedTicks: Int { withState { $0.reportedMisses } }
 
-    /// What the timer was made with; nil once it is invalid.
+    /// The user information that the timer was made with; nil once it is invalid.
     public var userInfo: (any Sendable)? { isInForkedChild ? nil : withState { $0.extras }?.userInfo }
 
-    /// The next deadline; inside the handler, the one that it was called for. For an invalid timer the last it fired for.
+    /// The next deadline. Inside the handler, the one that it was called for. For an invalid timer, the last one it fired for.
     ///
-    /// Setting it moves the next call, and the grid of a repeating timer with it: ticks that were missed before no longer
-    /// count. A past instant counts as now. Inside the
-    /// handler it takes the place of the deadline that would come next. `distantFuture` pauses the timer. A timer that does
-    /// not repeat still becomes invalid after the handler that is running; on an invalid one it does nothing.
+    /// Setting it moves the next call, and with it the grid of a repeating timer: ticks that were missed before no longer
+    /// count. A past instant counts as now. Inside the handler it replaces the deadline that would come next. `distantFuture`
+    /// pauses the timer. A timer that does not repeat still becomes invalid after its running handler. On an invalid timer this
+    /// does nothing.
     public var fireInstant: MonotonicInstant {
         get { MonotonicInstant(nanoseconds: withState { state, time in state.shownDeadline_ns(time) }) }
         set {
@@ -42,15 +42,17 @@ extension LoopTimer {
         }
     }
 
-    /// How much later than its deadline a call may come, in seconds, so that it can share a wake-up with others. Never
-    /// earlier; the grid does not move. Zero at first, as are negative values and NaN; at most half the interval if the timer
-    /// repeats. A tenth of the interval is a good rule where the moment does not matter; see `precision` for when it counts.
+    /// How much later than its deadline a call may come, in seconds, so that it can share a wake-up with others.
+    ///
+    /// A call never comes earlier, and the grid does not move. Zero at first, as are negative values and NaN; at most half the
+    /// interval if the timer repeats. A tenth of the interval is a good rule where the exact moment does not matter. See
+    /// `precision` for when the tolerance is used.
     public var tolerance: Double {
         get { Double(withState { $0.tolerance_ns }) / 1e9 }
         set { setTolerance(newValue) }
     }
 
-    /// Sets `tolerance` in any spelling of a time: `timer.setTolerance(.milliseconds(10))`.
+    /// Sets `tolerance` in any spelling of a time span: `timer.setTolerance(.milliseconds(10))`.
     public func setTolerance(_ tolerance: some TimeSpan) {
         let asked_ns = tolerance.nanosecondsOrZero
         update { state, _ in
@@ -58,21 +60,19 @@ extension LoopTimer {
         }
     }
 
-    /// Ends the timer: takes it out of its loop and frees the handler and the user information. Idempotent.
+    /// Ends the timer: takes it out of its loop, and frees the handler and the user information. Idempotent.
     ///
-    /// On the loop's own thread no call comes after this returned; elsewhere a call that has begun goes on, unless one waits for
-    /// it by `invalidateAndWait()`. A timer that is
-    /// due in the same pass but invalidated by an earlier handler does not fire. A call that waits for an actor, see `Block`,
-    /// does not come if the actor invalidates the timer.
+    /// On the loop's own thread no call comes after this has returned. On another thread a call that has begun goes on;
+    /// `invalidateAndWait()` waits for it. A timer that is due in the same pass but invalidated by an earlier handler does not
+    /// fire. A call that waits for an actor, see `Block`, does not come if the actor invalidates the timer.
     ///
-    /// What is in a loop is invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's it
-    /// does not wait, and cannot be disarmed. What is not in a loop is cancelled, what owns a thread is shut down, and
-    /// that waits.
+    /// Items in a loop are invalidated: timers, sources, triggers, observers, links, `AutoAdvance`. As with Foundation's timers
+    /// this does not wait, and cannot be undone. Other items are cancelled. Owners of a thread are shut down, which waits.
     public func invalidate() {
         end(isRevoked: true)
     }
 
-    /// Without `isRevoked` the calls that have begun still come to their actor.
+    /// Ends the timer. With `isRevoked` false, calls that have begun still come to their actor.
     func end(isRevoked: Bool) {
         var target: TimerTarget?
         var released = Released()
@@ -80,7 +80,7 @@ extension LoopTimer {
         if link.core?.isInForkedChild ?? false {
             lock.release()
         } else if let core = link.core.take() {
-            // Not by closures, so that references are moved and not counted on the way.
+            // Without closures, so that references are moved and not counted on the way.
             let loop = core.state.lock()
             let isWithdrawn = loop.pointee.withdraw(link.token, &state)
             if isRevoked { state.isRevoked = true }

@@ -2,7 +2,7 @@
 import HRTimerCore
 
 extension LoopTimer {
-    /// What a timer is, in a loop and out of one. Not copied, which would count the references in it.
+    /// The state of a timer, in a loop or out of one. Noncopyable, since a copy would count the references in it.
     struct State: ~Copyable, Sendable {
         /// Nil once the timer is invalid.
         var handler: OwnerFunction?
@@ -12,28 +12,29 @@ extension LoopTimer {
         var repetition: Recurrence
         var tolerance_ns: Int64 = 0
         var lastFired_ns: Int64?
-        // These share the word of that one's last byte.
-        /// It was invalidated, and did not just end: a call that waits for its actor does not come.
+        // These share a word with the last byte of `lastFired_ns`.
+        /// Whether the timer was invalidated, and did not just end: then a call that waits for its actor does not come.
         var isRevoked = false
         var keepsLoopRunning = true
-        /// Nil for the loop's own.
+        /// The timer's own precision; nil for the loop's.
         var precision: TimerPrecision?
-        /// The loop is inside the handler.
+        /// Whether the loop is inside the handler.
         var isFiring = false
-        /// It was taken out of the loop that is inside the handler, and may be in another.
+        /// Whether the timer was taken out of the loop that is inside its handler. It may be in another loop.
         var hasLeftItsCall = false
-        /// The deadline was set while the loop was inside the handler.
+        /// Whether the deadline was set while the loop was inside the handler.
         var isMoved = false
-        /// Those that the loop's present or latest call reports; see `reportedMisses`.
+        /// The missed ticks that the loop's present or latest call reports; see `reportedMisses`.
         var missedTicks = 0
-        /// What is unreported, and the fraction of the deadline; while the handler runs, what follows unless the timer is moved.
+        /// The unreported ticks and the fraction of the deadline. While the handler runs, the position that follows the call,
+        /// unless the timer is moved.
         var ticks = GridPosition(deadline_ns: .max)
-        /// Nil until a date was given or asked for.
+        /// The deadline's dates; nil until a date was given or asked for.
         var date: FireDate?
-        /// Nil for the loop's own clock.
+        /// The clock that the timer follows; nil for the loop's own clock.
         var followed: FollowedClock?
-        /// Of the few that have one. A pointer and no object: no references are counted for it. Safe as the state is; never
-        /// given out, and freed with the timer.
+        /// The jitter, which few timers have. A pointer rather than an object, since references to an object would be counted.
+        /// Safe because it is guarded as the state is, never passed on, and freed with the timer.
         nonisolated(unsafe) var jitter: UnsafeMutablePointer<LoopTimer.LoopJitter>?
 
         @inline(__always)
@@ -57,7 +58,7 @@ extension LoopTimer {
             self.followed = followed
         }
 
-        /// The next deadline, or of an invalid timer the one it fired for last.
+        /// Returns the next deadline, or for an invalid timer the last one it fired for.
         func shownDeadline_ns(_ time: TimeBase) -> Int64 {
             if handler == nil { return lastFired_ns ?? deadline_ns }
             guard let followed, followed.isFollowing, !isFiring else { return deadline_ns }
@@ -65,14 +66,13 @@ extension LoopTimer {
         }
     }
 
-    /// By reference, since few timers have any: an existential is five words in each, and costs a look to copy and to free.
+    /// What few timers have, by reference: an existential would take five words in each, and a check to copy it and to free it.
     final class Extras: Sendable {
         let userInfo: (any Sendable)?
-        /// What the calls on the handler's actor report; nil before the first, and for a handler of no actor.
+        /// The calls on the handler's actor, with what they report; nil before the first one, and without an actor.
         let calls: ActorCalls?
 
-        /// Of a timer that was invalidated while the loop was inside its handler, until that has returned. There is nothing else
-        /// then.
+        /// The end of a call during which the timer was invalidated, until its handler has returned. The rest is nil then.
         let ending: Ending?
 
         init(userInfo: (any Sendable)?, calls: ActorCalls? = nil, ending: Ending? = nil) {
@@ -82,18 +82,17 @@ extension LoopTimer {
         }
     }
 
-    /// Where the first deadline came from: that decides what becomes of it when the timer is added to a loop.
+    /// Where the first deadline came from. This decides what becomes of the deadline when the timer is added to a loop.
     enum Origin: Sendable {
-        /// One interval after the timer was made by the clock of a time; a loop on another one counts it
-        /// again.
+        /// One interval after the timer was made, on the time `clock`. A loop on another time counts the interval again.
         case interval(ns: Int64, clock: TimeID)
-        /// An instant that had passed on those clocks when it was given.
+        /// An instant, with the times on whose clocks it had passed when it was given.
         case instant(PassedOn)
-        /// The same for an instant of the wall clock.
+        /// An instant of the wall clock, with the times on whose clocks it had passed when it was given.
         case date(wall_ns: Int64, PassedOn)
         /// An instant of another clock, which the timer follows.
         case followed
-        /// The loop's own clock was asked already.
+        /// The deadline is resolved by the loop's own clock.
         case resolved
     }
 }
@@ -107,7 +106,7 @@ extension LoopTimer.State {
         )
     }
 
-    /// The deadline by the clock of the loop that the timer is added to.
+    /// Resolves the deadline by the clock of the loop that the timer is added to.
     mutating func resolveDeadline(_ time: TimeBase) {
         followed?.resolveDeadline(time)
         switch origin {
@@ -126,17 +125,17 @@ extension LoopTimer.State {
         origin = .resolved
     }
 
-    /// Its deadline is on the loop's clock, and has the timer's jitter.
+    /// Whether the deadline is on the loop's clock and includes the timer's jitter.
     var isResolved: Bool {
         if case .resolved = origin { return true }
         return false
     }
 
-    /// Sets the next deadline. The origin counts only as long as there is no loop. False if the timer is invalid.
+    /// Sets the next deadline. `origin` counts only as long as there is no loop. Returns false if the timer is invalid.
     mutating func move(to deadline_ns: Int64, origin: LoopTimer.Origin) -> Bool {
         guard handler != nil else { return false }
         isMoved = isFiring
-        // A new grid, of which no tick has passed; inside the handler `endCall` sees to that.
+        // A new grid, of which no tick has passed. Inside the handler `endCall` starts it.
         if !isFiring { ticks = GridPosition(deadline_ns: .max) }
         self.deadline_ns = deadline_ns
         self.origin = origin
@@ -147,7 +146,7 @@ extension LoopTimer.State {
         return true
     }
 
-    /// What a user's code may be freed with: to be let go without a lock. The timer is invalid from now on.
+    /// Moves out what may run a user's code when it is freed, to be released without a lock. The timer is invalid from now on.
     @inline(__always)
     mutating func takeReferences(_ released: inout Released) {
         swap(&released.function, &handler)
@@ -155,17 +154,17 @@ extension LoopTimer.State {
         if let extras, extras.ending == nil { released.object = self.extras.take() }
     }
 
-    /// The timer is invalid. If its handler runs, who waits for that can do so until it has returned.
+    /// Called when the timer has become invalid. If its handler runs, others can wait from now on until it has returned.
     mutating func noteEnding(_ core: LoopCore?) {
         guard isFiring, extras == nil else { return }
         extras = LoopTimer.Extras(userInfo: nil, ending: LoopTimer.Ending(hasLeftItsCall ? nil : core))
     }
 
-    /// The missed ticks that the handler's present or latest call reports, on the loop's thread or an actor.
+    /// The missed ticks that the present or latest call of the handler reports, on the loop's thread or on an actor.
     var reportedMisses: Int { extras?.calls.map { max(0, $0.reportedTicks - 1) } ?? missedTicks }
 
-    /// How many ticks the loop's present call is for, to be reported on the handler's actor by `calls`; none outside of
-    /// a call, for `fire()`.
+    /// Returns how many ticks the loop's present call is for, which `calls` reports on the handler's actor; 0 outside of a
+    /// call, for `fire()`. Stores `calls` for `reportedMisses`.
     mutating func ticksOfCall(_ calls: ActorCalls) -> Int {
         if handler != nil, extras?.calls !== calls {
             extras = LoopTimer.Extras(userInfo: extras?.userInfo, calls: calls)
@@ -174,17 +173,16 @@ extension LoopTimer.State {
     }
 }
 
-// What a repeating timer does about its deadlines.
+// How a repeating timer handles its deadlines.
 extension LoopTimer.State {
-    /// Begins the call for the deadline, which has come, of `handler`, nil before. False if the policy leaves this tick
-    /// out: the deadline is the next one then.
+    /// Begins the call for the deadline, which has come, and stores the function to call in `handler`, which was nil. Returns
+    /// false if the policy leaves this tick out: the deadline is then the next one.
     @inline(__always)
     mutating func beginCall(now_ns: Int64, _ handler: inout OwnerFunction?) -> Bool {
         var (grid_ns, gridNow_ns, isOnGrid) = (deadline_ns, now_ns, true)
         if let followed {
             gridNow_ns = followed.now_ns
-            // If the clock was set back after the alarm expired, the call comes all the same. A timer that was moved
-            // begins a new grid.
+            // If the clock was set back after the alarm expired, the call comes nevertheless. A moved timer begins a new grid.
             grid_ns = followed.isFollowing ? min(followed.deadline_ns, gridNow_ns) : gridNow_ns
             isOnGrid = followed.isFollowing && grid_ns == followed.deadline_ns
             if !isOnGrid { jitter?.pointee.ticks?.delay_ns = 0 }
@@ -216,7 +214,7 @@ extension LoopTimer.State {
         )
     }
 
-    /// As if the call had not begun.
+    /// Restores the state as if the call had not begun.
     mutating func restore(_ before: BeforeCall) {
         isFiring = false
         lastFired_ns = before.lastFired_ns
@@ -225,7 +223,7 @@ extension LoopTimer.State {
         jitter?.pointee.ticks?.delay_ns = before.delay_ns
     }
 
-    /// Ends the call and sets the next deadline. False if there is none.
+    /// Ends the call and sets the next deadline. Returns false if there is none.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -242,7 +240,7 @@ extension LoopTimer.State {
         return true
     }
 
-    /// The next deadline, on the timer's own clock.
+    /// Sets the next deadline, on the timer's own clock.
     private mutating func wait(for ticks: GridPosition) {
         deadline_ns = followed == nil ? ticks.deadline_ns : .max
         self.ticks = ticks

@@ -1,15 +1,15 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// Target and action, as `NSTimer` has them: a method that takes the timer, given as `Target.method`.
+/// Target and action, as in `NSTimer`: a method that takes the timer, passed as `Target.method`.
 ///
-/// With `target` the timer holds the target until it is invalid, and with it the user information. With `weakTarget` it does
-/// not: when the target is gone the timer invalidates itself, at its next deadline. Everything else is as with a block.
+/// With `target` the timer holds the target, and the user information, until it is invalid. With `weakTarget` it does not hold
+/// the target: when the target is gone, the timer invalidates itself at its next deadline. Everything else is as with a block.
 extension LoopTimer {
-    /// A method of a target, not applied yet. One of an actor, as of a `@MainActor` type, is called on that, see `Block`.
+    /// A method of a target, not applied yet. An actor's method, as of a `@MainActor` type, is called there; see `Block`.
     public typealias Action<Target> = @Sendable (Target) -> Block
 
-    /// A timer that calls `target`, which it holds, one interval from now, and if it repeats at every interval after that.
+    /// A timer that calls `target`, which it holds, one interval from now, and if it repeats, at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
         target: Target,
@@ -21,7 +21,7 @@ extension LoopTimer {
         self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// The same without holding the target.
+    /// A timer that calls a target without holding it, one interval from now, and if it repeats, at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
         timeInterval: some TimeSpan,
         weakTarget target: Target,
@@ -33,7 +33,7 @@ extension LoopTimer {
         self.init(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// A timer that calls `target`, which it holds, at a point in time, and if it repeats at every interval after that.
+    /// A timer that calls `target`, which it holds, at a point in time, and if it repeats, at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
         fireAt point: some TimePoint,
         interval: some TimeSpan,
@@ -46,7 +46,7 @@ extension LoopTimer {
         self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// The same without holding the target.
+    /// A timer that calls a target without holding it, at a point in time, and if it repeats, at every interval after that.
     public convenience init<Target: AnyObject & Sendable>(
         fireAt point: some TimePoint,
         interval: some TimeSpan,
@@ -59,7 +59,7 @@ extension LoopTimer {
         self.init(fireAt: point, interval: interval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// A timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
+    /// Makes a timer that calls `target`, which it holds, in the default mode of the calling thread's loop.
     @available(*, noasync)
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
@@ -73,7 +73,7 @@ extension LoopTimer {
         return scheduled(timeInterval: timeInterval, repeats: repeats, userInfo: userInfo, block: block)
     }
 
-    /// The same without holding the target.
+    /// Makes a timer that calls a target without holding it, in the default mode of the calling thread's loop.
     @available(*, noasync)
     @discardableResult
     public static func scheduled<Target: AnyObject & Sendable>(
@@ -117,13 +117,13 @@ extension LoopTimer {
         timer.call(on: actor, calls, plain(method))
     }
 
-    /// What the call reports goes with it: the loop may be calls ahead by the time that the actor gets to it.
+    /// Calls the handler on its actor, with what this call reports: the loop may be calls ahead when the actor gets to it.
     private func call(on actor: any Actor, _ calls: ActorCalls, _ handler: OwnerFunction) {
         let ticks = withState { $0.ticksOfCall(calls) }
         calls.call(on: actor, ticks: ticks, unless: { self.isRevoked }) { handler.call(self) }
     }
 
-    /// The block, called on its actor, if it has one.
+    /// Returns the block as a function that calls it on its actor, if it has one.
     @inline(__always)
     static func handler(_ block: __owned @escaping Block) -> OwnerFunction {
         guard let actor = block.isolation else { return plain(block) }
@@ -134,11 +134,12 @@ extension LoopTimer {
 
     private var isRevoked: Bool { withState { $0.isRevoked } }
 
-    /// To be called where its actor is. Apart, since what is generic would wrap it, on the hot path.
+    /// Returns the block without its actor, to be called where the actor is. A separate function, because generic code would
+    /// wrap the block, which must not happen on the hot path.
     @inline(__always)
     private static func plain(_ block: __owned @escaping Block) -> OwnerFunction {
         struct Isolated { let function: Block }
-        // Any object, by which the core calls it, is passed as a timer is, and it is called with a timer alone.
+        // The core calls the function with an object of any class. It is passed as a timer is, and always is one.
         return withoutActor(Isolated(function: block), as: OwnerFunction.self)
     }
 }

@@ -1,14 +1,13 @@
 #if os(Linux)
 import HRTimerCore
 
-// Who waits for a call to return.
+// Waiting until a call has returned.
 extension LoopTimer {
-    /// Invalidates the timer, and returns only when its handler is not running: what that uses may be freed now.
+    /// Invalidates the timer, and returns only when its handler is not running: what the handler uses may then be freed.
     ///
-    /// On the loop's own thread, as in the handler itself, it does not wait; nor on any loop's thread, if the timer was taken out of
-    /// its loop during the call. Nor does it for a `fire()` of another thread, nor for a
-    /// call that a task makes on the handler's actor: that is either over, or does not come where the actor invalidates the
-    /// timer. Idempotent; all who call it wait.
+    /// On the loop's own thread, as in the handler itself, it does not wait; nor on any loop's thread if the timer was taken
+    /// out of its loop during the call. It waits neither for a `fire()` on another thread nor for a call by a task on the
+    /// handler's actor: the latter is over, or does not come if the actor invalidates the timer. Idempotent; all callers wait.
     @available(*, noasync)
     public func invalidateAndWait() {
         invalidate()
@@ -16,7 +15,7 @@ extension LoopTimer {
         ending.latch.wait()
     }
 
-    /// The same for asynchronous functions: no thread of theirs waits.
+    /// Invalidates the timer and waits as the other `invalidateAndWait()` does, from an asynchronous function: no thread waits.
     public func invalidateAndWait() async {
         invalidate()
         await ending?.latch.opened()
@@ -26,7 +25,7 @@ extension LoopTimer {
 
     /// The end of a call during which the timer was invalidated.
     struct Ending: Sendable {
-        /// Of the loop that is inside the handler; nil if the timer had been taken out of it before: then it is not known any more.
+        /// The loop that is inside the handler; nil if the timer was taken out of it before, when it is no longer known.
         let core: LoopCore?
         let latch = Latch()
 

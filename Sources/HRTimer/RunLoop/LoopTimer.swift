@@ -7,41 +7,40 @@ public import HRTimerCore
 ///
 /// Fires on its loop's thread, in the first pass at or after its deadline in one of its modes; never early, on
 /// `CLOCK_MONOTONIC`. The first deadline is one interval after the timer was made, unless an instant is given. A repeating
-/// timer keeps to the grid of its first deadline: the next one is the first grid point after its handler returned, so that
-/// any number of missed ticks makes one call; see `MissedTickPolicy` for the other rules.
+/// timer keeps to the grid of its first deadline: the next deadline is the first grid point after its handler has returned, so
+/// that any number of missed ticks makes one call. See `MissedTickPolicy` for the other rules.
 ///
 /// An interval of zero or less counts as 0.1 ms if the timer repeats. An instant in the past counts as now, also for the
 /// grid. `distantFuture` never fires. NaN makes a timer that is invalid from the start.
 ///
-/// A handler may belong to the main actor, see `Block`; one that holds what is not `Sendable` goes to `scheduledHere`.
+/// A handler may belong to the main actor, see `Block`. One that captures what is not `Sendable` is passed to `scheduledHere`.
 ///
 /// The handler and the user information are freed by `invalidate()`, and once a timer that does not repeat has fired. All
 /// members may be called from any thread, and from the handler.
 public final class LoopTimer: @unchecked Sendable {
-    // Sendable: `link` is touched with `lock` held. `state` is too, and while the timer is in a loop with the loop's lock as well.
-    // The loop's thread, which finds the timer through the loop, needs the loop's lock alone: two threads that touch the state
-    // have at least one lock in common. Exclusive access follows from that.
+    // Sendable: `link` is touched with `lock` held. So is `state`; while the timer is in a loop, the loop's lock is held as
+    // well. The loop's thread, which finds the timer through the loop, needs only the loop's lock. Two threads that touch the
+    // state therefore have at least one lock in common, which makes access exclusive.
 
-    /// What a timer calls.
+    /// The function that a timer calls.
     public typealias Handler = @Sendable (LoopTimer) -> Void
-    /// The same, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
+    /// A `Handler`, or a function of an actor: `{ @MainActor timer in … }`, or a method of a `@MainActor` type.
     ///
-    /// Called on its actor: at once where the loop's thread is the actor's, as in `TimerLoop.main` for the main actor. In
-    /// another loop a task calls it, later; ticks that come while it waits for the actor count as one.
+    /// The latter is called on its actor: at once if the loop's thread is the actor's, as in `TimerLoop.main` for the main
+    /// actor. In another loop a task calls it, later; ticks that come while it waits for the actor count as one.
     public typealias Block = @isolated(any) @Sendable (LoopTimer) -> Void
 
     @exclusivity(unchecked) var state: State
-    /// From an object's begin to what a call touches last: two words of the runtime, and the state.
+    /// The size from the begin of the object to the last byte that a call touches: two words of the runtime, and the state.
     static var callBytes: Int { 16 + MemoryLayout<State>.size }
     /// The loop that the timer is in.
     @exclusivity(unchecked) var link = Link()
     let lock = LockInPlace()
 
-    /// Of a timer that follows another clock than the loop's. The same object is in its state; this is to be read
-    /// without the lock.
+    /// The clock that the timer follows, if not the loop's. The object is in the state too; here it is read without the lock.
     let followed: FollowedClock?
 
-    /// Inline, as all that it is made of, so that references are moved to their place and not counted on the way.
+    /// Inlined, as is everything it uses, so that references are moved into place and not counted on the way.
     @inline(__always)
     init(
         deadline_ns: Int64,
@@ -72,12 +71,12 @@ public final class LoopTimer: @unchecked Sendable {
         jitter.deallocate()
     }
 
-    /// A timer that fires one interval from now, and if it repeats at every interval after that. Not in a loop yet.
+    /// A timer that fires one interval from now, and if it repeats, at every interval after that. Not in a loop yet.
     ///
-    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time than that counts
-    /// the first interval again, from when the timer is added. See `tolerance` for that, and the type for intervals of
-    /// zero, less and NaN; infinity, and anything beyond 292 years, never fires. A random `phase` moves the first deadline of
-    /// a repeating timer, and with it its grid, when the timer is added; see `TimerPhase`, and `jitter`.
+    /// Now is what the kernel's clock reads, unless there is a virtual `time`. A loop on another time counts the first interval
+    /// again, from when the timer is added. See the property `tolerance` for that parameter, and the type for intervals of
+    /// zero, less and NaN. Infinity, and anything beyond 292 years, never fires. A random `phase` moves the first deadline of a
+    /// repeating timer, and with it its grid, when the timer is added; see `TimerPhase` and `jitter`.
     public convenience init(
         timeInterval: some TimeSpan,
         repeats: Bool,
@@ -107,11 +106,11 @@ public final class LoopTimer: @unchecked Sendable {
         state.set(phase, random: time.randomNumber())
     }
 
-    /// A timer that fires at a point in time, an instant or a `Date` for one, and if it repeats at every interval after that.
-    /// Not in a loop yet.
+    /// A timer that fires at a point in time, say a `Date`, and if it repeats, at every interval after that. Not in a loop yet.
     ///
-    /// A point that has passed when it is given counts as when the timer is added to a loop; one that passes between the two
-    /// keeps its grid, and the first call comes at once. A `Date` is converted now, see `fireDate`. NaN, in either, makes an invalid timer.
+    /// A point that has passed when it is given counts as the moment when the timer is added to a loop. A point that passes
+    /// between the two keeps its grid, and the first call comes at once. A `Date` is converted now, see `fireDate`. NaN in the
+    /// point or in the interval makes an invalid timer.
     public convenience init(
         fireAt point: some TimePoint,
         interval: some TimeSpan = Duration.zero,
@@ -140,8 +139,8 @@ public final class LoopTimer: @unchecked Sendable {
         state.set(phase, random: TimeBase.current.randomNumber())
     }
 
-    /// A timer in a mode, the default one unless `mode` is given, of the calling thread's loop. It fires when that
-    /// runs.
+    /// Makes a timer in the calling thread's loop, in the default mode unless `mode` is given. It fires when the loop runs
+    /// there.
     @available(*, noasync)
     @discardableResult
     public static func scheduled(
@@ -167,11 +166,11 @@ public final class LoopTimer: @unchecked Sendable {
         return timer
     }
 
-    /// A timer for one call at a time, which stays valid after it and can be armed again, by `fireInstant`, in its handler too. Not
-    /// in a loop yet.
+    /// Makes a timer for one call at a time. It stays valid after the call and can be armed again by `fireInstant`, in its
+    /// handler too. Not in a loop yet.
     ///
-    /// It fires at `point`; by default it is not armed. A repeating timer whose interval never passes: all that is said there
-    /// holds. It keeps its loop running until it is invalidated, armed or not; see `keepsLoopRunning`.
+    /// It fires at `point`; by default it is not armed. It is a repeating timer whose interval never passes, and all that is
+    /// said of those holds. It keeps its loop running until it is invalidated, armed or not; see `keepsLoopRunning`.
     public static func rearmable(
         fireAt point: some TimePoint = MonotonicInstant.distantFuture,
         tolerance: some TimeSpan = Duration.zero,

@@ -2,22 +2,23 @@
 import HRTimerCore
 import Synchronization
 
-/// A source that the program itself sets off: a version-0 `CFRunLoopSource`.
+/// A source that the program itself triggers: a version-0 `CFRunLoopSource`.
 ///
 ///     let trigger = LoopTrigger { trigger in drainMailbox() }
 ///     loop.add(trigger, forMode: .default)
 ///     trigger.signal()   // from any thread
 ///
-/// The handler runs once on the loop's thread for any number of signals since its last call; triggers of a lower `order`
-/// first. A trigger in a mode keeps the loop running there. The handler is freed by `invalidate()`. Any thread.
+/// The handler runs on the loop's thread, once for any number of signals since its last call. Triggers of a lower `order` come
+/// first. A trigger in a mode keeps the loop running there. The handler is freed by `invalidate()`. Any thread may call any
+/// member.
 public final class LoopTrigger: Sendable {
-    /// What a trigger calls.
+    /// The function that a trigger calls.
     public typealias Handler = @Sendable (LoopTrigger) -> Void
-    /// The same, or a function of an actor, which is called on that: at once where the loop's thread is the actor's, elsewhere by
-    /// a task, signals that come meanwhile counting as one. A closure in code of a global actor belongs to that.
+    /// A `Handler`, or a function of an actor. The latter is called on its actor: at once if the loop's thread is the actor's,
+    /// otherwise by a task; signals that come meanwhile count as one. A closure in a global actor's code belongs to it.
     public typealias Block = @isolated(any) @Sendable (LoopTrigger) -> Void
 
-    /// Its place among the triggers.
+    /// The trigger's place among the triggers of its loop: lower orders come first.
     public let order: Int
     let attachment: Attachment<Handler>
     private let signalled = Atomic(false)
@@ -28,7 +29,7 @@ public final class LoopTrigger: Sendable {
         attachment = Attachment(Self.handler(handler))
     }
 
-    /// The block, called on its actor, if it has one.
+    /// Returns the block as a handler that calls it on its actor, if it has one.
     private static func handler(_ block: @escaping Block) -> Handler {
         let plain = withoutActor(block)
         guard let actor = block.isolation else { return plain }
@@ -36,25 +37,25 @@ public final class LoopTrigger: Sendable {
         return { trigger in calls.call(on: actor, unless: { !trigger.isValid }) { plain(trigger) } }
     }
 
-    /// Has the handler called in the loop's next pass in a mode of the trigger, and wakes the loop, which
-    /// `CFRunLoopSourceSignal` does not. Kept until there is such a pass.
+    /// Makes the loop call the handler in its next pass in a mode of the trigger. Wakes the loop, which `CFRunLoopSourceSignal`
+    /// does not. A signal is kept until there is such a pass.
     public func signal() {
         signalled.store(true, ordering: .sequentiallyConsistent)
         attachment.loop?.wakeIfWaiting()
     }
 
-    /// Signalled, and not called since.
+    /// Whether the trigger was signalled, and not called since.
     public var isSignalled: Bool { signalled.load(ordering: .sequentiallyConsistent) }
 
-    /// False once invalidated.
+    /// Whether the trigger is valid; false after `invalidate()`.
     public var isValid: Bool { attachment.handler != nil }
 
-    /// Takes it out of its loop and frees the handler. Idempotent.
+    /// Takes the trigger out of its loop and frees the handler. Idempotent.
     public func invalidate() {
         attachment.end { $0.forget(self) }
     }
 
-    /// True if there was a signal.
+    /// Calls the handler if there was a signal. Returns true if it was called.
     func callIfSignalled() -> Bool {
         guard let handler = attachment.handler, signalled.exchange(false, ordering: .sequentiallyConsistent) else {
             return false
@@ -65,8 +66,8 @@ public final class LoopTrigger: Sendable {
 }
 
 extension TimerLoop {
-    /// Has the loop serve the trigger in `mode`. One loop, several modes; adding it twice to a mode, or an invalid one, does
-    /// nothing. In a loop that has ended it becomes invalid.
+    /// Makes the loop serve the trigger in `mode`. A trigger may be in several modes of one loop. Adding it twice to a mode
+    /// does nothing, nor does adding an invalid one. A loop that has ended makes the trigger invalid.
     public func add(_ trigger: LoopTrigger, forMode mode: Mode) {
         let isAdded = trigger.attachment.attach(to: self) { _ in
             state.withLock { state in
@@ -113,7 +114,7 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// Calls what was signalled: all, or the first alone. True if there was any.
+    /// Calls the triggers that were signalled: all, or only the first. Returns true if there was any.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -129,7 +130,7 @@ extension TimerLoop {
         }
         var hasCalled = false
         for trigger in triggers where trigger.isSignalled && !(hasCalled && onlyFirst) {
-            // An earlier one may have taken it out.
+            // A trigger that was called before may have taken this one out.
             let isServed = state.withLock { state in
                 state.triggers.contains(id: trigger.attachment.id) { state.serves($0) }
             }

@@ -4,34 +4,35 @@ import HRTimerCore
 import HRTimerLibc
 import Synchronization
 
-/// Owner of a `hrt_loop`. One thread waits, any thread wakes.
+/// The owner of an `hrt_loop`: one thread waits in it, and any thread may wake that one.
 ///
-/// Where the process has no descriptors left it waits on a futex instead: timers go on, descriptors cannot be watched.
+/// If there is no `hrt_loop`, because the process has no descriptors left, the thread waits on a futex instead: timers still
+/// work, but descriptors cannot be watched.
 final class LoopWaiter: @unchecked Sendable {
     // Sendable: the pointer is constant, hrt_loop_wake and hrt_loop_is_woken are thread-safe, and everything else is
     // called by the one thread that runs the loop.
     private let loop: OpaquePointer?
     private let futex: Waiter?
     private let isFutexWoken = Atomic(false)
-    /// Made by the first precise wait. The loop's thread alone.
+    /// The spin window, made by the first precise wait. Only the loop's thread uses it.
     private(set) var window: SpinWindow?
-    /// The same for other threads.
+    /// A copy of the reference in `window`, for other threads.
     let shownWindow = Locked<SpinWindow?>(nil)
-    /// What the window's budget was made of.
+    /// The share that the budget of `window` was made with; nil for a shared budget.
     private var share: Double?
-    /// How often it was woken, and how long it has spun.
+    /// The number of calls of `wake()`, and the time spun in ns.
     private let wakes = Atomic<UInt64>(0)
     private let spun = Atomic<Int64>(0)
-    /// Another event loop waits for this one.
+    /// Whether this is a loop on a host's `event_base`, which does the waiting.
     let isHosted: Bool
-    /// Some edge may wait to be reported. The loop's thread alone: most loops have none, and then a pass takes no lock
-    /// for them.
+    /// Whether an edge may be unreported. Only the loop's thread uses it. Most loops have no edges, and their passes then
+    /// take no lock for them.
     var mayHaveEdges = false
-    /// To be held while a precise timer is due soon. The loop's thread alone.
+    /// The bound on the wake latency that the thread holds while a precise timer is due soon. Only the loop's thread uses it.
     var wakeLatency: WakeLatency?
-    /// How often the descriptors were looked at. The loop's thread alone.
+    /// The number of times that the descriptors were looked at. Only the loop's thread uses it.
     private(set) var looks = 0
-    /// Why there is no `hrt_loop`.
+    /// Why there is no `hrt_loop`; nil if there is one.
     let failure: TimerError?
 
     struct Found: OptionSet {
@@ -46,11 +47,11 @@ final class LoopWaiter: @unchecked Sendable {
         self.loop = loop
         isHosted = false
         failure = status == 0 ? nil : TimerError(operation: "make an event loop", errorNumber: -status)
-        // A futex needs no descriptor: this cannot fail, but where not even a lock can wait.
+        // A futex needs no descriptor: this fails only where not even a lock can wait.
         futex = status == 0 ? nil : try? Waiter(.futex)
     }
 
-    /// On the host's `event_base`.
+    /// Creates a loop on the host's `event_base`.
     init(eventBase: OpaquePointer) throws(TimerError) {
         var loop: OpaquePointer?
         try check(hrt_loop_create_on(eventBase, &loop), "put a loop on an event base")
@@ -60,12 +61,12 @@ final class LoopWaiter: @unchecked Sendable {
         futex = nil
     }
 
-    /// Has the host's base call `body` with `context`, on its thread, when there is something to do.
+    /// Makes the host's base call `body` with `context`, on the base's thread, whenever there is something to do.
     func setHost(_ context: UnsafeMutableRawPointer, _ body: @convention(c) (UnsafeMutableRawPointer?) -> Void) {
         if let loop { hrt_loop_set_host(loop, body, context) }
     }
 
-    /// The host's thread.
+    /// Removes the loop's events from the host's base. Must be called on the host's thread.
     func leaveHost() {
         if let loop { hrt_loop_leave_host(loop) }
     }
@@ -74,12 +75,13 @@ final class LoopWaiter: @unchecked Sendable {
         if let loop { hrt_loop_destroy(loop) }
     }
 
-    /// The calling thread begins to run the loop.
+    /// Notes that the calling thread begins to run the loop, which then goes by that thread's timer slack.
     func enter() {
         if let loop, !isHosted { hrt_loop_enter(loop) }
     }
 
-    /// Empty when `deadline_ns` has come. `Int64.max` has no deadline.
+    /// Waits for the deadline, a wake or a ready descriptor. Returns an empty set when the deadline has come; `Int64.max` is
+    /// no deadline.
     func wait(until deadline_ns: Int64) -> Found {
         looks &+= 1
         if let loop { return Found(rawValue: hrt_loop_wait(loop, deadline_ns)) }
@@ -88,8 +90,9 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
-    /// The same, but awake a spin window before the deadline, when `prepare` is called, and then spinning: up to which reading of
-    /// the clock, if that was the end of it. The end of a spin is left to a call that is prepared.
+    /// Waits as `wait(until:)` does, but wakes a spin window before the deadline, calls `prepare`, and then spins. If
+    /// `prepare` returns true, the last part of the spin is left to the prepared call. Returns the last reading of the clock
+    /// if the spin reached its end; always nil on a futex.
     func wait(
         until deadline_ns: Int64,
         spinBudget: Double?,
@@ -121,7 +124,7 @@ final class LoopWaiter: @unchecked Sendable {
         return made
     }
 
-    /// The same where another clock than the kernel's is waited for, by `wait`.
+    /// Does a precise wait on a clock other than the kernel's. `wait` waits for an instant of that clock.
     func wait(
         until deadline_ns: Int64,
         spinBudget: Double?,
@@ -132,7 +135,7 @@ final class LoopWaiter: @unchecked Sendable {
         let begin_ns = time.now_ns
         let window = spinWindow(spinBudget, time)
         let length_ns = deadline_ns.subtractingSaturating(begin_ns)
-        // What never comes is waited for in one piece.
+        // Without a deadline there is only one wait and no spin window.
         let window_ns = deadline_ns < .max ? hrt_spin_window_ns(window.c, length_ns, begin_ns) : 0
         let wake_ns = deadline_ns.subtractingSaturating(window_ns)
         if wake_ns > begin_ns {
@@ -151,7 +154,7 @@ final class LoopWaiter: @unchecked Sendable {
         return (found, found.isEmpty ? now_ns : nil)
     }
 
-    /// The loop's thread, which alone writes it: without an exchange, which takes longer.
+    /// Adds to the time spun. Only the loop's thread writes it, so a load and a store do; an exchange would take longer.
     private func addSpun(_ spun_ns: Int64) {
         spun.store(spun.load(ordering: .relaxed) &+ spun_ns, ordering: .relaxed)
     }
@@ -169,7 +172,7 @@ final class LoopWaiter: @unchecked Sendable {
         return isWoken ? .woken : []
     }
 
-    /// The loop's thread; nothing to a futex.
+    /// Arms the loop for a deadline without waiting. Must be called on the loop's thread. Does nothing on a futex.
     func arm(_ deadline_ns: Int64) {
         if let loop { hrt_loop_arm(loop, deadline_ns) }
     }
@@ -198,14 +201,14 @@ final class LoopWaiter: @unchecked Sendable {
         futex?.wake()
     }
 
-    /// The loop's thread; nil if the kernel refuses.
+    /// Watches the descriptor of `source`. Must be called on the loop's thread. Returns nil if the kernel refuses.
     func watch(_ source: LoopSource, tag: UInt64) -> WatchedDescriptors.Watch? {
         var events = source.events.rawValue
         if source.triggering == .edge { events |= UInt32(HRT_EDGE) }
         return watch(source.descriptor, events, tag: tag)
     }
 
-    /// The loop's thread; nil if the kernel refuses.
+    /// Watches `descriptor` for `events`. Must be called on the loop's thread. Returns nil if the kernel refuses.
     func watch(_ descriptor: Int32, _ events: UInt32, tag: UInt64) -> WatchedDescriptors.Watch? {
         guard let loop else { return nil }
         var watch: OpaquePointer?
@@ -213,12 +216,12 @@ final class LoopWaiter: @unchecked Sendable {
         return status == 0 ? watch.map(WatchedDescriptors.Watch.init) : nil
     }
 
-    /// The loop's thread.
+    /// Ends a watch. Must be called on the loop's thread.
     func unwatch(_ watch: WatchedDescriptors.Watch) {
         if let loop { hrt_loop_unwatch(loop, watch.address) }
     }
 
-    /// Whether the descriptor is ready now, without waiting: for which of the events. `poll(2)`.
+    /// Returns those of `events` for which the descriptor is ready now, without waiting. `poll(2)`.
     func look(at descriptor: Int32, for events: LoopSource.Events) -> LoopSource.Events {
         var asked = pollfd(fd: descriptor, events: 0, revents: 0)
         if events.contains(.readable) { asked.events |= Int16(POLLIN) }
@@ -232,7 +235,7 @@ final class LoopWaiter: @unchecked Sendable {
         return found.intersection(events)
     }
 
-    /// What the last wait or poll found. A copy: handlers may run the loop.
+    /// Returns what the last wait or poll found. A copy, since handlers may run the loop.
     func takeReady() -> [hrt_ready] {
         guard let loop else { return [] }
         var first: UnsafePointer<hrt_ready>?
@@ -247,7 +250,7 @@ final class LoopWaiter: @unchecked Sendable {
 }
 
 extension LoopWaiter: VirtualWaiter {
-    /// As if by the loop's thread, which is blocked meanwhile.
+    /// Polls as the loop's thread would. Another thread may call this while the loop's thread is blocked.
     func look() -> VirtualWait.Found? {
         let found = poll()
         return found.isEmpty ? nil : .init(isWoken: found.contains(.woken), isReady: found.contains(.ready))

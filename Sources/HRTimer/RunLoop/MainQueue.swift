@@ -3,10 +3,11 @@ import CHRTimer
 import Dispatch
 import HRTimerLibc
 
-/// libdispatch's main queue: whose it is.
+/// libdispatch's main queue, and which thread it belongs to.
 ///
-/// The main thread's, until that ends: by `dispatchMain()`, which an `async` main calls after its first suspension. From then
-/// on it is a serial queue as any other, on the threads of libdispatch's pool, and with it the main actor.
+/// The queue belongs to the main thread until that thread ends, by `dispatchMain()`, which an `async` main calls after its
+/// first suspension. From then on the main queue, and with it the main actor, is a serial queue like any other, on the
+/// threads of libdispatch's pool.
 package enum MainQueue {
     private static let key: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
@@ -17,18 +18,18 @@ package enum MainQueue {
     static var isMainThread: Bool { hrt_thread_id() == getpid() }
 
     /// Whether the calling thread is where the main actor is: the main thread, which can run nothing any more once the queue
-    /// has moved, or one that runs a block of the main queue.
+    /// has moved, or a thread that runs a block of the main queue.
     package static var isHeld: Bool { isCurrent || isMainThread }
 
-    /// Whether the calling thread is in a block of the main queue; true as well of the main thread outside of any queue's.
+    /// Whether the calling thread is in a block of the main queue. Also true on the main thread outside of any queue's block.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
-    /// By its key: each `DispatchQueue.main` is another object on Linux.
+    /// Whether `queue` is the main queue, which is found by its key: on Linux each `DispatchQueue.main` is another object.
     static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: key) == true }
 
-    /// Has `TimerLoop.main` hosted by the main queue as soon as that is not the main thread's any more, perhaps at once.
+    /// Makes the main queue host `TimerLoop.main` as soon as the queue no longer belongs to the main thread, perhaps at once.
     static func followMoves() {
-        // Where libdispatch is of no use nothing can be posted either.
+        // Where libdispatch cannot be used, nothing can be submitted either.
         guard hrt_main_queue_check() == 0 else { return }
         if isMainThread { return watchMainThread() }
         enqueue {
@@ -36,16 +37,17 @@ package enum MainQueue {
         }
     }
 
-    /// A closure that is given to `DispatchQueue.main.async` itself belongs to the main actor, and asks that actor's executor
-    /// whether it is where it should be: not all of them know the main queue once that has left the main thread.
+    /// Submits `block` to the main queue. A closure passed directly to `DispatchQueue.main.async` would belong to the main
+    /// actor, and ask that actor's executor whether it runs in the right place; not all executors know the main queue once
+    /// that has left the main thread.
     private static func enqueue(_ block: @escaping @Sendable () -> Void) {
         DispatchQueue.main.async(execute: block)
     }
 
-    /// Has another loop host `TimerLoop.main` that serves the main queue in its place, as Foundation's does under
-    /// XCTest: the first loop to run what the queue holds. Nothing more where that is the loop itself, or its host.
+    /// Finds the loop that serves the main queue, which is the first to run its blocks, and makes it host `TimerLoop.main`.
+    /// Under XCTest that is Foundation's loop. Does nothing more if `TimerLoop.main` itself, or its host, serves the queue.
     package static func findHost() {
-        // Where libdispatch is of no use nothing can be posted, and nobody serves the queue.
+        // Where libdispatch cannot be used, nothing can be submitted, and nobody serves the queue.
         guard hrt_main_queue_check() == 0 else { return }
         enqueue {
             guard !TimerLoop.main.isRunning else { return }
@@ -59,17 +61,17 @@ package enum MainQueue {
 
     private static let mainThreadsEnd: pthread_key_t? = {
         var key = pthread_key_t()
-        // Called by pthread_exit(3), which dispatchMain() calls on the main thread; not by exit(3).
+        // pthread_exit(3) calls this, and dispatchMain() calls pthread_exit(3) on the main thread. exit(3) does not call it.
         let error = pthread_key_create(&key) { _ in
             enqueue { TimerLoop.main.followMainQueue() }
         }
         return error == 0 ? key : nil
     }()
 
-    /// On the main thread.
+    /// Notes when the main thread ends. Must be called on the main thread.
     private static func watchMainThread() {
         guard let key = mainThreadsEnd else { fatalError("no thread-specific key is left: pthread_key_create(3)") }
-        // Any value: destructors are called for those that are not NULL.
+        // Any value but NULL, for which the destructor would not be called.
         pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 }

@@ -1,28 +1,28 @@
 #if os(Linux)
 import CHRTimer
 
-/// What the main thread's loop knows of libdispatch's main queue, which it serves as one more source.
+/// The state of libdispatch's main queue in the main thread's loop, which serves the queue as one more source.
 struct MainQueueWatch: Sendable {
-    /// No source has it: their numbers begin at 1.
+    /// The tag of the main queue's watch. No source has it, since their numbers begin at 1.
     static let tag: UInt64 = 0
 
-    /// libdispatch's; negative until it was asked for, and where there is none.
+    /// The queue's descriptor, which belongs to libdispatch; negative until it was asked for, and where there is none.
     private var descriptor: Int32 = -1
     private var watch: WatchedDescriptors.Watch?
-    /// A block of the main queue runs in the loop: a run inside of it leaves the queue alone, which is not re-entrant.
+    /// Whether a block of the main queue runs in the loop. A nested run then leaves the queue alone, which is not re-entrant.
     private var isDraining = false
     private var wasJustServed = false
 
     var isWatched: Bool { watch != nil }
 
-    /// Whether it can be served now.
+    /// Returns whether the queue can be served now; asks for its descriptor if that is not known yet.
     mutating func open() -> Bool {
         if isDraining { return false }
         if descriptor < 0 { descriptor = hrt_main_queue_descriptor() }
         return descriptor >= 0
     }
 
-    /// Begins or ends to watch it. The loop's thread.
+    /// Begins or ends watching the queue. Must be called on the loop's thread.
     mutating func toggle(_ waiter: LoopWaiter) {
         if let watch {
             waiter.unwatch(watch)
@@ -35,8 +35,8 @@ struct MainQueueWatch: Sendable {
         }
     }
 
-    /// The descriptor to look at before the loop sleeps; nil in the pass after one that served it: observers are
-    /// notified in every other pass at least.
+    /// Returns the descriptor to look at before the loop sleeps. Returns nil in the pass after one that served the queue, so
+    /// that observers are notified in at least every other pass.
     mutating func descriptorToLookAt() -> Int32? {
         if wasJustServed {
             wasJustServed = false
@@ -45,7 +45,7 @@ struct MainQueueWatch: Sendable {
         return descriptor
     }
 
-    /// Nil if a block of it runs already.
+    /// Begins to serve the queue, and returns its descriptor. Returns nil if a block of the queue runs already.
     mutating func beginDrain() -> Int32? {
         if isDraining { return nil }
         isDraining = true
@@ -59,13 +59,13 @@ struct MainQueueWatch: Sendable {
 }
 
 extension TimerLoop {
-    /// Whether a run on this thread can serve the main queue.
+    /// Returns whether a run on this thread can serve the main queue.
     func opensMainQueue() -> Bool {
         guard isMain, MainQueue.isMainThread, waiter.failure == nil else { return false }
         return state.withLock { $0.mainQueue.open() }
     }
 
-    /// Whether the main queue has something to run, so that the loop need not notify its observers that it sleeps.
+    /// Returns whether the main queue has work, so that the loop need not notify its observers that it sleeps.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -79,7 +79,7 @@ extension TimerLoop {
         return descriptor.map { !waiter.look(at: $0, for: .readable).isEmpty } ?? false
     }
 
-    /// Runs what the main queue holds. False if a run around this one does.
+    /// Runs the main queue's blocks. Returns false if this run does not serve the queue, or if an outer run is doing so.
     func serveMainQueue() -> Bool {
         guard let descriptor = state.withLock({ $0.servesMainQueue ? $0.mainQueue.beginDrain() : nil }) else {
             return false

@@ -1,33 +1,34 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The modes a loop has met, and the sets of them that its timers and sources are in.
+/// The modes that a loop has met, and the sets of modes that its timers and sources are in.
 ///
-/// Each set has a number: what is in some modes keeps that, and whether it is served is one look at the set. `.common` is a
-/// bit of its own in it, that of `CFRunLoop`'s common items: adding for `.common` sets the bits of all common modes, and a mode
-/// that becomes a common one gets its bit in every set that has it.
+/// Each set has a number, and a timer or source keeps the number of its set. Whether it is served is one look at the set.
+/// `.common` has a bit of its own in a set, for what `CFRunLoop` calls common items: adding for `.common` sets the bits of
+/// all common modes too, and a mode that becomes common gets its bit in every set that has the bit of `.common`.
 struct ModeTable: Sendable {
-    /// A set of modes, by its number.
+    /// The number of a set of modes.
     typealias SetID = Int32
 
-    /// How many sets there are.
+    /// The number of sets.
     var setCount: Int { sets.count }
 
-    /// In no mode.
+    /// The empty set: in no mode.
     static let nowhere: SetID = 0
     private static let common = 0
 
     private var indices: [TimerLoop.Mode: Int] = [.common: common, .default: 1, .tracking: 2]
-    /// The last one looked up: hashing its name takes longer than arming a timer.
+    /// The mode that was looked up last. Hashing a mode's name takes longer than arming a timer.
     private var latest = (mode: TimerLoop.Mode.default, index: 1)
     private var commonModes = NumberSet()
-    /// By number. Equal ones may have several, after a mode became a common one.
+    /// The sets by their numbers. Equal sets may have several numbers after a mode became common.
     private var sets = [NumberSet()]
     private var ids = [NumberSet(): nowhere]
-    /// How many timers and sources are in each set, and how many sets with any each mode is in.
+    /// `members` counts the timers and sources of each set; `populated` counts, for each mode, the sets with members that
+    /// contain it.
     private var members = [0]
     private var populated = [0, 0, 0]
-    /// The set of what was added for the mode alone, where known.
+    /// For each mode, the set of what is added for that mode alone; nil until it is known.
     private var singles: [SetID?] = [nil, nil, nil]
 
     init() {
@@ -35,10 +36,10 @@ struct ModeTable: Sendable {
         commonModes.insert(2)
     }
 
-    /// The index of a mode the loop has met.
+    /// Returns the index of a mode, or nil if the loop has not met it.
     func known(_ mode: TimerLoop.Mode) -> Int? { latest.mode == mode ? latest.index : indices[mode] }
 
-    /// The index of a mode, also of a new one.
+    /// Returns the index of a mode, and gives a new mode one.
     mutating func index(of mode: TimerLoop.Mode) -> Int {
         if latest.mode == mode { return latest.index }
         let index = indices[mode] ?? populated.count
@@ -51,7 +52,7 @@ struct ModeTable: Sendable {
         return index
     }
 
-    /// The set of what is added for all of these modes.
+    /// Returns the set of what is added for all of these modes.
     mutating func set(of modes: some Sequence<TimerLoop.Mode>) -> SetID {
         var set = Self.nowhere
         for mode in modes { set = adding(index(of: mode), to: set) }
@@ -61,7 +62,7 @@ struct ModeTable: Sendable {
     @inline(__always)
     func contains(_ set: SetID, _ index: Int) -> Bool { sets[Int(set)].contains(index) }
 
-    /// The modes of a set, by their names in order; those that are in it as common ones alone are not named beside `.common`.
+    /// Returns the names of the modes in a set, sorted. If `.common` is in the set, the common modes are not named.
     func names(of set: SetID) -> [String] {
         let isCommon = contains(set, Self.common)
         return indices.filter {
@@ -81,7 +82,7 @@ struct ModeTable: Sendable {
 
     func isEmpty(_ set: SetID) -> Bool { sets[Int(set)].isEmpty }
 
-    /// The set with a mode more. For `.common` with all common modes.
+    /// Returns the set with one more mode. `.common` comes with all common modes.
     mutating func adding(_ index: Int, to set: SetID) -> SetID {
         if set == Self.nowhere, let single = singles[index] { return single }
         var changed = sets[Int(set)]
@@ -92,7 +93,8 @@ struct ModeTable: Sendable {
         return id
     }
 
-    /// The set without a mode. Without `.common`, and then without all common modes, if it was in the set.
+    /// Returns the set without a mode; for `.common`, without all common modes too. Returns the same set if the mode is not
+    /// in it.
     mutating func removing(_ index: Int, from set: SetID) -> SetID {
         guard contains(set, index) else { return set }
         var changed = sets[Int(set)]
@@ -112,7 +114,7 @@ struct ModeTable: Sendable {
 
     func isCommon(_ index: Int) -> Bool { commonModes.contains(index) }
 
-    /// Everything in `.common` is in this mode too from now on.
+    /// Makes a mode common: everything in `.common` is in this mode too from now on.
     mutating func makeCommon(_ mode: TimerLoop.Mode) {
         let index = index(of: mode)
         guard index != Self.common, !commonModes.contains(index) else { return }
@@ -137,7 +139,7 @@ struct ModeTable: Sendable {
         if members[Int(set)] == 0 { forEachMode(of: set) { $0[$1] -= 1 } }
     }
 
-    /// One that was in the old set is in the new one; it comes from nowhere and goes there too.
+    /// Moves one member from the old set to the new one. Either may be `nowhere`, which does not count its members.
     mutating func moveMember(from old: SetID, to new: SetID) {
         if new != Self.nowhere { addMember(new) }
         if old != Self.nowhere { removeMember(old) }

@@ -2,13 +2,13 @@
 import HRTimerCore
 import Synchronization
 
-/// On which clocks a point in time had passed when a timer was given it: what had passed counts as when the timer is added to
-/// a loop, what passes later keeps its grid.
+/// The clocks on which a point in time had already passed when a timer was given it. Such a point counts as the instant at
+/// which the timer is added to a loop; a point that passes later keeps its grid.
 ///
-/// A timer does not know which loop it will be added to: the kernel's clock is asked, and each virtual one that a loop is on or
-/// that the caller is in. Of a virtual time that there was not yet nothing had passed.
+/// A timer does not know which loop it will be added to. So the kernel's clock is asked, and each virtual time that a loop is
+/// on or that the caller is in. On a virtual time that did not exist yet nothing had passed.
 struct PassedOn: Sendable {
-    /// Kept apart from the timers: nearly all have one of two values.
+    /// Not stored in the timers themselves: nearly all of them share one of two values.
     private let clocks: [TimeID]
 
     static let none = PassedOn(clocks: [])
@@ -18,7 +18,7 @@ struct PassedOn: Sendable {
         self.clocks = clocks
     }
 
-    /// `deadline_ns` gives the point on a clock's monotonic time.
+    /// Asks on which clocks the point has passed. `deadline_ns` returns the point on the monotonic clock of a time.
     @inline(__always)
     init(_ deadline_ns: (TimeBase) -> Int64) {
         let time = TimeBase.kernel
@@ -34,12 +34,12 @@ struct PassedOn: Sendable {
     func contains(_ time: TimeBase) -> Bool { clocks.contains(time.id) }
 }
 
-/// The virtual times that loops are on. In a program that has none, one look at a word.
+/// The virtual times that loops are on. A program that has none reads one word to find that out.
 enum LoopTimes {
     private static let count = Atomic<Int>(0)
     private static let entries = Locked<[WeakTimeBase]>([])
 
-    /// A loop is on that time. A virtual one is held weakly; of the kernel's no note is taken.
+    /// Notes that a loop is on a time. A virtual time is held weakly; the kernel's is not noted.
     static func add(_ time: TimeBase) {
         guard let weak = time.weakly else { return }
         entries.withLock { entries in
@@ -49,7 +49,7 @@ enum LoopTimes {
         }
     }
 
-    /// Those, and the one that the caller is in.
+    /// The virtual times that loops are on, and the one that the caller is in.
     @inline(__always)
     static var all: [TimeBase] {
         let current = TimeBase.current.on(.monotonic)

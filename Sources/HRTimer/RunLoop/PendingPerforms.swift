@@ -10,7 +10,7 @@ struct PendingPerforms: Sendable {
         let request: Request?
     }
 
-    /// By what it can be disarmed.
+    /// The target and the key by which a block can be cancelled.
     struct Request: Sendable {
         let target: ObjectIdentifier
         let key: String
@@ -29,7 +29,7 @@ struct PendingPerforms: Sendable {
         entries.contains { isServed($0.modes) }
     }
 
-    /// Takes what the running mode serves: to be called, and let go, without the lock.
+    /// Removes and returns the blocks that the running mode serves. The caller calls and frees them without the lock.
     mutating func take(_ isServed: (ModeTable.SetID) -> Bool) -> [Block] {
         if entries.isEmpty { return [] }
         let taken = entries.filter { isServed($0.modes) }.map { $0.block }
@@ -37,7 +37,8 @@ struct PendingPerforms: Sendable {
         return taken
     }
 
-    /// Takes what was asked for the target and the key, or for any key if that is nil: to be let go without the lock.
+    /// Removes and returns the blocks requested for the target and the key, or for any key if that is nil. The caller frees
+    /// them without the lock.
     mutating func take(target: ObjectIdentifier, key: String?) -> [Block] {
         func isMeant(_ entry: Entry) -> Bool {
             guard let request = entry.request, request.target == target else { return false }

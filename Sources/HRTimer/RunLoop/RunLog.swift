@@ -1,5 +1,5 @@
 #if os(Linux)
-/// When a loop ran in which mode of late: so that items of other modes know that they were not to be called then.
+/// The latest runs of a loop and their modes, which show when timers of other modes could not be called.
 struct RunLog: Sendable {
     struct Entry: Sendable {
         let index: Int
@@ -7,13 +7,13 @@ struct RunLog: Sendable {
         var end_ns: Int64
     }
 
-    /// The latest, in order of their end.
+    /// The latest runs, in the order in which they ended.
     private(set) var entries: [Entry] = []
     private static let kept = 8
 
     mutating func add(_ index: Int, from begin_ns: Int64, to end_ns: Int64) {
         guard begin_ns < end_ns else { return }
-        // Code that runs a mode until something happens starts a run after each source: that counts as one run here.
+        // Code that runs a mode until something happens starts a new run after each source. Such runs count as one here.
         if let last = entries.last, last.index == index, begin_ns.subtractingSaturating(last.end_ns) < 1_000_000 {
             entries[entries.count - 1].end_ns = end_ns
             return
@@ -24,7 +24,7 @@ struct RunLog: Sendable {
 }
 
 extension LoopState {
-    /// The innermost run ends.
+    /// Ends the innermost run.
     mutating func endRun(_ now_ns: @autoclosure () -> Int64) {
         guard let run = runs.popLast() else { return }
         serveGroups()
@@ -34,14 +34,14 @@ extension LoopState {
 }
 
 extension TimerLoop {
-    /// From now on the loop writes down when it runs in which mode: two readings of the clock a run.
+    /// Makes the loop note from now on when it runs in which mode, which costs two readings of the clock for each run.
     func logRuns() {
         state.withLock { state in
             if state.runLog == nil { state.runLog = RunLog() }
         }
     }
 
-    /// When the loop ran in modes that the timer is not in: what is still known of it.
+    /// Returns when the loop ran in modes that the timer is not in, as far as the log still has it.
     func runsWithout(_ timer: LoopTimer, now_ns: Int64) -> [ClosedRange<Int64>] {
         timer.withLink { link in
             guard link.core === core, !core.isInForkedChild else { return [] }

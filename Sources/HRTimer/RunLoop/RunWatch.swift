@@ -3,20 +3,20 @@ import HRTimerCore
 
 // Warnings of misuse in debug builds. See `UsageWarning`.
 
-/// Looks whether anybody runs a loop that has timers, a second after the first of them is due: one timer of an engine for a
-/// loop, while the loop does not run.
+/// A check, a second after a loop's first timer is due, whether anybody runs that loop. While the loop does not run, the
+/// check is one timer of an engine.
 struct RunWatch: Sendable {
-    /// How often the loop had run before.
+    /// The number of runs that the loop had begun before.
     let runCount: UInt64
     let token: TimerToken
 
-    /// Nil where the process can have no thread more.
+    /// The engine that makes the checks; nil if the process can have no more threads.
     static let engine = try? TimerEngine(name: "hrtimer-watch", precision: .coalesced, time: .kernel)
     static let patience_ns: Int64 = 1_000_000_000
 }
 
 extension TimerLoop {
-    /// A timer was added. Without any lock.
+    /// Schedules the check after a timer was added, unless there is one. Must be called without any lock held.
     func watchForRun() {
         time.lookForMisuse {
             let isWanted = state.withLock { $0.runWatch == nil && $0.isLeftAlone }
@@ -24,7 +24,7 @@ extension TimerLoop {
         }
     }
 
-    /// Until the earliest timer is overdue by more than a loop that is run would let it be; `Int64.max` for never.
+    /// The time until the earliest timer is overdue by more than it ever is in a loop that is run; `Int64.max` for never.
     private var untilOverdue_ns: Int64 {
         let earliest_ns = state.withLock { state -> Int64 in
             var earliest_ns = Int64.max
@@ -56,7 +56,7 @@ extension TimerLoop {
         let rest_ns = untilOverdue_ns
         if isStillAlone, rest_ns <= RunWatch.patience_ns {
             let timers = liveTimers
-            // The watch stays, as a sign that it was said of this loop.
+            // The watch stays set: it shows that this loop has been reported.
             UsageWarning.report(
                 UsageWarning(
                     .loopNotRun,
@@ -72,12 +72,12 @@ extension TimerLoop {
 }
 
 extension LoopState {
-    /// Neither run nor hosted.
+    /// Whether the loop is neither run nor hosted, and has not ended.
     fileprivate var isLeftAlone: Bool { runs.isEmpty && hostIndex == nil && !isEnded }
 }
 
 extension TimerLoop {
-    /// A run did nothing.
+    /// Warns about a run that did nothing, if that is a usage error.
     func reportWhyNothingRuns(_ mode: Mode) {
         if mode == .common {
             UsageWarning.report(
@@ -96,7 +96,7 @@ extension TimerLoop {
         }
     }
 
-    /// The loop's thread ends.
+    /// Warns about a thread that ends, if its loop has timers and was never run.
     func reportTimersNeverRun() {
         guard UsageWarning.isLookedFor, !core.isInForkedChild else { return }
         let timers = state.withLock { $0.runCount == 0 && $0.hostIndex == nil && !$0.isEnded ? $0.core.count : 0 }
@@ -112,7 +112,7 @@ extension TimerLoop {
 }
 
 extension LoopTimer {
-    /// The timer was added to a loop, without effect.
+    /// Warns that a timer was added to a loop without effect.
     func reportNotAdded(isValid: Bool) {
         let mistake =
             isValid
@@ -129,7 +129,7 @@ extension LoopTimer {
 }
 
 extension LoopThread {
-    /// Nobody has the thread any more.
+    /// Warns that the last reference to the thread goes while its loop has timers.
     func reportNotKept() {
         let timers = loop.liveTimers
         if timers == 0 { return }

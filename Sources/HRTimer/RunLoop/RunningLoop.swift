@@ -3,16 +3,16 @@ import CHRTimer
 import HRTimerCore
 import HRTimerLibc
 
-/// A thread that runs a loop of its own: a `LoopThread`'s, whose loop is kept alive, or a `LoopWorker`'s, whose is not.
+/// The thread of a `LoopThread`, whose loop is kept alive, or of a `LoopWorker`, whose loop is not.
 struct RunningLoop: Sendable {
-    /// For the owner to join or detach.
+    /// The thread, which the owner joins or detaches.
     let thread: pthread_t
     let settingResults = ThreadSettingResults()
     /// Opened by the thread when its loop has ended and all handlers are freed.
     let hasEnded = Latch()
 
-    /// Starts the thread, which calls `setUp` and then runs the loop in the default mode until `refuseToRun()`, or until it has
-    /// nothing left and is not kept alive. `kind` and `name` name the thread in messages of a virtual time.
+    /// Starts the thread, which calls `setUp` and then runs the loop in the default mode until `refuseToRun()` is called, or
+    /// until a loop that is not kept alive has nothing left. Messages of a virtual time name the thread by `kind` and `name`.
     ///
     /// Throws EAGAIN if there is no room for a thread, EMFILE or ENFILE if there are no descriptors for its loop.
     init(
@@ -34,8 +34,8 @@ struct RunningLoop: Sendable {
         }
         thread = try startThread {
             name.withCString { hrt_thread_set_name($0) }
-            // For handlers that sleep: the timerfd that the loop waits by is exempt from slack. Cannot fail: 1 is within the
-            // range.
+            // For handlers that sleep; the timerfd that the loop waits by is exempt from slack. Cannot fail, since 1 is
+            // within the range.
             if precision > .coalesced { _ = hrt_thread_set_timer_slack_ns(1) }
             work()
         }
@@ -43,18 +43,18 @@ struct RunningLoop: Sendable {
 }
 
 extension TimerLoop {
-    /// The whole life of the calling thread.
+    /// Runs the loop for the whole life of the calling thread.
     fileprivate func runUntilEnded(_ setUp: @Sendable (TimerLoop) -> Void) {
         guard claim() else { return }
-        // From here on the thread-specific value's destructor ends the loop, should a handler exit the thread.
+        // From here on the destructor of the thread-specific value ends the loop if a handler exits the thread.
         CurrentLoop.adopt(self)
         setUp(self)
         while canRun { run() }
-        // Now and not with the thread: all handlers are freed when `hasEnded` opens.
+        // Ends the loop here rather than at the thread's end, so that all handlers are freed when `hasEnded` opens.
         end()
     }
 
-    /// False also if it is not kept alive, and has nothing to do: `run()` would return at once.
+    /// Whether `run()` would not return at once: the loop has not ended, and it is kept alive or has something to do.
     private var canRun: Bool {
         state.withLock { state in
             guard let index = state.modes.known(.default) else { return false }

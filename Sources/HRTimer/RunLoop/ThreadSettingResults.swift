@@ -1,13 +1,13 @@
 #if os(Linux)
 import HRTimerCore
 
-/// The kernel's answers to the settings of a loop's thread, which the thread itself requests, first of all.
+/// The kernel's answers to the settings of a loop's thread. The thread itself requests the settings before anything else.
 final class ThreadSettingResults: Sendable {
     private let hasAsked = Latch()
     private let answers = Locked<[SettingResult]>([])
 
-    /// The thread itself. Calls `body` with the settings applied; without settings at once. What it gets is to be held while a
-    /// precise timer is due soon.
+    /// Applies the settings to the calling thread, which must be the loop's, and calls `body`; without settings it calls
+    /// `body` at once. `body` gets the bound on the wake latency, which is to be held while a precise timer is due soon.
     func withSettings(_ settings: RealTimeSettings?, threadName: String, _ body: (WakeLatency?) -> Void) {
         guard let settings else {
             hasAsked.open()

@@ -3,7 +3,7 @@ import CHRTimer
 public import HRTimerCore
 import HRTimerLibc
 
-/// A loop as events on a libevent `event_base` that the program has already.
+/// A loop that runs as events on a libevent `event_base` that the program already has.
 ///
 ///     let base = event_base_new()!
 ///     let loop = try TimerLoop(eventBase: base)
@@ -12,20 +12,21 @@ import HRTimerLibc
 ///     loop.leaveEventBase()
 ///     event_base_free(base)
 extension TimerLoop {
-    /// A loop that `base`, a `struct event_base *` of libevent 2.1 or newer, waits for and runs, on the base's thread. Call it
-    /// there too.
+    /// Creates a loop that `base`, a `struct event_base *` of libevent 2.1 or newer, waits for and runs on the base's thread.
+    /// Must be called on that thread too.
     ///
     /// The loop's work comes as events of the base's default priority, in the default mode; timers are as exact as in a loop
-    /// of its own. Takes one descriptor. Works with every backend, and on a base without locks: other threads may add, move,
-    /// perform and wake as ever. While the loop is on it, the base has an event: it ends by `event_base_loopbreak` and the
-    /// like, or after `leaveEventBase()`, not for want of events.
+    /// that waits by itself. The loop takes one descriptor. It works with every backend, and on a base without locks: other
+    /// threads may add, move, perform and wake as usual. While the loop is on the base, the base has an event: the base's own
+    /// loop ends by `event_base_loopbreak` and the like, or after `leaveEventBase()`, but not for lack of events.
     ///
-    /// The host runs it: `run` functions do nothing, unless their limit is `distantPast`, and `hostDescriptor()` throws
-    /// ENOTSUP. Throws ENOTSUP without the package's trait `Libevent`, EMFILE or ENFILE if there is no descriptor, ENOMEM. `timerfd_create(2)`, `event_new`.
+    /// The host runs the loop: the `run` functions do nothing, unless their limit is `distantPast`, and `hostDescriptor()`
+    /// throws ENOTSUP. Throws ENOTSUP without the package's trait `Libevent`, EMFILE or ENFILE if there is no descriptor, and
+    /// ENOMEM. `timerfd_create(2)`, `event_new`.
     @available(*, noasync)
     public convenience init(eventBase base: OpaquePointer) throws(TimerError) {
         self.init(waiter: try LoopWaiter(eventBase: base))
-        // Unretained: the events go before the loop does.
+        // Unretained: the loop removes its events before it is freed.
         waiter.setHost(Unmanaged.passUnretained(self).toOpaque()) { context in
             guard let context else { return }
             Unmanaged<TimerLoop>.fromOpaque(context).takeUnretainedValue().process()
@@ -33,16 +34,19 @@ extension TimerLoop {
         process()
     }
 
-    /// Has `base`, a `struct event_base *` of libevent, run this loop, in `mode`, from now until the host that is returned is
-    /// cancelled, which must be before the base is freed; it holds the loop meanwhile. On the base's thread, as the cancelling.
+    /// Makes `base`, a `struct event_base *` of libevent, run this loop in `mode` from now until the returned host is
+    /// cancelled, which must be before the base is freed. The loop is held until then. Must be called on the base's thread,
+    /// and cancelled there.
     ///
     ///     let host = try TimerLoop.main.serve(onEventBase: base)   // and with it the main queue
     ///
-    /// For a loop that is there already, as `main` and `current` are; `init(eventBase:)` makes one of fewer descriptors. The
-    /// base has an event meanwhile: it ends by `event_base_loopbreak` and the like. Throws ENOTSUP for a loop on another base and
-    /// without the package's trait `Libevent`,
-    /// ENOMEM, what kept the loop from getting descriptors (EMFILE, ENFILE), and EINVAL on another thread than a thread's own
-    /// loop has.
+    /// For a loop that exists already, such as `main` or `current`; `init(eventBase:)` makes a loop that takes fewer
+    /// descriptors. While the loop is hosted, the base has an event: the base's own loop ends by `event_base_loopbreak` and
+    /// the like.
+    ///
+    /// Throws ENOTSUP for a loop on another base and without the package's trait `Libevent`, ENOMEM, the error that kept the
+    /// loop from getting descriptors (EMFILE, ENFILE), and EINVAL on a thread that can never run the loop, as when the loop
+    /// is another thread's own.
     @available(*, noasync)
     @discardableResult
     public func serve(
@@ -76,12 +80,12 @@ extension TimerLoop {
         }
     }
 
-    /// Takes the loop off its base, which can be used and freed from then on; of the base, unlike `LoopHost.cancel()`, which
-    /// leaves a loop that goes on. The loop has ended: its timers and sources are
-    /// invalid, their handlers freed.
+    /// Ends the loop and takes it off its base, which can be used and freed from then on. The loop's timers and sources
+    /// become invalid, their handlers are freed. `LoopHost.cancel()`, in contrast, leaves a loop that goes on.
     ///
-    /// On the base's thread, also in one of the loop's handlers. It happens by itself with the loop's last reference, which
-    /// must go on that thread then, before the base. Idempotent; a loop that is on no base is left alone.
+    /// Must be called on the base's thread; one of the loop's handlers may do so. The loop's last reference has the same
+    /// effect: it must then go on that thread, before the base is freed. Idempotent; does nothing to a loop that is on no
+    /// base.
     public func leaveEventBase() {
         guard waiter.isHosted else { return }
         end()
@@ -89,7 +93,7 @@ extension TimerLoop {
     }
 }
 
-/// What an `event_base` calls.
+/// The context of the function that an `event_base` calls.
 private final class BaseHost: Sendable {
     private let loop: TimerLoop
     private let mode: TimerLoop.Mode
@@ -100,7 +104,7 @@ private final class BaseHost: Sendable {
     }
 
     func process() {
-        // The handler may cancel the host, and with it let go of the loop.
+        // A handler may cancel the host, and so release the loop.
         withExtendedLifetime(self) { loop.process(inMode: mode) }
     }
 }

@@ -1,8 +1,8 @@
 #if os(Linux)
 public import HRTimerCore
 
-/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. For a host
-/// on libevent there is `init(eventBase:)`, too.
+/// A loop inside another event loop: the host waits for one descriptor, and calls `process` when that is readable. A host on
+/// libevent can use `init(eventBase:)` instead.
 ///
 ///     let descriptor = try loop.hostDescriptor()
 ///     loop.process()                              // once, to begin
@@ -10,39 +10,39 @@ public import HRTimerCore
 ///
 /// For Dispatch, Foundation's `RunLoop` and libevent one line does that: `serve(on:)`, `serveOnCurrentRunLoop()` and
 /// `serve(onEventBase:)`. Programs to copy from, one for each host, are in Snippets: `LoopInDispatch`, `LoopInRunLoop`,
-/// `LoopInPoll` (poll; epoll and io_uring alike) and `LoopInLibevent`; for GLib, libuv, SDL and engines with frames in
-/// Examples/Hosts. SwiftNIO has no way to watch a descriptor that it does
-/// not read itself: give the loop a thread (`thread(name:precision:time:)`), and come back with `eventLoop.execute`.
+/// `LoopInPoll` (poll; epoll and io_uring work alike) and `LoopInLibevent`; those for GLib, libuv, SDL and engines with
+/// frames are in Examples/Hosts. SwiftNIO cannot watch a descriptor that it does not read itself: give the loop a thread
+/// (`thread(name:precision:time:)`), and return to NIO with `eventLoop.execute`.
 extension TimerLoop {
-    /// A descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block waits,
-    /// another thread woke it. It belongs to the loop: do not read or close it. Looked up in each call, O(descriptors of the
-    /// process).
+    /// Returns a descriptor that is readable while the loop has something to do: a timer is due, a source is ready, a block
+    /// waits, or another thread woke the loop. It belongs to the loop: do not read or close it. Each call looks it up,
+    /// O(descriptors of the process).
     ///
-    /// Throws what kept the loop from getting descriptors when it was made (EMFILE, ENFILE). An `epoll(7)` set, which polls
-    /// like any other descriptor. Not for a loop on a virtual time.
+    /// The descriptor is an `epoll(7)` set, which polls like any other descriptor. Not for a loop on a virtual time. Throws
+    /// the error that kept the loop from getting descriptors when it was made (EMFILE, ENFILE).
     public func hostDescriptor() throws(TimerError) -> Int32 {
         try waiter.descriptor()
     }
 
-    /// Does in one pass what there is to do in `mode`, without waiting, and sets the descriptor for what comes next; to be
-    /// called once more after a `run` outside of it. `TimerLoop.main` serves the main queue in it, where that is the main
-    /// thread's and this is not called in one of its blocks.
+    /// Does in one pass, without waiting, what there is to do in `mode`, and sets the descriptor for what comes next. Must be
+    /// called once more after a `run` outside of it. For `TimerLoop.main` it also serves the main queue, if that belongs to
+    /// the main thread and this is not called in one of the queue's blocks.
     ///
     /// `.common` counts as `.default`. Does nothing while another thread runs a loop that is no thread's own. Where it could
-    /// never do anything, so that the host would find the descriptor readable for ever, the program ends: on another
-    /// thread than that of a thread's own loop, and for `TimerLoop.main` on one that does not hold the main queue.
+    /// never do anything, so that the host would find the descriptor readable for ever, it ends the program: on another
+    /// thread than the one that owns the loop, and for `TimerLoop.main` on a thread that does not hold the main queue.
     @available(*, noasync)
     public func process(inMode mode: Mode = .default) {
         process(inMode: mode, isOnMainQueue: false)
     }
 
-    /// On the main queue the host serves that.
+    /// Does such a pass. With `isOnMainQueue` it does not serve the main queue, since the host does.
     func process(inMode mode: Mode, isOnMainQueue: Bool) {
         if let reason = reasonNotToProcess { fatalError("process() would never do anything here: \(reason)") }
         let mode = mode == .common ? .default : mode
         let outcome = runInMode(mode, limit_ns: .min, returnsAfterSource: false, isOnMainQueue: isOnMainQueue)
         _ = onOwnThread {
-            // With nothing to run nobody has taken the wake that made the descriptor readable.
+            // Nothing was run, so nobody has taken the wake that made the descriptor readable.
             if outcome == nil {
                 _ = waiter.poll()
                 freeReleased()
@@ -57,7 +57,7 @@ extension TimerLoop {
             updateWatches()
             let now_ns = time.now_ns
             let until_ns = state.withLock { state -> Int64 in
-                // Due timers of other modes expire, so that the descriptor is not readable for them.
+                // Takes due timers of other modes out of the queue, so that the descriptor is not readable for them.
                 state.core.expireAll(upTo: now_ns)
                 if state.core.firstExpired_ns <= now_ns || state.hasWorkNow { return .min }
                 while state.core.tidy() {}

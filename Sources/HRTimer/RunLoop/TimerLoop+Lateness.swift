@@ -4,11 +4,11 @@ public import HRTimerCore
 import Synchronization
 
 extension TimerLoop {
-    /// Calls `handler` after each call of a timer that is later than `bound`, with what made it late, on the loop's thread. To be
-    /// dropped, or kept for `cancel()`. Display links and ticks on the loop count too.
+    /// Calls `handler` on the loop's thread after each call of a timer that was later than `bound`, with what made it late.
+    /// Calls of display links and of ticks on the loop count too. The result may be dropped, or kept for `cancel()`.
     ///
-    /// Time in which the loop did something else than to call timers, ran in other modes or did not run is `loopBusy`. For all
-    /// else see `AnyTimerEngine.onLate(beyond:_:)`. Any thread.
+    /// The cause `loopBusy` is time in which the loop did something else than call timers, ran in other modes or did not run.
+    /// For all else see `AnyTimerEngine.onLate(beyond:_:)`. Any thread.
     @discardableResult
     public func onLate(
         beyond bound: some TimeSpan,
@@ -17,8 +17,8 @@ extension TimerLoop {
         core.watch().add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// Records what the loop's thread does for its timers; nil, as at first, for nothing. One recorder may serve many engines and
-    /// loops. Any thread.
+    /// The recorder of what the loop's thread does for its timers; nil, the default, records nothing. One recorder may serve
+    /// many engines and loops. Any thread.
     public var flightRecorder: FlightRecorder? {
         get { core.observer.value?.flightRecorder }
         set {
@@ -28,7 +28,7 @@ extension TimerLoop {
 }
 
 extension LoopCore {
-    /// From now on its thread notes what it does.
+    /// Makes the loop's thread note from now on what it does.
     func watch() -> LatenessObserver {
         let made = observer.make { LatenessObserver(name: "loop", clock: time, isLoop: true) }
         isWatched.store(true, ordering: .releasing)

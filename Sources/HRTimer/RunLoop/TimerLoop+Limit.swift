@@ -2,8 +2,8 @@
 public import HRTimerCore
 
 extension TimerLoop {
-    /// The earliest deadline of the timers in `mode`: `distantFuture` if there are sources or blocks but no timer, nil if
-    /// there is nothing. Runs nothing, unlike Foundation's `limitDate(forMode:)`. O(timers of the loop). Any thread.
+    /// Returns the earliest deadline of the timers in `mode`: `distantFuture` if there are sources or blocks but no timer,
+    /// nil if there is nothing. Runs nothing, unlike Foundation's `limitDate(forMode:)`. O(timers of the loop). Any thread.
     public func limitInstant(forMode mode: Mode) -> MonotonicInstant? {
         let time = time
         return state.withLock { state in
@@ -20,7 +20,8 @@ extension TimerLoop {
         }
     }
 
-    /// When a loop's timer is due, also where that follows another clock, as far as it is known now.
+    /// Returns the deadline of a loop's timer. For a timer that follows another clock, this is the deadline as far as it is
+    /// known now.
     static func shownDeadline_ns(
         _ target: borrowing TimerTarget?,
         _ deadline_ns: Int64,

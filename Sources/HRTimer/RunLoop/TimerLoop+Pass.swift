@@ -5,8 +5,9 @@ import Synchronization
 
 // One pass of a run.
 extension TimerLoop {
-    /// Blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again. Nil if the run goes
-    /// on. The two fires are the run's, empty before and after: while one is finished the other is prepared.
+    /// Makes one pass: blocks and triggers, then a wait, then timers, the main queue and descriptors, then blocks again.
+    /// Returns nil if the run goes on. The two fires belong to the run and are empty before and after: while one is finished,
+    /// the other is prepared.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -26,7 +27,7 @@ extension TimerLoop {
             tell(.beforeWaiting)
             var call_ns = sleep(limit_ns: limit_ns, &fire)
             if call_ns == nil {
-                // Before a handler can run the loop, which looks again.
+                // Must come before a handler that runs the loop, which looks again.
                 ready = takeReady()
                 tell(.afterWaiting)
                 call_ns = beginPass(&fire)
@@ -39,7 +40,7 @@ extension TimerLoop {
         if hasServed && returnsAfterSource { return .handledSource }
         let isPastLimit = limit_ns < .max && time.now_ns >= limit_ns
         if isPastLimit { return .timedOut }
-        // Not by a closure, which would lie apart from the rest of the pass.
+        // No closure: its code would lie apart from the rest of the pass.
         let state = core.state.lock()
         defer { core.state.unlock() }
         guard state.pointee.isRunning else { return .stopped }
@@ -65,7 +66,8 @@ extension TimerLoop {
         for block in blocks { block() }
     }
 
-    /// Takes what is due, and prepares the first call. Gives the clock's reading, nil without a call.
+    /// Decides what the pass fires, which is all that is due now, and prepares the first call. Returns the clock's reading,
+    /// or nil if there is no call.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -78,15 +80,15 @@ extension TimerLoop {
         return hasCall ? now_ns : nil
     }
 
-    /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified
-    /// before, gives the clock's reading for it.
+    /// Sleeps until there is something to do. If that is a timer's first call, and no observer is to be notified before it,
+    /// returns the clock's reading for the call; otherwise nil.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
     private func sleep(limit_ns: Int64, _ fire: inout Fire) -> Int64? {
         let isTold = isObserved(.afterWaiting)
         while true {
-            // What cannot be watched. Not in the plan, whose copies would count references.
+            // The sources that cannot be watched. Not in the plan: copies of that would count references.
             var refused: [LoopSource]?
             let plan = core.state.withLock { prepareToSleep(limit_ns, &$0, &refused) }
             if let refused { for source in refused { source.invalidate() } }
@@ -110,7 +112,7 @@ extension TimerLoop {
             let isOver = !found.isEmpty || park.until_ns == .min || now_ns >= limit_ns
             var hasCall = false
             let isReason = core.state.withLock { state -> Bool in
-                // Before the observers of `afterWaiting`: what they add needs no wake.
+                // Comes before the observers of `afterWaiting`: what they add needs no wake.
                 state.core.stayAwake()
                 let isDue: Bool
                 if found.isEmpty, !isTold {
@@ -120,8 +122,8 @@ extension TimerLoop {
                 } else {
                     isDue = state.core.hasExpired(by: now_ns)
                 }
-                // With nothing due the queue asked for a look that was early, or the timer is of a mode that does not run: no
-                // reason for a pass.
+                // If nothing is due, the queue asked for a look too early, or the timer is in a mode that does not run.
+                // Neither is a reason for a pass.
                 if park.until_ns > .min { state.core.account.countWakeup(isSpurious: !isOver && !isDue) }
                 return isOver || isDue
             }
@@ -129,7 +131,7 @@ extension TimerLoop {
         }
     }
 
-    /// The prepared call does not come now.
+    /// Puts back the prepared call, which does not come now.
     @inline(never)
     private func putBack(_ fire: inout Fire) {
         _ = core.commit.withdraw()
@@ -138,8 +140,8 @@ extension TimerLoop {
     }
 
     private struct Plan {
-        /// What to sleep until; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
-        /// work that others should not wait for.
+        /// Until when to sleep; `.min` to look for descriptors and wakes without waiting. Nil to ask again, after a piece of
+        /// work for which other threads should not wait.
         var park: Park?
         var spinBudget: Double?
     }
@@ -151,11 +153,11 @@ extension TimerLoop {
         let now = Plan(park: Park(until_ns: .min))
         refused = state.updateWatches(core.waiter)
         if refused != nil { return Plan() }
-        // A block or a trigger may have been the last thing there was.
+        // A block or a trigger may have been the last thing that the run could wait for.
         guard state.isRunning, state.hasWorkInRun() else { return now }
         if core.hasPosted([.blocks, .triggers, .signals]) || core.waiter.mayHaveEdges, state.hasWorkNow { return now }
         let expired_ns = state.core.firstExpired_ns
-        // Due in a run around this one, and not called yet; or a precise wait took it and was interrupted.
+        // Due in an outer run, and not called yet; or a precise wait took it out of the queue and was interrupted.
         if expired_ns < .max, expired_ns <= time.now_ns { return now }
         if state.core.tidy() { return Plan() }
         var park = state.core.nextPark
@@ -164,7 +166,8 @@ extension TimerLoop {
         return Plan(park: park, spinBudget: state.spinBudget)
     }
 
-    /// The first call is prepared before its deadline, unless an observer is to be notified first.
+    /// Sleeps until the end of `park`, a wake or a ready descriptor. A precise sleep prepares the first call before its
+    /// deadline, unless an observer is to be notified first.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -190,7 +193,7 @@ extension TimerLoop {
         return sleep(on: virtual, until: park, spinBudget, isTold, &fire, &isPrepared)
     }
 
-    /// Descriptors and wakes come from the real world: the virtual clock moves only if there are none now.
+    /// Sleeps on a virtual time. Descriptors and wakes come from the real world: the clock moves only if there are none now.
     @inline(never)
     private func sleep(
         on virtual: any VirtualTime,
@@ -211,7 +214,8 @@ extension TimerLoop {
         }
     }
 
-    /// What was found before the sleep itself.
+    /// Holds the bound on the wake latency if a precise timer is due soon. If it is due later within the sleep, sleeps first
+    /// until it is due soon, and returns what that sleep found.
     @inline(never)
     private func boundLatency(_ wakeLatency: WakeLatency, _ until_ns: Int64) -> LoopWaiter.Found {
         let precise_ns = core.state.withLock { $0.core.nextPrecise_ns }

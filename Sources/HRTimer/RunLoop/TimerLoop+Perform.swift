@@ -1,17 +1,18 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What was asked for with `perform(_:afterDelay:)`, by the identity of its target.
+/// The requests made with `perform(_:on:key:afterDelay:inModes:)`, by the identity of their target.
 struct DelayedPerforms: Sendable {
     private struct Request: Sendable {
         let key: String
         let timer: LoopTimer
     }
 
-    /// By the identities of target and timer.
+    /// The requests by the identity of their target, and then by that of their timer.
     private var requests: [ObjectIdentifier: [ObjectIdentifier: Request]] = [:]
     private var count = 0
-    /// So many are looked through for timers that were invalidated: each is looked at twice at most, on average.
+    /// The number of requests at which those with an invalidated timer are swept out. On average a request is looked at twice
+    /// at most.
     private var sweptCount = 16
 
     mutating func add(_ timer: LoopTimer, target: ObjectIdentifier, key: String) {
@@ -26,7 +27,7 @@ struct DelayedPerforms: Sendable {
         if requests[target]?.isEmpty == true { requests[target] = nil }
     }
 
-    /// Nil for the key takes all of the target.
+    /// Removes and returns the timers of the target's requests with that key; of all the target's requests if `key` is nil.
     mutating func take(target: ObjectIdentifier, key: String?) -> [LoopTimer] {
         let all = requests[target] ?? [:]
         let kept = all.filter { key != nil && $0.value.key != key }
@@ -48,11 +49,11 @@ struct DelayedPerforms: Sendable {
 
 extension TimerLoop {
     /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, among the blocks of
-    /// `perform(inModes:order:_:)` by the same order.
+    /// `perform(inModes:order:_:)` and by the same order.
     ///
-    /// A method of an actor, as of a `@MainActor` type, is called on that: at once in `main`, for the main actor.
-    /// The target is held until then; `weakTarget:` in the place of `on:` does not. `cancelPerforms(withTarget:key:)` takes it
-    /// back. Any thread.
+    /// A method of an actor, such as one of a `@MainActor` type, is called on that actor: at once in `main`, for the main
+    /// actor. The target is held until the call; `weakTarget:` in place of `on:` does not hold it.
+    /// `cancelPerforms(withTarget:key:)` cancels the request. Any thread.
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         on target: Target,
@@ -64,22 +65,23 @@ extension TimerLoop {
         perform(inModes: modes, order: order, request: request) { onItsActor(action(target))() }
     }
 
-    /// Cancels what was requested for this target and key for the next pass; all of the target if `key` is nil. What
-    /// the pass that goes on has taken already still comes, as do delayed requests, which have
-    /// `cancelPreviousPerformRequests`. O(blocks that wait). Any thread.
+    /// Cancels what was requested for this target and key for the next pass; all of the target's requests if `key` is nil.
+    /// What the current pass has already taken still comes, as do delayed requests, which `cancelPreviousPerformRequests`
+    /// cancels. O(blocks that wait). Any thread.
     public func cancelPerforms(withTarget target: AnyObject, key: String? = nil) {
-        // A block that the run serves has woken it already: it sees by itself if nothing is left.
+        // No wake: a block that the run serves has woken the loop already, and the run finds out that nothing is left.
         let taken = state.withLock { $0.performs.take(target: ObjectIdentifier(target), key: key) }
         withExtendedLifetime(taken) {}
     }
 
-    /// Calls `block` once, `delay` from now or later, in one of `modes`. Zero and less waits for the next pass.
+    /// Calls `block` once, `delay` from now or later, in one of `modes`. With a delay of zero or less it waits for the next
+    /// pass.
     ///
     ///     loop.perform(afterDelay: 0.5) { hide(toast) }
     ///
-    /// One of an actor, as `{ @MainActor in … }`, is called on that. The timer that is returned takes it back, with
-    /// `invalidate()`. Never called if the loop does not run. Without modes, with a delay of NaN, and in a loop that has ended,
-    /// the timer is invalid and nothing is held. Any thread.
+    /// A block of an actor, such as `{ @MainActor in … }`, is called on that actor. `invalidate()` of the returned timer
+    /// cancels the request. The block is never called if the loop does not run. Without modes, with a delay of NaN, and in a
+    /// loop that has ended, the timer is invalid and nothing is held. Any thread.
     @discardableResult
     public func perform(
         afterDelay delay: some TimeSpan,
@@ -92,11 +94,11 @@ extension TimerLoop {
         return timer
     }
 
-    /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; otherwise as
+    /// Calls `action` on `target` once, `delay` from now or later, in one of `modes`; in all else as
     /// `perform(afterDelay:inModes:_:)`.
     ///
-    /// The target is held until then; `weakTarget:` in the place of `on:` does not. It is disarmed by the target and the key,
-    /// with `cancelPreviousPerformRequests(withTarget:key:)`, or by `invalidate()` of the timer that is returned.
+    /// The target is held until the call; `weakTarget:` in place of `on:` does not hold it. The request is cancelled by its
+    /// target and key, with `cancelPreviousPerformRequests(withTarget:key:)`, or by `invalidate()` of the returned timer.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
@@ -108,7 +110,8 @@ extension TimerLoop {
         perform(target, key, delay, modes) { onItsActor(action(target))() }
     }
 
-    /// The same for a method with an argument, which is held as the target is.
+    /// Calls `action` on `target` with an argument, which is held as the target is; see
+    /// `perform(_:on:key:afterDelay:inModes:)`.
     @discardableResult
     public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,
@@ -121,7 +124,7 @@ extension TimerLoop {
         perform(target, key, delay, modes) { onItsActor(action(target))(argument) }
     }
 
-    /// Remembers the request by the identity of its target, which `call` holds or not.
+    /// Adds a delayed request, and remembers it by the identity of its target. Whether the target is held is up to `call`.
     func perform(
         _ target: AnyObject,
         _ key: String,
@@ -144,14 +147,14 @@ extension TimerLoop {
         return timer
     }
 
-    /// False if the loop has not taken it.
+    /// Adds the timer for all of `modes`. Returns false if the loop has not taken it.
     private func add(_ timer: LoopTimer, forModes modes: some Sequence<Mode>) -> Bool {
         if !timer.isValid { return false }
         for mode in modes where timer.isValid { add(timer, forMode: mode) }
         return timer.isInLoop
     }
 
-    /// Cancels what was requested for this target and key and has not come yet; all of the target if `key` is nil. Any
+    /// Cancels the delayed requests for this target and key that have not come yet; all of the target's if `key` is nil. Any
     /// thread.
     public func cancelPreviousPerformRequests(withTarget target: AnyObject, key: String? = nil) {
         let timers = delayed.withLock { $0.take(target: ObjectIdentifier(target), key: key) }

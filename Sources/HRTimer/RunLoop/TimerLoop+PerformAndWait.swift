@@ -1,7 +1,7 @@
 #if os(Linux)
 import HRTimerCore
 
-/// What a thread waits for that has a loop perform a block.
+/// The end of a block that a loop performs, for a thread that waits for it.
 private final class Performed: Sendable {
     private let latch = Latch()
     private let isDone = Locked(false)
@@ -11,7 +11,7 @@ private final class Performed: Sendable {
         latch.open()
     }
 
-    /// Dropping the block lets the waiting thread go on.
+    /// Lets the waiting thread go on, since the block is freed. `wait()` returns false if there was no call before.
     func drop() { latch.open() }
 
     @available(*, noasync)
@@ -21,7 +21,7 @@ private final class Performed: Sendable {
     }
 }
 
-/// Goes with the block.
+/// Belongs to the block: if that is freed without a call, so is this, and the waiting thread goes on.
 private final class PerformTicket: Sendable {
     private let performed: Performed
 
@@ -35,11 +35,12 @@ private final class PerformTicket: Sendable {
 }
 
 extension TimerLoop {
-    /// Calls `block` once in the loop's next pass in one of `modes`, and if `wait` is true returns only when it has returned:
-    /// `performSelector(onThread:with:waitUntilDone:modes:)`.
+    /// Calls `block` once in the loop's next pass in one of `modes`. If `wait` is true, returns only when the block has
+    /// returned: `performSelector(onThread:with:waitUntilDone:modes:)`.
     ///
-    /// Called on the loop's own thread with `wait` it calls the block at once. The loop has to run, or to be hosted, as long as
-    /// it is waited for. False if the block will not be called: the loop has ended, or `modes` is empty. Any thread.
+    /// Called on the loop's own thread with `wait`, it calls the block at once. The loop has to run, or to be hosted, as long
+    /// as a caller waits. Returns false if the block will not be called because the loop has ended; with `wait`, also if
+    /// `modes` is empty. Any thread.
     @available(*, noasync)
     @discardableResult
     public func perform(
@@ -65,11 +66,11 @@ extension TimerLoop {
         }
     }
 
-    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`, and if `wait` is true returns only when
-    /// it has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
+    /// Calls `block` on the main actor's thread, in the next pass of `TimerLoop.main`. If `wait` is true, returns only when
+    /// the block has returned: `performSelector(onMainThread:with:waitUntilDone:)`.
     ///
-    /// On the main thread itself it is called at once if it is waited for. Where the main thread neither runs the loop
-    /// nor the main queue, the caller waits for ever, as with Foundation's. In asynchronous code call a `@MainActor`
+    /// Called on the main thread with `wait`, it calls the block at once. If the main thread runs neither the loop nor the
+    /// main queue, a caller that waits does so for ever, as with Foundation's. In asynchronous code call a `@MainActor`
     /// function instead.
     @available(*, noasync)
     public static func performOnMain(

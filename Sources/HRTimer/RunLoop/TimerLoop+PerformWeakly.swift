@@ -3,7 +3,7 @@ import HRTimerCore
 
 extension TimerLoop {
     /// Calls `action` on `target` once, in the loop's next pass in one of `modes`, if the target still exists then: it is not
-    /// held. Otherwise as `perform(_:on:key:order:inModes:)`.
+    /// held. In all else as `perform(_:on:key:order:inModes:)`.
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
         weakTarget target: Target,
@@ -17,10 +17,10 @@ extension TimerLoop {
         }
     }
 
-    /// Calls `action` on `target` once, `delay` from now or later, if the target still exists then: it is not held. Otherwise
-    /// as `perform(_:on:key:afterDelay:inModes:)`.
+    /// Calls `action` on `target` once, `delay` from now or later, if the target still exists then: it is not held. In all
+    /// else as `perform(_:on:key:afterDelay:inModes:)`.
     ///
-    /// The timer stays until its deadline when the target has gone, and calls nobody.
+    /// When the target is gone, the timer stays until its deadline, and calls nobody.
     @discardableResult
     public func perform<Target: AnyObject & Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable () -> Void,
@@ -34,7 +34,7 @@ extension TimerLoop {
         }
     }
 
-    /// The same for a method with an argument, which is held.
+    /// Calls `action` on `target` with an argument, which is held; see `perform(_:weakTarget:key:afterDelay:inModes:)`.
     @discardableResult
     public func perform<Target: AnyObject & Sendable, Argument: Sendable>(
         _ action: @escaping @Sendable (Target) -> @isolated(any) @Sendable (Argument) -> Void,

@@ -5,56 +5,57 @@ public import HRTimerCore
 extension TimerLoop {
     /// Why a run ended: `CFRunLoopRunResult`.
     public enum RunResult: String, Sendable, Hashable, CaseIterable {
-        /// Nothing was left that could ever happen, or there was nothing to begin with; also where nothing could be run: on
-        /// another thread than the loop's own, in `.common`, in a loop that a host runs, in one that has ended.
+        /// Nothing was left that could ever happen, or there was nothing to begin with. Also where nothing could be run: on
+        /// another thread than the loop's own, in `.common`, in a loop that a host runs, and in one that has ended.
         case finished
         /// `stop()` was called, or the loop has ended.
         case stopped
         /// The limit has come.
         case timedOut
-        /// A source, a trigger or the main queue was handled, and the run was to return after one.
+        /// A source, a trigger or the main queue was handled, and the run was asked to return after one.
         case handledSource
     }
 
     /// Runs in the default mode until `stop()`, or until nothing is left that could ever happen: no timer, no source, no
-    /// block. At once, then, if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts as
-    /// a source of `TimerLoop.main`, which so returns by `stop()` alone; where the main queue is not that thread's any more,
-    /// its blocks and the main actor's tasks wait until a run that one of them began has returned.
+    /// block. Returns at once if there is nothing to begin with; see `isKeptAlive`. On the main thread the main queue counts
+    /// as a source of `TimerLoop.main`, whose runs therefore return by `stop()` alone. Where the main queue no longer belongs
+    /// to the main thread, its blocks and the main actor's tasks wait until a run that one of them began has returned.
     ///
-    /// Unlike Foundation's, this one does end with `stop()`. On another thread than the loop's own it does nothing.
+    /// Unlike Foundation's `run()`, this one does end with `stop()`. On another thread than the loop's own it does nothing.
     @available(*, noasync)
     @discardableResult
     public func run() -> RunResult {
         run(in: .default, limit_ns: .max, returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode until `limit`, an instant or a `Date`; ends earlier as `run()` does. A past limit makes one
-    /// pass, which fires what is due, and does not wait; so does a date of NaN. `distantFuture` is no limit.
+    /// Runs in the default mode until `limit`, an instant or a `Date`, or until `run()` would end. A past limit makes one
+    /// pass, which fires what is due and does not wait; so does a date of NaN. `distantFuture` is no limit.
     @available(*, noasync)
     @discardableResult
     public func run(until limit: some TimePoint) -> RunResult {
         run(in: .default, limit_ns: limit_ns(limit), returnsAfterSource: false) ?? .finished
     }
 
-    /// Runs in the default mode for so long at most; ends earlier as `run()` does. Zero and less, and NaN, make one pass.
+    /// Runs in the default mode for at most `duration`, or until `run()` would end. Zero, less and NaN make one pass.
     @available(*, noasync)
     @discardableResult
     public func run(for duration: some TimeSpan) -> RunResult {
         run(mode: .default, for: duration)
     }
 
-    /// Runs in `mode` until one source was handled, or until `limit`. Timers, observers and performed blocks may come any
-    /// number of times meanwhile. A past limit makes one pass without waiting.
+    /// Runs in `mode` until one source was handled, or until `limit`. Any number of timers, observers and performed blocks
+    /// may be called meanwhile. A past limit makes one pass without waiting.
     ///
-    /// False if nothing was run: on another thread than the loop's own, in `.common`, or with neither a timer nor a source
-    /// nor a block in `mode`. True also if it ended early because nothing was left, or through `stop()`.
+    /// Returns false if nothing was run: on another thread than the loop's own, in `.common`, or with neither a timer nor a
+    /// source nor a block in `mode`. Returns true also if the run ended early because nothing was left, or through `stop()`.
     @available(*, noasync)
     @discardableResult
     public func run(mode: Mode, before limit: some TimePoint) -> Bool {
         run(in: mode, limit_ns: limit_ns(limit), returnsAfterSource: true) != nil
     }
 
-    /// Runs in `mode` for so long at most, and if `returnsAfterSource` until one source was handled: `CFRunLoopRunInMode`.
+    /// Runs in `mode` for at most `duration`; with `returnsAfterSource` only until one source was handled:
+    /// `CFRunLoopRunInMode`.
     @available(*, noasync)
     @discardableResult
     public func run(mode: Mode, for duration: some TimeSpan, returnsAfterSource: Bool = false) -> RunResult {
@@ -72,8 +73,8 @@ extension TimerLoop {
         return result
     }
 
-    /// Ends the innermost run that is going on, after the pass that may be going on: its due timers, ready sources and blocks
-    /// still come, and it does not sleep first. Lost if there is none. Any thread.
+    /// Ends the innermost run, after its current pass if there is one: the due timers, ready sources and blocks of that pass
+    /// still come, and it does not sleep first. Has no effect if no run goes on. Any thread.
     public func stop() {
         let mustWake = state.withLock { state in
             guard !state.isEnded, !state.runs.isEmpty else { return false }
@@ -83,20 +84,22 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Wakes that come before it did
+    /// Makes the loop pass once more through all that it has to do, at once if it sleeps. Several wakes before that pass
     /// count as one. Any thread; also from a signal handler.
     public func wakeUp() {
         if core.isInForkedChild { return }
         waiter.wake()
     }
 
-    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that came before it; such of a lower
-    /// `order` come first. A pass calls blocks when it begins and when its timers and descriptors were called: what a handler of
-    /// a timer or a descriptor adds comes in the same pass, what a block adds comes later. Wakes the loop, unlike Foundation's.
-    /// Never called if the loop does not run again; dropped at once without modes, or if the loop has ended. Any thread.
+    /// Calls `block` once, in the loop's next pass in one of `modes`, after blocks that were added before it; blocks of a
+    /// lower `order` come first. Wakes the loop, unlike Foundation's.
     ///
-    /// One of an actor, as `{ @MainActor in … }`, is called on that: in the pass itself where the loop's thread is the actor's,
-    /// as in `main` for the main actor; elsewhere by a task.
+    /// A pass calls blocks when it begins, and again when its timers and descriptors were called: what a handler of a timer
+    /// or a descriptor adds comes in the same pass, what a block adds comes later. The block is never called if the loop does
+    /// not run again; it is dropped at once without modes, or if the loop has ended. Any thread.
+    ///
+    /// A block of an actor, such as `{ @MainActor in … }`, is called on that actor: in the pass itself where the loop's
+    /// thread is the actor's, as in `main` for the main actor; elsewhere by a task.
     public func perform(
         inModes modes: some Sequence<Mode> = [.default],
         order: Int = 0,
@@ -122,13 +125,13 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// The mode of the innermost run, nil if the loop does not run. Any thread.
+    /// The mode of the innermost run; nil if the loop does not run. Any thread.
     public var currentMode: Mode? { state.withLock { $0.runs.last?.mode } }
 
     /// Whether the loop sleeps, waiting for something to do. Any thread.
     public var isWaiting: Bool { state.withLock { $0.core.isParked } }
 
-    /// Whether the loop goes on running while it has nothing to do: then only `stop()` or a limit ends a run. Any thread.
+    /// Whether a run goes on while the loop has nothing to do: then only `stop()` or a limit ends it. Any thread.
     public var isKeptAlive: Bool {
         get { state.withLock { $0.isKeptAlive } }
         set {
@@ -143,7 +146,7 @@ extension TimerLoop {
 
 // One run.
 extension TimerLoop {
-    /// Nil if there was nothing to run.
+    /// Runs the loop in `mode`. Returns nil if there was nothing to run, or if it cannot be run here.
     func runInMode(
         _ mode: Mode,
         limit_ns: Int64,
@@ -184,7 +187,7 @@ extension TimerLoop {
             let servesMainQueue = canServeMainQueue && state.modes.isCommon(index)
             let run = LoopState.Run(mode: mode, index: index, servesMainQueue: servesMainQueue)
             guard run.servesMainQueue || state.hasWork(in: run.index) else { return false }
-            // A nested run in a handler.
+            // A handler may begin this run before the core has noted that its thread is awake.
             state.core.stayAwake()
             state.runs.append(run)
             state.serveGroups()

@@ -5,20 +5,20 @@ public import HRTimerCore
 import HRTimerLibc
 
 extension TimerLoop {
-    /// Has the run loop of the calling thread, Foundation's `RunLoop.current`, run this loop, in `mode`, whenever it runs in
-    /// one of its common modes, until the host that is returned is cancelled or the thread ends; it holds the loop meanwhile.
+    /// Makes the calling thread's run loop, Foundation's `RunLoop.current`, run this loop in `mode` whenever the run loop
+    /// runs in one of its common modes, until the returned host is cancelled or the thread ends. The loop is held until then.
     ///
     ///     let host = try TimerLoop.current.serveOnCurrentRunLoop()
     ///     RunLoop.current.run()   // on any thread
     ///
-    /// Handlers come on that thread, later than in a loop that waits itself: on Linux a run loop watches no descriptors for
-    /// others, so a thread of Dispatch's does, and wakes it. The run loop has a source meanwhile: it does not end for want of
-    /// any, and its `run(mode:before:)` returns when that had something to do. On the main thread `TimerLoop.main` is served by
-    /// the main queue, as by `serve(on: .main)`.
+    /// Handlers are called on that thread, later than in a loop that waits by itself: on Linux a run loop watches no
+    /// descriptors for others, so a thread of Dispatch does that and wakes the run loop. While it hosts this loop, the run
+    /// loop has a source: it does not end for lack of one, and its `run(mode:before:)` returns when that source had something
+    /// to do. On the main thread the main queue serves `TimerLoop.main`, as with `serve(on: .main)`.
     ///
-    /// Throws ENOSYS in a program without Foundation, or with one that is linked statically, EINVAL on another thread than a
-    /// thread's own loop has, ENOTSUP for a loop on an `event_base`, ENOMEM, and what kept the loop from getting descriptors
-    /// (EMFILE, ENFILE). `CFRunLoopSourceCreate`.
+    /// Throws ENOSYS in a program without Foundation, or with a Foundation that is linked statically; EINVAL on a thread that
+    /// can never run the loop, as when the loop is another thread's own; ENOTSUP for a loop on an `event_base`; ENOMEM; and
+    /// the error that kept the loop from getting descriptors (EMFILE, ENFILE). `CFRunLoopSourceCreate`.
     @available(*, noasync)
     @discardableResult
     public func serveOnCurrentRunLoop(inMode mode: Mode = .default) throws(TimerError) -> LoopHost {
@@ -32,19 +32,20 @@ extension TimerLoop {
     }
 }
 
-/// Between the descriptor of a loop, which a thread of Dispatch's waits for, and a source of Foundation's run loop.
+/// The link between the descriptor of a loop, which a thread of Dispatch waits for, and a source of Foundation's run loop.
 private final class RunLoopHost: Sendable {
     private let mode: TimerLoop.Mode
-    // Unsafe: sources are thread-safe, their type only does not say so: dispatch_source_create(3).
+    // Unsafe: dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
     private nonisolated(unsafe) let watch: any DispatchSourceRead
 
-    // Sendable: the source is used with the lock held, and removed by the thread that has taken it out.
+    // Sendable: the source is taken with the lock held, and removed by the thread that has taken it out.
     private struct State: @unchecked Sendable {
-        /// Nil after the end.
+        /// Nil after `end()`.
         var loop: TimerLoop?
-        /// Nil before the begin and after the end.
+        /// Nil before `begin()` and after `end()`.
         var source: OpaquePointer?
-        /// From the signal until the run loop has done what there was: the descriptor stays readable for so long.
+        /// Whether `watch` is suspended: from the signal until the run loop has done what there was, while the descriptor
+        /// stays readable.
         var isPaused = false
 
         mutating func resume(_ watch: any DispatchSourceRead) {
@@ -64,7 +65,7 @@ private final class RunLoopHost: Sendable {
         watch.setEventHandler { [weak self] in self?.wake() }
     }
 
-    /// On the run loop's thread. The source of the run loop holds this object.
+    /// Adds the source to the calling thread's run loop. That source holds this object.
     func begin() throws(TimerError) {
         let calls = hrt_run_loop_calls(
             perform: { RunLoopHost.from($0).perform() },
@@ -75,7 +76,7 @@ private final class RunLoopHost: Sendable {
         var source: OpaquePointer?
         let status = hrt_run_loop_source_add(calls, context.toOpaque(), &source)
         state.withLock { $0.source = source }
-        // Also if there is no source: libdispatch ends the process for one that is let go of before it was active.
+        // Also if there is no source: libdispatch ends the process when a source is freed that was never active.
         watch.activate()
         if status != 0 {
             watch.cancel()
@@ -89,7 +90,7 @@ private final class RunLoopHost: Sendable {
         Unmanaged<RunLoopHost>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// The descriptor is readable.
+    /// Handles a readable descriptor: pauses the watch and signals the run loop.
     private func wake() {
         let source = state.withLock { state -> OpaquePointer? in
             guard let source = state.source, !state.isPaused else { return nil }
@@ -98,23 +99,23 @@ private final class RunLoopHost: Sendable {
             hrt_run_loop_source_hold(source)
             return source
         }
-        // Without the lock: a thread that ends calls `end` with its run loop's held.
+        // Without the lock: a thread that ends calls `end` with the lock of its run loop held, which this takes.
         if let source { hrt_run_loop_source_signal(source) }
     }
 
     private func perform() {
-        // The handler may cancel the host, and with it let go of the loop.
+        // A handler may cancel the host, and so release the loop.
         withExtendedLifetime(self) {
             state.withLock { $0.loop }?.process(inMode: mode)
             state.withLock { $0.resume(watch) }
         }
     }
 
-    /// Any thread, any number of times.
+    /// Ends the hosting. Any thread, any number of times.
     func end() {
         let held = state.withLock { state in
             defer { (state.loop, state.source) = (nil, nil) }
-            // One that is suspended must not be let go of: dispatch_release(3).
+            // A suspended dispatch source must not be released: dispatch_release(3).
             if state.source != nil { watch.cancel() }
             state.resume(watch)
             return (loop: state.loop, source: state.source)

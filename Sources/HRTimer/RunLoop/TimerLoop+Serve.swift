@@ -3,7 +3,7 @@ public import Dispatch
 public import HRTimerCore
 import HRTimerLibc
 
-/// What `serve(on:)` began: another event loop that runs a `TimerLoop`. It goes on without this object.
+/// The hosting that `serve(on:)` began: another event loop runs a `TimerLoop`. It goes on without this object.
 public final class LoopHost: Sendable {
     private let end: Locked<(@Sendable () -> Void)?>
 
@@ -11,8 +11,8 @@ public final class LoopHost: Sendable {
         self.end = Locked(end)
     }
 
-    /// Ends the hosting, after the handler that may be running, and lets go of the loop, which goes on and may be hosted again
-    /// or run. Idempotent. Any thread; for an `event_base` its own.
+    /// Ends the hosting, after the handler that may be running, and releases the loop, which goes on and may be hosted again
+    /// or run. Idempotent. Any thread; for an `event_base` only the base's own.
     public func cancel() {
         let end = end.withLock { $0.take() }
         end?()
@@ -20,19 +20,19 @@ public final class LoopHost: Sendable {
 }
 
 extension TimerLoop {
-    /// Has `queue` run the loop, in `mode`, from now until the host that is returned is cancelled; it holds the loop meanwhile.
+    /// Makes `queue` run the loop in `mode` from now until the returned host is cancelled. The loop is held until then.
     ///
     ///     try loop.serve(on: queue)
     ///     try TimerLoop.main.serve(on: .main)   // under Foundation's RunLoop.main.run()
     ///
-    /// Handlers come on the queue, later than in a loop that waits itself by the queue's thread hop, and one at a time also if
-    /// the queue is concurrent. Foundation's `RunLoop.main` and GLib's, Qt's or SDL's loops that serve the main queue are hosts
-    /// by `DispatchQueue.main`, other threads' run loops by `serveOnCurrentRunLoop()`; where the main queue is not the main
-    /// thread's, it hosts `TimerLoop.main` by itself.
+    /// Handlers are called on the queue, later than in a loop that waits by itself by the hop to the queue's thread, and one
+    /// at a time even if the queue is concurrent. Foundation's `RunLoop.main`, and loops of GLib, Qt or SDL that serve the
+    /// main queue, are hosts by `DispatchQueue.main`; run loops of other threads are hosts by `serveOnCurrentRunLoop()`.
+    /// Where the main queue does not belong to the main thread, it hosts `TimerLoop.main` by itself.
     ///
-    /// Throws EINVAL for what could never run: `TimerLoop.main` on another queue than the main one, and a thread's own loop on
-    /// any. Throws ENOTSUP for a loop on an `event_base`, and what kept the loop from getting descriptors (EMFILE, ENFILE). Any
-    /// thread. A read source of Dispatch on `hostDescriptor()`.
+    /// Throws EINVAL for what could never run: `TimerLoop.main` on another queue than the main one, and a thread's own loop
+    /// on any queue. Throws ENOTSUP for a loop on an `event_base`, and the error that kept the loop from getting descriptors
+    /// (EMFILE, ENFILE). Any thread. A read source of Dispatch on `hostDescriptor()`.
     @discardableResult
     public func serve(on queue: DispatchQueue, inMode mode: Mode = .default) throws(TimerError) -> LoopHost {
         let isOnMainQueue = MainQueue.isMain(queue)
@@ -45,24 +45,24 @@ extension TimerLoop {
 
     private func watch(on queue: DispatchQueue, _ mode: Mode) throws(TimerError) -> LoopHost {
         let isOnMainQueue = MainQueue.isMain(queue)
-        // Sources are thread-safe, their type only does not say so: dispatch_source_create(3).
+        // Dispatch sources are thread-safe, only their type does not say so: dispatch_source_create(3).
         nonisolated(unsafe) let source = DispatchSource.makeReadSource(
             fileDescriptor: try hostDescriptor(),
             queue: queue
         )
-        // The handler holds source and loop until the source is cancelled, and the descriptor watched no more.
+        // The handler holds the source and the loop until the source is cancelled and no longer watches the descriptor.
         source.setEventHandler { @Sendable in
             withExtendedLifetime(source) { self.process(inMode: mode, isOnMainQueue: isOnMainQueue) }
         }
         source.activate()
-        // Makes the descriptor readable: the first call.
+        // Makes the descriptor readable, which causes the first call.
         waiter.wake()
         return LoopHost { source.cancel() }
     }
 
 }
 
-/// Whether the main queue hosts `TimerLoop.main`: by request, or by itself, since the main thread is gone.
+/// Whether the main queue hosts `TimerLoop.main`: by request, or by itself because the main thread is gone.
 private struct MainHosts: Sendable {
     static let shared = Locked(MainHosts())
 
@@ -70,12 +70,12 @@ private struct MainHosts: Sendable {
     var hasMoved = false
     var own: LoopHost?
 
-    /// Never two at a time: each would be woken for everything.
+    /// Whether the queue must begin to host by itself. There are never two hosts: each would be woken for everything.
     var needsOwn: Bool { hasMoved && asked == 0 && own == nil }
 }
 
 extension TimerLoop {
-    /// The main queue is not the main thread's any more.
+    /// Notes that the main queue no longer belongs to the main thread, and so must host this loop by itself.
     func followMainQueue() {
         MainHosts.shared.withLock { hosts in
             hosts.hasMoved = true

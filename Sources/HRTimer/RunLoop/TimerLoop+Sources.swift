@@ -4,12 +4,12 @@ public import HRTimerCore
 import HRTimerLibc
 
 extension TimerLoop {
-    /// Has the loop watch the descriptor when it runs in `mode`. One loop, several modes; adding it twice to a mode, or an
-    /// invalid one, does nothing. In a loop that has ended it becomes invalid. Any thread.
+    /// Makes the loop watch the descriptor while it runs in `mode`. A source may be in several modes of one loop. Adding it
+    /// twice to a mode, or adding an invalid source, does nothing. In a loop that has ended it becomes invalid. Any thread.
     ///
-    /// Throws what kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL if the loop
-    /// has a source of the same descriptor that is triggered otherwise, in any mode: `epoll(7)` knows one way for a
-    /// descriptor. Use a duplicate of it then, `dup(2)`.
+    /// Throws the error that kept the loop from getting descriptors of its own when it was made (EMFILE, ENFILE), and EINVAL
+    /// if the loop has, in any mode, a source of the same descriptor with the other triggering: `epoll(7)` has one triggering
+    /// for a descriptor. Use a duplicate of the descriptor then, `dup(2)`.
     public func add(_ source: LoopSource, forMode mode: Mode) throws(TimerError) {
         if let failure = waiter.failure { throw failure }
         let isRefused = !core.isInForkedChild && state.withLock { $0.descriptors.hasOtherTriggering(than: source) }
@@ -87,7 +87,7 @@ extension TimerLoop {
         unwatchStale()
     }
 
-    /// Called under the source's lock.
+    /// Makes the source count, or not, as something that a run waits for. Called with the source's lock held.
     func setKeepsRunning(_ source: LoopSource, _ keepsRunning: Bool) {
         if core.isInForkedChild { return }
         let mustWake = state.withLock { state in
@@ -103,9 +103,9 @@ extension TimerLoop {
         if mustWake { waiter.wake() }
     }
 
-    /// On the loop's own thread at once, before the descriptor is closed: `epoll(7)` goes on watching an open file of which
-    /// there is a duplicate, and it could not be removed any more. Elsewhere the loop's thread does it when it is
-    /// awake.
+    /// Removes the watches of sources that are gone. On the loop's own thread that happens at once, before the descriptor is
+    /// closed: `epoll(7)` goes on watching an open file that has a duplicate, and then the watch could not be removed any
+    /// more. On other threads it is left to the loop's thread, when that is awake.
     private func unwatchStale() {
         unlessElsewhere { state.withLock { $0.descriptors.unwatchStale(waiter) } }
     }
@@ -114,13 +114,13 @@ extension TimerLoop {
         if state.withLock({ $0.mustWakeNow() }) { waiter.wake() }
     }
 
-    /// Brings what libevent watches up to date. Sources that the kernel refuses become invalid.
+    /// Brings the watched descriptors up to date with the running mode. Sources that the kernel refuses become invalid.
     func updateWatches() {
         let refused = state.withLock { $0.updateWatches(waiter) }
         if let refused { for source in refused { source.invalidate() } }
     }
 
-    /// What the last wait or poll found, apart from edges, which are kept until they are reported.
+    /// Returns what the last wait or poll found, except edges, which are kept until they are reported.
     func takeReady() -> ReadyDescriptors {
         var ready = waiter.takeReady()
         if ready.isEmpty { return ReadyDescriptors() }
@@ -133,8 +133,8 @@ extension TimerLoop {
         }
     }
 
-    /// Calls the handlers of ready descriptors: of all, or of the first alone; the others come in the next pass. True if
-    /// there was any.
+    /// Calls the handlers of ready descriptors: all of them, or only the first and the others in the next pass. Returns true
+    /// if there was any.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -158,7 +158,7 @@ extension TimerLoop {
             guard let entry else { continue }
             let source = entry.source
             var events = LoopSource.Events(rawValue: ready.events)
-            // A nested run has looked since, or somebody has read, and may have drained the descriptor: a handler that reads
+            // If a nested run has looked since, or somebody has read, the descriptor may be drained: a handler that reads
             // would hang.
             if waiter.looks != look || entry.mustLook {
                 events = waiter.look(at: source.descriptor, for: source.events)
@@ -197,12 +197,12 @@ extension TimerLoop {
     }
 }
 
-/// The descriptors that one look found ready, level-triggered ones alone.
+/// The descriptors that one look found ready, without the edge-triggered ones.
 struct ReadyDescriptors {
     var found: [hrt_ready] = []
     /// Whether libdispatch's main queue has something to run.
     var hasMainQueue = false
-    /// Which look that was: later ones make it old.
+    /// The number of that look, see `LoopWaiter.looks`; a later look makes this one out of date.
     var look = 0
 }
 #endif

@@ -2,8 +2,8 @@
 public import HRTimerCore
 
 extension TimerLoop {
-    /// Counts of what the loop did so far, as those of an engine: fires are calls of timers, and wake-ups that descriptors,
-    /// blocks and other threads cause count too. Missed ticks count when a call reports them; wake-ups saved are
+    /// Counts of what the loop has done so far, like those of an engine. Fires are calls of timers. Wake-ups that
+    /// descriptors, blocks and other threads cause count too. Missed ticks count when a call reports them. Wake-ups saved are
     /// deadlines that were called in the pass of another one. Early wakes count anew when the `spinBudget` is changed. Any
     /// thread.
     public var statistics: EngineStatistics {
@@ -15,8 +15,8 @@ extension TimerLoop {
         return statistics
     }
 
-    /// How late the calls of its timers were so far, from the deadline to the call, also where a mode without the timer ran
-    /// meanwhile: a copy. O(buckets). Any thread.
+    /// The lateness of the calls of the loop's timers so far, from the deadline to the call, also where a mode without the
+    /// timer ran meanwhile. A copy. O(buckets). Any thread.
     public var lateness: LatencyHistogram {
         state.withLock { $0.core.account.latenessSoFar }
     }

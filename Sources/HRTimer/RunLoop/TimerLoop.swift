@@ -10,23 +10,23 @@ import Synchronization
 ///     TimerLoop.current.add(timer, forMode: .default)
 ///     TimerLoop.current.run(until: .now.advanced(by: .seconds(1)))
 ///
-/// Each thread has a loop, made when `current` is first asked for and gone with the thread. Handlers run on that thread,
+/// Each thread has a loop, made when `current` is first asked for and ended with the thread. Handlers run on that thread,
 /// while it is inside one of the `run` functions, and with no lock held. Everything else may be called from any thread and
 /// wakes the loop if need be: adding, moving and invalidating timers, `perform`, `stop`, `wakeUp`.
 ///
-/// The loop waits in libevent, on one absolute timerfd, which carries the wakes too, and the descriptors it was given. With
-/// nothing pending there are no wake-ups. It takes four descriptors, however many modes it has; where the process has none
-/// left its timers work all the same, on a futex. They are freed with the last reference to the loop.
+/// The loop waits in libevent, for one absolute timerfd, which carries the wakes too, and for the descriptors that it was
+/// given. With nothing pending there are no wake-ups. It takes four descriptors, however many modes it has, and frees them
+/// with its last reference. Where the process has none left, the loop's timers still work, on a futex.
 public final class TimerLoop: Sendable {
     let core: LoopCore
-    /// Activities that some observer was added for: lets a pass without observers go without the lock.
+    /// The activities that some observer was added for. A pass without observers reads this instead of taking the lock.
     let observed = Atomic<UInt32>(0)
     let delayed = Locked(DelayedPerforms())
     let isMain: Bool
     private let owner: Locked<Owner>
 
-    /// Whose loop it is. A free one is lent to whichever thread runs it, a reserved one waits for the thread that will claim
-    /// it.
+    /// The thread that the loop belongs to. A free loop is lent to each thread that runs it; a reserved one waits for the
+    /// thread that will claim it.
     private enum Owner: Sendable { case main, thread(pthread_t), reserved, free, lent(pthread_t) }
 
     private init(owner: Owner, time: TimeBase, waiter: LoopWaiter = LoopWaiter()) {
@@ -36,21 +36,21 @@ public final class TimerLoop: Sendable {
         LoopTimes.add(time)
     }
 
-    /// A loop that is no thread's own: the thread that runs it is its thread while it does, and sees it as `current`.
+    /// Creates a loop that is no thread's own. While a thread runs it, it is that thread's loop, and its `current`.
     ///
-    /// For tests, on a virtual time: such a loop never sleeps, it moves the clock to its next deadline instead.
+    /// For tests, on a virtual time: such a loop never sleeps, but moves the clock to its next deadline.
     public convenience init(time: TimeBase = .current, precision: TimerPrecision = .coalesced) {
         self.init(owner: .free, time: time)
         self.precision = precision
     }
 
-    /// Of no thread, on the kernel's time.
+    /// Creates a loop that is no thread's own, on the kernel's time.
     convenience init(waiter: LoopWaiter) {
         self.init(owner: .free, time: .kernel, waiter: waiter)
     }
 
-    /// The loop of the calling thread, made on first use. Never nil, also in an exhausted process. `main` on the main thread,
-    /// and in a block of the main queue on whichever thread.
+    /// The loop of the calling thread, made on first use. There always is one, even in an exhausted process. It is `main` on
+    /// the main thread, and on any thread in a block of the main queue.
     ///
     /// Not for asynchronous functions, which have no thread of their own.
     @available(*, noasync)
@@ -63,15 +63,16 @@ public final class TimerLoop: Sendable {
         return loop
     }
 
-    /// The loop of the main thread, from any thread. It lives as long as the process.
+    /// The loop of the main thread, for any thread. It lives as long as the process.
     ///
     /// While it runs in a common mode it serves libdispatch's main queue, and so the main actor, as Foundation's main loop
-    /// does: one more source, after the timers of each pass, that keeps `run()` from returning for want of anything to do. A
-    /// run inside one of the queue's blocks does not serve it: it is not re-entrant. Costs no wake-ups.
+    /// does. The queue is one more source, served after the timers of each pass; it keeps `run()` from returning for lack of
+    /// anything to do. A run inside one of the queue's blocks does not serve the queue, which is not re-entrant. Costs no
+    /// wake-ups.
     ///
-    /// It belongs to the thread that holds the main queue. In a program with an `async` main, or after
-    /// `dispatchMain()`, these are threads of libdispatch's pool, one at a time: there the main queue hosts this loop
-    /// by itself, in the default mode, and there is nothing to call.
+    /// The loop belongs to the thread that holds the main queue. In a program with an `async` main, or after
+    /// `dispatchMain()`, these are threads of libdispatch's pool, one at a time: there the main queue hosts this loop by
+    /// itself, in the default mode, and there is nothing to call.
     public static let main: TimerLoop = {
         let loop = TimerLoop(owner: .main, time: .kernel)
         MainQueue.followMoves()
@@ -83,7 +84,7 @@ public final class TimerLoop: Sendable {
 
     deinit {
         end()
-        // On the host's thread; a timer that another thread moves may keep the waiter for a moment more.
+        // This is the host's thread. Another thread that moves a timer may keep the waiter for a moment more.
         if waiter.isHosted, !core.isInForkedChild { waiter.leaveHost() }
     }
 
@@ -95,13 +96,13 @@ public final class TimerLoop: Sendable {
 
     var isRunning: Bool { state.withLock { !$0.runs.isEmpty } }
 
-    /// What the loop's clock reads now.
+    /// The present reading of the loop's clock.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: time.now_ns) }
 
-    /// How many timers the loop holds: added, and neither invalidated nor fired for the last time.
+    /// The number of timers that the loop holds: added, and neither invalidated nor fired for the last time.
     public var liveTimers: Int { state.withLock { $0.isEnded ? 0 : $0.core.count } }
 
-    /// Forgets everything it holds, and stays empty. Timers become invalid, their handlers are freed.
+    /// Ends the loop: releases everything that it holds. It stays empty. Timers become invalid, their handlers are freed.
     func end() {
         if core.isInForkedChild { return }
         let held = state.withLock { state in
@@ -121,18 +122,18 @@ public final class TimerLoop: Sendable {
         delayed.withLock { $0.removeAll() }
         if let watch = held.watch { RunWatch.engine?.cancel(watch.token) }
         withExtendedLifetime(held.blocks) {}
-        // Only a thread's own loop has any, and that ends on its thread.
+        // Only a thread's own loop has local handlers, and such a loop ends on its thread.
         core.locals.removeAll()
     }
 
-    /// A free loop becomes that of the thread that claims it, and nobody runs it before.
+    /// Reserves a free loop for the thread that will claim it. No thread can run it before.
     func reserve() {
         owner.withLock { owner in
             if case .free = owner { owner = .reserved }
         }
     }
 
-    /// Makes the calling thread the loop's own for good. False if it is another thread's.
+    /// Makes the loop the calling thread's own for good. Returns false if it belongs to a thread already.
     func claim() -> Bool {
         owner.withLock { owner in
             switch owner {
@@ -144,7 +145,7 @@ public final class TimerLoop: Sendable {
         }
     }
 
-    /// Whether it is the calling thread's own for good.
+    /// Whether the loop is the calling thread's own for good.
     var isOwnedHere: Bool {
         owner.withLock { owner in
             if case .thread(let thread) = owner { return isCurrent(thread) }
@@ -152,7 +153,7 @@ public final class TimerLoop: Sendable {
         }
     }
 
-    /// Why no queue can ever run the loop; nil if it can.
+    /// Returns why the queue can never run the loop, or nil if it can.
     func reasonNotToServe(isOnMainQueue: Bool) -> String? {
         owner.withLock { owner in
             switch owner {
@@ -164,7 +165,7 @@ public final class TimerLoop: Sendable {
         }
     }
 
-    /// Why the calling thread can never be the one that processes the loop; nil if it is, or may be.
+    /// Why the calling thread can never be the one that processes the loop; nil if it is that thread, or may become it.
     var reasonNotToProcess: String? {
         owner.withLock { owner in
             switch owner {
@@ -193,11 +194,11 @@ public final class TimerLoop: Sendable {
         }
     }
 
-    /// `main` on the main thread outside of any other loop. That thread may end in a handler, by `dispatchMain()`, and then
-    /// must not have a loop to end.
+    /// Whether `main` is current without being set: on the main thread outside of any other loop. A handler may end that
+    /// thread, by `dispatchMain()`, and then the thread must not have a loop to end.
     private var isCurrentByItself: Bool { MainQueue.isMainThread && CurrentLoop.value == nil }
 
-    /// Calls `body` on the loop's own thread; nil on every other.
+    /// Calls `body` if the calling thread is the loop's own, or can borrow a free loop. Returns nil on every other thread.
     func onOwnThread<Result>(_ body: () -> Result) -> Result? {
         let isBorrowed: Bool? = owner.withLock { owner in
             switch owner {
@@ -210,7 +211,7 @@ public final class TimerLoop: Sendable {
             }
         }
         guard let isBorrowed else { return nil }
-        // Who runs `main` may be in another loop's handler, or a thread with a loop of its own.
+        // The thread that runs `main` may be in another loop's handler, or have a loop of its own.
         if !isBorrowed { return isMain && !isCurrentByItself ? CurrentLoop.with(self, body) : body() }
         defer { owner.withLock { $0 = .free } }
         return CurrentLoop.with(self, body)

@@ -3,8 +3,8 @@
 public import HRTimer
 
 extension PeriodicService {
-    /// Does `work` at each date of a schedule. Dates that pass while it goes on are one call after it, and none if the last one
-    /// has passed; see `PeriodicService`.
+    /// Does `work` at each date of a schedule. Dates that pass while the work goes on are merged into one call after it; see
+    /// `PeriodicService`.
     public init(
         by schedule: CalendarSchedule,
         clock: WallClock = .wall,

@@ -5,42 +5,41 @@
 ///     engine.schedule(at: WallInstant(nanoseconds: midnight_ns), every: .seconds(86_400)) { fire in … }
 ///
 /// The clock is part of the type and not of the configuration: an instant of another clock does not compile. All else is as
-/// `TimerEngine` has it. Never early on the engine's own clock:
+/// in `TimerEngine`. A timer never fires early on the engine's own clock:
 ///
-/// * When the wall clock is set forward, what the step passes fires at once, a repeating timer by its `MissedTickPolicy`; set
-///   back, what is pending fires when the clock comes to its deadline again. Lateness counts on the wall clock too, so a step
-///   forward is in it.
-/// * While the system is suspended both clocks go on. What falls due meanwhile fires when the system is up again; a timer
-///   does not wake it (that would take CAP_WAKE_ALARM, `timerfd_create(2)`).
+/// * When the wall clock is set forward, timers whose deadlines the step passes fire at once, a repeating timer by its
+///   `MissedTickPolicy`. When it is set back, pending timers fire when the clock comes to their deadlines again. Lateness
+///   counts on the wall clock too, so it includes a step forward.
+/// * Both clocks go on while the system is suspended. Timers that fall due meanwhile fire when the system is up again; they
+///   do not wake it, unless `RealTimeSettings.wakesSystem` is set (which takes CAP_WAKE_ALARM, `timerfd_create(2)`).
 public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unchecked Sendable {
-    // Sendable: as its superclass, it has nothing of its own.
+    // Sendable: as its superclass; it has no properties of its own.
 
-    /// One firing, with instants of the engine's own clock.
+    /// One fire, with instants of the engine's own clock.
     public struct Fire: Sendable {
         /// The timer that fired.
         public let token: TimerToken
         /// The nominal deadline, as requested.
         public let deadline: Instant
-        /// The clock as it read right before the call; not earlier than `deadline`.
+        /// The clock's reading right before the call; not earlier than `deadline`.
         public let firedAt: Instant
-        /// Nominal deadlines without a call of their own since the previous call; see `MissedTickPolicy`.
+        /// How many nominal deadlines since the previous call had no call of their own; see `MissedTickPolicy`.
         public let missedTicks: Int
-        /// How late: `firedAt` minus `deadline`, never negative.
+        /// How late the fire was: `firedAt` minus `deadline`, never negative.
         public var lateness: Duration { deadline.duration(to: firedAt) }
     }
 
-    /// Starts an engine. Throws if a descriptor or a thread cannot be had (EMFILE, EAGAIN), or ENOTSUP for `.futex` on the
-    /// boot-time clock.
+    /// Starts an engine. Throws if the system has no descriptor or no thread for it (EMFILE, EAGAIN), and ENOTSUP for
+    /// `.futex` on the boot-time clock.
     ///
-    /// In a fire reported to its `latenessWatch`, `lateness` and the numbers of the instants are on this engine's
-    /// clock.
+    /// In a fire that is reported to the `latenessWatch`, `lateness` and the numbers of the instants are on this engine's clock.
     public init(_ configuration: TimerEngine.Configuration) throws(TimerError) {
         var configuration = configuration
         configuration.clock = Instant.clock
         super.init(try EngineCore(started: configuration))
     }
 
-    /// The same with what is set most often; all else is as `TimerEngine.Configuration()` has it.
+    /// Starts an engine with the settings that are used most often; all others are as in `TimerEngine.Configuration()`.
     public convenience init(
         name: String = "hrtimer",
         precision: TimerPrecision = .normal,
@@ -50,7 +49,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         try self.init(.init(name: name, precision: precision, realTime: realTime, time: time))
     }
 
-    /// What the engine's clock reads now.
+    /// The present reading of the engine's clock.
     public var now: Instant { Instant(nanoseconds: core.time.now_ns) }
 
     /// Calls `handler` at `deadline`, and then at every `interval` after it if one is given; see
@@ -75,8 +74,8 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
     }
 
     /// Calls `handler` once `delay` has passed on the engine's clock, counted from now; see
-    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock moves what is left of
-    /// it.
+    /// `TimerEngine.schedule(after:every:tolerance:precision:policy:jitter:phase:handler:)`. A step of the wall clock
+    /// changes what is left of the delay.
     @discardableResult
     public func schedule(
         after delay: some TimeSpan,
@@ -100,7 +99,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         )
     }
 
-    /// The same with the interval in another spelling than `Duration`; NaN counts as 0.1 ms.
+    /// Calls `handler` once `delay` has passed, with an interval of another type than `Duration`; NaN counts as 0.1 ms.
     @_disfavoredOverload
     @discardableResult
     public func schedule(
@@ -125,24 +124,24 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
         )
     }
 
-    /// When the timer is called next; see `TimerEngine.deadline(of:)`.
+    /// Returns the deadline of the timer's next call; see `TimerEngine.deadline(of:)`.
     public func deadline(of token: TimerToken) -> Instant? {
         core.deadline_ns(of: token).map(Instant.init(nanoseconds:))
     }
 
-    /// Moves a timer to another deadline; its interval stays. False if the token is stale.
+    /// Moves a timer to another deadline; its interval stays. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds)
     }
 
-    /// The same with another interval, nil for none: the timer begins a new grid at `deadline`.
+    /// Moves a timer to another deadline and gives it another interval, nil for none: it begins a new grid at `deadline`.
     @discardableResult
     public func reschedule(_ token: TimerToken, at deadline: Instant, every interval: Duration?) -> Bool {
         core.arm(token, deadline_ns: deadline.nanoseconds, every: interval)
     }
 
-    /// Moves a timer to `delay` from now on the engine's clock; its interval stays. False if the token is stale.
+    /// Moves a timer to `delay` from now on the engine's clock; its interval stays. Returns false if the token is stale.
     @discardableResult
     public func reschedule(_ token: TimerToken, after delay: some TimeSpan) -> Bool {
         core.arm(token, deadline_ns: core.deadline_ns(after: delay))
@@ -150,7 +149,7 @@ public final class ClockTimerEngine<Instant: TimerInstant>: AnyTimerEngine, @unc
 }
 
 extension ClockTimerEngine.Fire {
-    /// The engine's own account, whose numbers are on the engine's clock.
+    /// Creates a fire from the engine's own account, whose numbers are on the engine's clock.
     package init(_ fire: TimerFire) {
         token = fire.token
         deadline = Instant(nanoseconds: fire.deadline.nanoseconds)
@@ -162,7 +161,7 @@ extension ClockTimerEngine.Fire {
 /// An engine on the clock that goes on while the system is suspended.
 public typealias BootTimeTimerEngine = ClockTimerEngine<BootTimeInstant>
 
-/// An engine on the time of day, which follows steps of the clock.
+/// An engine on the time of day, which follows steps of that clock.
 public typealias WallTimerEngine = ClockTimerEngine<WallInstant>
 
 private let sharedBootTime = SharedEngine { try BootTimeTimerEngine(.shared(.init(name: "hrtimer-boot", time: $0))) }

@@ -1,9 +1,10 @@
 #if os(Linux)
 /// A timer of an engine that fires at dates.
 ///
-/// For the core it is one whose next deadline its own handler sets, when that has returned: see `DatePosition` for why.
+/// To the core this is a timer whose own handler sets the next deadline after the user's has returned; see `DatePosition`
+/// for why.
 private final class DateTimer: Sendable {
-    /// Until the timer is cancelled or the engine ends, which frees this object.
+    /// Held until the timer is cancelled or the engine ends, either of which frees this object.
     private let core: EngineCore
     private let position: Locked<DatePosition>
     private let handler: @Sendable (TimerFire) -> Void
@@ -14,8 +15,8 @@ private final class DateTimer: Sendable {
         self.handler = handler
     }
 
-    /// On the engine's thread. Only one at a time has the position's lock, which keeps nobody waiting: the calls of one timer
-    /// follow each other.
+    /// Runs on the engine's thread. Only one call at a time takes the position's lock, so nobody waits for it: the calls of
+    /// one timer follow each other.
     func fire(_ fire: TimerFire) {
         let missed = position.withLock { position in
             position.move(to: fire.deadline.nanoseconds)
@@ -42,7 +43,7 @@ private final class DateTimer: Sendable {
 }
 
 extension EngineCore {
-    /// Calls `handler` at each date; the dates are the engine's clock's. Without any the token is stale.
+    /// Calls `handler` at each date; the dates are on the engine's clock. Returns a stale token if there is no date.
     package func schedule(
         at position: DatePosition,
         _ request: TimerRequest,
@@ -52,12 +53,13 @@ extension EngineCore {
         let timer = DateTimer(self, position, handler)
         var request = request
         request.deadline_ns = position.deadline_ns
-        // There is a next call, which never comes by itself.
+        // The timer repeats, so there is a next call, but that call never comes by itself.
         request.repetition = Recurrence(interval: ExactInterval(whole_ns: .max), policy: .burst)
         return schedule(.handler { timer.fire($0) }, request)
     }
 
-    /// Says in a timer's handler when it fires next, `Int64.max` for never, if nobody cancelled or moved it since the call.
+    /// Sets, in a timer's handler, when it fires next: `Int64.max` for never. Does nothing if somebody cancelled or moved
+    /// the timer since the call.
     fileprivate func armNext(_ token: TimerToken, deadline_ns: Int64) {
         if deadline_ns < .max {
             _ = arm(token, deadline_ns) { $0.isUntouchedSinceCall(token) && $0.arm(token, deadline_ns, nil) }

@@ -2,11 +2,12 @@
 import CHRTimer
 import Synchronization
 
-// Early calls: the thread that such a call resumes spins up to the deadline by itself, at the engine's cost.
+// Early calls: the thread that an early call resumes spins up to the deadline by itself, on the engine's account.
 extension EngineCore {
-    /// Where the thread spins up to a deadline a task is to be there before it, mostly. Where it sleeps until the deadline
-    /// half of the way is enough: it wakes late by more than that, so that there is hardly ever something to spin. But a
-    /// watch for late fires sees the deadline that the engine's thread called for, which is to be the task's.
+    /// Returns the leads of an engine that makes early calls; nil for any other. On a precise engine, whose thread spins up
+    /// to deadlines, a lead suffices in most cases (`spinCoverage`). If the thread sleeps until deadlines, half of the
+    /// cases are enough: it wakes late by more than the lead, so that a task hardly ever has to spin. Such an engine has no
+    /// leads if it has a watch for late fires, which sees the deadline that the thread called for: that must be the task's.
     static func leads(
         _ configuration: TimerEngine.Configuration,
         _ time: TimeBase,
@@ -19,11 +20,11 @@ extension EngineCore {
         return Locked(SpinWindow(budget: budget, coverage: isPrecise ? configuration.spinCoverage : 0.5))
     }
 
-    /// Whether it makes early calls early.
+    /// Whether the engine makes calls early.
     package var isEarly: Bool { leads != nil }
 
-    /// The lead of a sleep of `length_ns` whose task goes on elsewhere: how long before its deadline it is called,
-    /// which is what the way there takes.
+    /// Returns the lead of a sleep of `length_ns` whose task continues elsewhere: how long before its deadline the task is
+    /// called, which is the time that the way there takes.
     package func sleepLead(_ length_ns: Int64) -> Int64 {
         let now_ns = TimeBase.kernel.now_ns
         return leads?.withLock { hrt_spin_window_ns($0.c, length_ns, now_ns) } ?? 0
@@ -33,18 +34,18 @@ extension EngineCore {
         leads?.withLock { hrt_spin_window_record_wake($0.c, length_ns, lead_ns) }
     }
 
-    /// The calling thread spins until the deadline, and records how late it is then. False if that is too far, since a
-    /// clock was set back: it is to sleep again.
+    /// Spins on the calling thread until the deadline, and records how late the thread is then. Returns false if the
+    /// deadline is too far, since a clock was set back: the caller must sleep again.
     ///
-    /// What it spins is counted before and not after, when every instruction is lateness. Where the processor was taken away
-    /// meanwhile, which is late anyway, what was not spun is taken back.
+    /// The time is counted as spun before the spin, because after the spin every instruction is lateness. If the processor
+    /// was taken away meanwhile, so that the thread is late anyway, the time that was not spun is taken back.
     package func spinOut(until deadline_ns: Int64) -> Bool {
         let late_ns = spin(until: deadline_ns)
         if late_ns >= 0 { state.withLock { $0.recordElsewhere(late_ns) } }
         return late_ns >= 0
     }
 
-    /// Gives how late it is then.
+    /// Spins until the deadline. Returns how late the thread is then, below 0 if the deadline is too far.
     private func spin(until deadline_ns: Int64) -> Int64 {
         let begun_ns = time.now_ns
         let rest_ns = deadline_ns.subtractingSaturating(begun_ns)
@@ -60,13 +61,13 @@ extension EngineCore {
         countSpun(-unspun_ns)
     }
 
-    /// Something was spun elsewhere at the engine's cost; below 0, so much less than was counted.
+    /// Counts time that was spun elsewhere on the engine's account; a negative value takes back what was counted too much.
     package func countSpun(_ spun_ns: Int64) {
         spunOutside_ns.wrappingAdd(spun_ns, ordering: .relaxed)
         spinBudget.spend(spun_ns)
     }
 
-    /// Further away a deadline is not what a thread woke for: its clock was set back.
+    /// The longest spin. A deadline further away is not the one that a thread woke for: its clock was set back.
     package static var longestSpin_ns: Int64 { Int64(HRT_SPIN_WINDOW_LONGEST_NS) }
 }
 #endif

@@ -2,9 +2,9 @@
 import CHRTimer
 import Synchronization
 
-/// Where an engine or a loop has its observer, once somebody watches.
+/// The place where an engine or a loop keeps its observer, once somebody watches.
 package final class ObserverPlace: @unchecked Sendable {
-    // Sendable: written once, under the lock, and read after that is known, see `value`.
+    // Sendable: `made` is written once, under the lock, and read only after `isMade` is set; see `value`.
     private let lock = Locked(false)
     @exclusivity(unchecked)
     // Unsafe: as above.
@@ -13,7 +13,7 @@ package final class ObserverPlace: @unchecked Sendable {
 
     package init() {}
 
-    /// Nil before somebody watches.
+    /// The observer; nil before somebody watches.
     package var value: LatenessObserver? { isMade.load(ordering: .acquiring) ? made : nil }
 
     package func make(_ make: () -> LatenessObserver) -> LatenessObserver {
@@ -30,10 +30,10 @@ package final class ObserverPlace: @unchecked Sendable {
 
 // An engine whose fires are watched.
 extension EngineCore {
-    /// Whether somebody watches its fires. For other modules.
+    /// Whether somebody watches the engine's fires. For other modules.
     package var hasWatchers: Bool { isWatched.load(ordering: .relaxed) }
 
-    /// From now on its thread notes what it does.
+    /// Begins to watch the engine, and returns its observer: from now on the engine's thread notes what it does.
     package func watch() -> LatenessObserver {
         let made = observer.make { LatenessObserver(name: name, clock: time, isLoop: false) }
         isWatched.store(true, ordering: .releasing)
@@ -46,7 +46,7 @@ extension EngineCore {
     @inline(never)
     func deliverWatched(_ fire: inout Fire, _ now_ns: Int64) {
         let (watch, observer, token) = (configuration.latenessWatch, observer.value, fire.token)
-        // The lateness of a source is known where its call was made.
+        // The lateness of a source is known once its call was made.
         let isHandler = fire.owner == nil
         if isHandler { watch?.look(fire, now_ns) }
         observer?.beginCall(fire, now_ns) { allowed_ns(token) }
@@ -55,7 +55,7 @@ extension EngineCore {
         if !isHandler { watch?.look(fire, now_ns) }
     }
 
-    /// How much later than its deadline the timer may be, for another one's sake.
+    /// Returns how much later than its deadline the timer may fire to share a wake-up.
     private func allowed_ns(_ token: TimerToken) -> Int64 { state.withLock { $0.allowedLateness_ns(of: token) } }
 }
 
@@ -66,17 +66,17 @@ extension TimerEngine.LatenessWatch {
 }
 
 extension AnyTimerEngine {
-    /// Calls `handler` after each fire that is later than `bound`, with what made it late: handlers, sources, sleeps and ticks
-    /// alike. To be dropped, or kept for `cancel()`.
+    /// Calls `handler` after each fire that is later than `bound`, with the causes of its lateness: handlers, sources,
+    /// sleeps and ticks alike. The result may be dropped, or kept for `cancel()`.
     ///
-    /// Lateness counts from the deadline, also of a timer that was armed for the past (`armedLate`), but for one before the
-    /// clock's zero, which means now. What runs on the engine's thread is reported there when its own handler has
-    /// returned; a call on a queue, an actor or by a task is reported there. It must be short. A bound of 0 or less, and NaN, report
-    /// each fire that is late at all. Any thread; several may watch one engine.
+    /// Lateness counts from the deadline, also if the timer was armed for the past (`armedLate`), except for a deadline before
+    /// the clock's zero, which means now. A call that runs on the engine's thread is reported there, when its own handler has
+    /// returned; a call on a queue, on an actor or by a task is reported where it runs. `handler` must be short. A bound of 0 or
+    /// less, and NaN, report each fire that is late at all. Any thread; several handlers may watch one engine.
     ///
-    /// As long as nobody has watched an engine a fire reads one flag. From then on the engine's thread notes what it does: some tens
-    /// of nanoseconds for a fire in time, and some microseconds for a late one, before its handler (`bench ops
-    /// --operation watched`). It reads the kernel's counts each twelfth time that it goes to sleep.
+    /// As long as nobody has watched an engine, a fire reads one flag. From then on the engine's thread notes what it does:
+    /// that takes some tens of nanoseconds for a fire in time, and some microseconds for a late one, before its handler
+    /// (`bench ops --operation watched`). The thread reads the kernel's counts each twelfth time that it goes to sleep.
     @discardableResult
     public final func onLate(
         beyond bound: some TimeSpan,
@@ -85,8 +85,8 @@ extension AnyTimerEngine {
         core.watch().add(beyond: bound.nanosecondsOrZero, handler)
     }
 
-    /// Records what the engine's thread does; nil, as at first, for nothing. One recorder may serve many engines and loops. Any
-    /// thread.
+    /// The recorder of what the engine's thread does; nil, as at first, records nothing. One recorder may serve many
+    /// engines and loops. Any thread.
     public final var flightRecorder: FlightRecorder? {
         get { core.observer.value?.flightRecorder }
         set {

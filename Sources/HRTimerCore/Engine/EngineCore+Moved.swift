@@ -2,21 +2,21 @@
 import CHRTimer
 import Synchronization
 
-/// Where an engine's thread would be, had it one: on virtual time the engine goes on from there when the clock has come to
-/// where it is awake.
+/// The place where an engine's thread would be, if it had one. On virtual time the engine continues from there when the
+/// clock has come to the instant at which the thread would be awake.
 struct MovedThread: ~Copyable {
-    /// Until when it is parked, when it is awake for that, and how long that was when the sleep began, -1 if it had passed;
-    /// nil before that was worked out.
+    /// Until when the thread is parked, when it is awake for that, and how long that was from the begin of the sleep, -1 if
+    /// it had passed; nil before this was computed.
     var sleep: (park: Park, wake_ns: Int64, length_ns: Int64)?
-    /// The call that is prepared and waits for its deadline, if there is one.
+    /// The call that is prepared and waits for its deadline, if `isAhead`.
     var fire = Fire()
     var isAhead = false
-    /// Up to when calls are prepared.
+    /// Calls are prepared up to this instant.
     var horizon_ns = Int64.min
 
     init() {}
 
-    /// Gives the prepared call in place of an empty one. False if there is none.
+    /// Exchanges the prepared call for an empty one. Returns false if there is none.
     mutating func takeAhead(_ fire: inout Fire) -> Bool {
         if !isAhead { return false }
         swap(&self.fire, &fire)
@@ -32,13 +32,14 @@ struct MovedThread: ~Copyable {
     }
 }
 
-// The spin window is touched with the lock of `moved` held: any thread may move the clock or wake the engine.
+// Code that touches the spin window holds the lock of `moved`: any thread may move the clock or wake the engine.
 
-// Virtual time as a driver: what `run()` and `sleep(until:)` do on a thread, in as many pieces as the clock is moved.
+// Virtual time as a driver: the work of `run()` and `sleep(until:)`, which a thread does otherwise, in one piece per move
+// of the clock.
 extension EngineCore: VirtualTimeParticipant {
     package var name: String { configuration.name }
 
-    /// None while a handler runs: one that moves the clock is a slow handler, and an engine has but one thread.
+    /// `Int64.max` while a handler runs: a handler that moves the clock is a slow handler, and an engine has but one thread.
     package var nextDeadline_ns: Int64 {
         let deadline_ns = moved.withLock { moved in
             state.withLock { core -> Int64 in
@@ -64,7 +65,7 @@ extension EngineCore: VirtualTimeParticipant {
         return time.monotonic_ns(wake_ns)
     }
 
-    /// As it was worked out when the sleep began.
+    /// Returns when the thread is awake for `park`, as computed when the sleep began.
     private func wake(for park: Park, _ moved: inout MovedThread, _ now_ns: Int64) -> Int64 {
         if let sleep = moved.sleep, sleep.park.until_ns == park.until_ns, sleep.park.isPrecise == park.isPrecise {
             return sleep.wake_ns
@@ -93,7 +94,7 @@ extension EngineCore: VirtualTimeParticipant {
         } else {
             slept = endSleep()
         }
-        // Not what falls due while handlers run: the thread that moves the clock decides about that.
+        // Leaves out timers that fall due while handlers run: the thread that moves the clock decides about those.
         let end = turn(slept, limit_ns: max(time.now_ns, slept.horizon_ns), &fire)
         if case .parked(let park) = end, isWatched.load(ordering: .relaxed) { observer.value?.willPark(park) }
         if case .ahead = end {
@@ -103,7 +104,7 @@ extension EngineCore: VirtualTimeParticipant {
         return progress(isAhead: false) != before
     }
 
-    /// What it has called, and left out.
+    /// Returns how many calls were made, without one that is only prepared, and how many ticks were missed.
     private func progress(isAhead: Bool) -> [UInt64] {
         let statistics = state.withLock { $0.account.statistics }
         return [isAhead ? statistics.fires - 1 : statistics.fires, statistics.missedTicks]
@@ -124,7 +125,7 @@ extension EngineCore: VirtualTimeParticipant {
         return Slept(horizon_ns: sleep.park.until_ns)
     }
 
-    /// With a prepared call. False if neither its deadline has come nor somebody has withdrawn it.
+    /// Continues with a prepared call. Returns false if its deadline has not come and nobody has withdrawn it.
     private func goOn(_ fire: inout Fire) -> Bool {
         var outcome = (wasCalled: false, spun_ns: time.now_ns.subtractingSaturating(fire.begun_ns))
         if !commit.isWithdrawn {
@@ -141,7 +142,8 @@ extension EngineCore: VirtualTimeParticipant {
         if state.withLock({ $0.finish(&fire, now_ns, wasCalled: wasCalled, spun_ns: spun_ns) }) { fire.letGo() }
     }
 
-    /// A thread that spins would see it at once, and look again; what that finds due comes when the clock is moved.
+    /// A thread that spins would see the wake at once and look again. Timers that it would find due fire when the clock is
+    /// moved.
     package func hasBeenWoken() {
         var fire = Fire()
         let isWithdrawn = moved.withLock { moved in

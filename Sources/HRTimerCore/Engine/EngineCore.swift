@@ -3,31 +3,30 @@ import CHRTimer
 import HRTimerLibc
 import Synchronization
 
-/// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object, so that dropping the handle
-/// can end the thread.
+/// The engine proper. `TimerEngine` is the handle that users own; the thread holds this object instead, so that releasing
+/// the handle can end the thread.
 ///
-/// Two locks meet here. That of the state guards all of the `FiringCore`, and of a source on this engine the source's
-/// own state: nothing else is locked while it is held. That of the thread guards `thread`, and is not held together
-/// with any other.
+/// It has two locks. The lock of `state` guards all of the `FiringCore`, and the state of each source on this engine. No
+/// other lock is taken while it is held, except the one of a `ClockAlarm`'s engine. The lock of `thread` is not held
+/// together with any other.
 package final class EngineCore: Sendable {
     package let time: TimeBase
-    /// Whether a source may move its deadline later without telling the core, which looks it up when the former one
-    /// comes.
+    /// Whether a source may move its deadline later without telling the core, which looks it up when the former one comes.
     package let defersMoves: Bool
     let configuration: TimerEngine.Configuration
     private let waiter: Waiter
-    /// Whether another thread can have this one woken at a deadline, as long as it neither spins nor collects.
+    /// Whether others can have the thread woken at a deadline instead of now: not if it spins, coalesces or wakes the system.
     private let wakesLater: Bool
-    /// Calls that were made elsewhere, at once and without a lock.
+    /// The number of calls that other threads made elsewhere, at once and without a lock.
     private let callsElsewhere = Atomic<UInt64>(0)
     private let isOver = Atomic(false)
-    /// Open to the faces of this package: one that keeps what is its own under the same lock needs no second one. Wakes
-    /// that the state requires are sent after the lock, by `wake()`.
+    /// Open to the faces of this package: a face that keeps its own state under this lock needs no second one. Wakes that
+    /// the state requires are sent by `wake()`, after unlocking.
     package let state: Locked<FiringCore>
-    /// On virtual time, where it stopped.
+    /// On virtual time, the point at which the engine has stopped.
     let moved = Locked(MovedThread())
     let commit: FireCommit
-    /// Somebody watches its fires; see `EngineCore+Lateness`.
+    /// Whether somebody watches the engine's fires; see `EngineCore+Lateness`.
     let isWatched: Atomic<Bool>
     package let observer: ObserverPlace
     private let thread = Locked(EngineThread())
@@ -37,11 +36,11 @@ package final class EngineCore: Sendable {
     let wakeLatency = LatencyHistogram()
     /// Touched by the engine's thread alone.
     let window: SpinWindow
-    /// What may be spun for its timers, on its thread and on others.
+    /// How much may be spun for the engine's timers, on its thread and on others.
     package let spinBudget: SpinBudget
-    /// The time that other threads have spun at its cost in all.
+    /// The total time that other threads have spun on the engine's account.
     let spunOutside_ns = Atomic<Int64>(0)
-    /// The leads: how long it takes from an early call until its task goes on elsewhere; nil on an engine that makes no
+    /// The leads: how long it takes from an early call until its task continues elsewhere. Nil on an engine that makes no
     /// call early.
     let leads: Locked<SpinWindow>?
 
@@ -81,16 +80,16 @@ package final class EngineCore: Sendable {
         }
     }
 
-    /// In a child of fork(2), where the thread is not: the engine has ended.
+    /// Whether this is a child of fork(2), where the thread does not exist: there the engine has ended.
     package var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
     package var precision: TimerPrecision { configuration.precision }
 
-    /// Whether it has, or had, a thread of its own.
+    /// Whether the engine has, or had, a thread of its own.
     var hasThread: Bool { thread.withLock { $0.hasEnded != nil } }
 
-    /// Whether the calling thread is the one that handlers run on; on virtual time, while it runs one. In a forked child it is not
-    /// there.
+    /// Whether the calling thread is the one that runs handlers; on virtual time, whether it runs one now. False in a
+    /// forked child, which does not have the thread.
     package var isOnItsThread: Bool {
         if isInForkedChild { return false }
         if let itself = thread.withLock(\.itself) { return isCurrent(itself) }
@@ -113,7 +112,7 @@ package final class EngineCore: Sendable {
     }
     package var wakeLatencySoFar: LatencyHistogram { wakeLatency.copy() }
 
-    /// Waits until the thread has requested the settings, which it does first of all.
+    /// The results of the settings. Waits until the thread has requested these, which it does first of all.
     package var settingResults: [SettingResult] {
         hasSettingResults.wait()
         return thread.withLock { $0.settingResults }
@@ -127,7 +126,7 @@ package final class EngineCore: Sendable {
 
 // Any thread.
 extension EngineCore {
-    /// The token is stale if the engine has ended.
+    /// Adds a timer, and wakes the thread if it must. Returns a stale token if the engine has ended.
     package func schedule(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
         // Not by a closure, so that the target is moved: each copy would retain and release its handler.
         let state = self.state.lock()
@@ -149,8 +148,8 @@ extension EngineCore {
         return token
     }
 
-    /// Whether what is to be called elsewhere for that deadline may be called at once, by the calling thread; then it counts as
-    /// a fire.
+    /// Returns true if a call for that deadline, which is to be made elsewhere, may be made at once by the calling thread.
+    /// It then counts as a fire.
     package func mayCallElsewhere(_ deadline_ns: Int64) -> Bool {
         guard deadline_ns <= time.now_ns, !isOver.load(ordering: .acquiring), !isInForkedChild
         else { return false }
@@ -158,17 +157,17 @@ extension EngineCore {
         return true
     }
 
-    /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
+    /// Arms a timer or moves it, with a new tolerance if one is given. Returns false if the token is stale.
     package func arm(_ token: TimerToken, deadline_ns: Int64, tolerance_ns: Int64? = nil) -> Bool {
         arm(token, deadline_ns) { $0.arm(token, deadline_ns, tolerance_ns) }
     }
 
-    /// The same with another interval, or none.
+    /// Arms a timer or moves it, with another interval or none. Returns false if the token is stale.
     func arm(_ token: TimerToken, deadline_ns: Int64, every interval: Duration?) -> Bool {
         arm(token, deadline_ns) { $0.arm(token, deadline_ns, every: interval) }
     }
 
-    /// The same by a function of the core, which may refuse it.
+    /// Arms a timer or moves it, by a function of the core that may refuse. Returns false if it refused.
     func arm(_ token: TimerToken, _ deadline_ns: Int64, _ arm: (inout FiringCore) -> Bool) -> Bool {
         let (isLive, mustWake) = state.withLock { state -> (Bool, Bool) in
             guard arm(&state) else { return (false, false) }
@@ -181,28 +180,29 @@ extension EngineCore {
         return isLive
     }
 
-    /// On the engine's clock; now, for NaN.
+    /// Returns the deadline `delay` from now on the engine's clock; NaN means now.
     func deadline_ns(after delay: some TimeSpan) -> Int64 {
         time.now_ns.addingSaturating(delay.nanosecondsOrZero)
     }
 
-    /// Nil if the token is stale.
+    /// Returns the timer's deadline; nil if the token is stale.
     func deadline_ns(of token: TimerToken) -> Int64? { state.withLock { $0.deadline_ns(of: token) } }
 
-    /// Wakes the thread, after whatever said that it must be.
+    /// Wakes the thread. To be called after unlocking, when a function of the core has said that the thread must be woken.
     package func wake() {
         waiter.wake()
         time.hasWoken(self)
     }
 
-    /// Runs `block` on the engine's thread, after what is due already. False if the engine has ended: it will not run.
+    /// Runs `block` on the engine's thread, after everything that is due already. Returns false if the engine has ended:
+    /// `block` will not run.
     package func runSoon(_ block: @escaping @Sendable () -> Void) -> Bool {
         var request = TimerRequest()
         request.deadline_ns = time.now_ns
         return schedule(.handler { _ in block() }, request) != .stale
     }
 
-    /// True if the timer is not called for its deadline, and never will be.
+    /// Cancels a timer. Returns true if the timer is not called for its deadline, and never will be.
     package func cancel(_ token: TimerToken) -> Bool {
         let state = self.state.lock()
         let cancelled = state.pointee.cancel(token)
@@ -211,7 +211,7 @@ extension EngineCore {
         return cancelled.wasPending
     }
 
-    /// Returns when the timer's handler is not running. At once in the handler itself.
+    /// Returns when the timer's handler is not running. Returns at once if called in the handler itself.
     package func waitUntilNotRunning(_ token: TimerToken) {
         while let latch = state.withLock({ $0.joinCall(of: token) }) { latch.wait() }
     }
@@ -220,10 +220,10 @@ extension EngineCore {
         while let latch = state.withLock({ $0.joinCall(of: token) }) { await latch.opened() }
     }
 
-    /// Every caller returns when the thread has ended, unless it is that thread. Gives how many timers of users it drops.
+    /// Ends the engine and, unless called on its thread, waits for the thread's end. Returns how many timers of users it drops.
     @discardableResult
     package func shutdown() -> Int {
-        // What the lost thread was changing cannot be taken apart: it leaks, in the child alone.
+        // Data that the missing thread was changing cannot be freed: it leaks, in the child alone.
         if isInForkedChild { return 0 }
         isOver.store(true, ordering: .releasing)
         let state = self.state.lock()
@@ -246,17 +246,17 @@ extension EngineCore {
     }
 }
 
-/// What an engine has of its thread.
+/// An engine's record of its thread.
 private struct EngineThread: Sendable {
-    /// Nil before it starts, and once somebody joins it.
+    /// Nil before the thread starts, and once somebody joins it.
     var handle: pthread_t?
-    /// Known to itself from its begin on.
+    /// Set by the thread itself when it begins.
     var itself: pthread_t?
     var settingResults: [SettingResult] = []
-    /// The thread itself opens it last; nil if there is no thread.
+    /// Opened by the thread itself as its last action; nil if there is no thread.
     var hasEnded: Latch?
 
-    /// Whom the caller has to join, and what it has to wait for otherwise.
+    /// Returns the thread that the caller has to join, if any, and the latch that it has to wait for otherwise.
     mutating func end() -> (toJoin: pthread_t?, hasEnded: Latch?) {
         let isItself = itself.map(isCurrent) ?? false
         return (handle.take(), isItself ? nil : hasEnded)
@@ -278,7 +278,7 @@ extension EngineCore {
         hasEnded?.open()
     }
 
-    /// The thread's life.
+    /// Runs the engine on its thread until the engine ends.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -289,13 +289,13 @@ extension EngineCore {
         while case .parked(let park) = turn(slept, &fire) { slept = sleep(until: park, wakeLatency) }
     }
 
-    /// What came of a sleep.
+    /// The outcome of a sleep.
     struct Slept {
-        /// Up to when callbacks are to be prepared now, and wait for their deadlines: the thread is awake before them.
+        /// Callbacks up to this instant are prepared now and wait for their deadlines: the thread is awake before these.
         var horizon_ns = Int64.min
-        /// The deadline that it slept until, if that has come.
+        /// The deadline until which the thread slept, if it has come.
         var deadline_ns: Int64?
-        /// It did not sleep at all, but spun.
+        /// Whether the thread did not sleep at all, but spun.
         var isAwake = false
     }
 
@@ -303,7 +303,7 @@ extension EngineCore {
     enum TurnEnd {
         case ended
         case parked(Park)
-        /// A call is prepared, and the clock is to be moved to its deadline first.
+        /// A call is prepared, and the clock must be moved to its deadline first.
         case ahead
     }
 
@@ -334,7 +334,7 @@ extension EngineCore {
         return Slept(horizon_ns: park.until_ns)
     }
 
-    /// True if woken before the sleep itself.
+    /// Bounds the processors' wake latency if a precise timer is due soon. Returns true if woken before the sleep itself.
     @inline(never)
     private func boundLatency(_ wakeLatency: WakeLatency, _ park: Park) -> Bool {
         let precise_ns = state.withLock { $0.nextPrecise_ns }
@@ -343,8 +343,8 @@ extension EngineCore {
 
     /// Makes all calls that are due by `limit_ns`, and those that will be due by the horizon, each at its time.
     ///
-    /// A call takes the lock twice: to prepare it, and to finish it. Where nothing is left to do after the end, that is
-    /// also the begin of the next.
+    /// A call takes the lock twice: to prepare it, and to finish it. If finishing leaves nothing to do without the lock,
+    /// the next call is prepared in the same critical section.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -375,16 +375,16 @@ extension EngineCore {
         }
     }
 
-    /// In debug builds: one user's slow handler makes everybody's timers late.
+    /// Warns in debug builds of a slow handler: it makes everybody's timers late.
     @inline(never)
     private func lookAtTimeTaken(_ now_ns: Int64, _ fire: borrowing Fire) {
-        // A call prepared before its deadline spun up to that first.
+        // A call that was prepared before its deadline first spun up to the deadline.
         let taken_ns = now_ns.subtractingSaturating(max(fire.begun_ns, fire.deadline_ns))
         time.lookForMisuse { UsageWarning.reportIfSlow(taken_ns, onSharedEngine: name) }
     }
 
-    /// Makes the call, at its deadline if that has not come yet, unless it is withdrawn. Gives how long it spun; nil if the
-    /// clock is to be moved to the deadline first.
+    /// Makes the call unless it is withdrawn: at its deadline, if that has not come yet. Returns whether it was made and
+    /// how long the thread spun; nil if the clock must be moved to the deadline first.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -416,7 +416,7 @@ extension EngineCore {
         return (true, spun_ns)
     }
 
-    /// How much of a spin is left to the call itself. None where a clock can be set back meanwhile, nor where a watch is told
+    /// The part of a spin that is left to the call itself. 0 if the clock can be set back meanwhile, and if a watch is told
     /// before the call how late it is.
     private var lastSpin_ns: Int64 {
         time.clock == .monotonic && configuration.latenessWatch == nil ? Fire.lastSpin_ns : 0

@@ -1,33 +1,33 @@
 #if os(Linux)
-/// What an engine did since it was started.
+/// Counts of what an engine did since it was started.
 public struct EngineStatistics: Sendable, Hashable {
-    /// Handlers called.
+    /// The number of handlers called.
     public var fires: UInt64 = 0
-    /// Nominal deadlines that had no call of their own, those of calls on queues and actors too.
+    /// Nominal deadlines that had no call of their own, also those of calls on queues and actors.
     public var missedTicks: UInt64 = 0
-    /// Times the thread came back from a wait; a precise one that woke twice counts once.
+    /// How often the thread came back from a wait; a precise wait that woke twice counts once.
     public var wakeups: UInt64 = 0
-    /// Those of them that found nothing due.
+    /// How many of the wake-ups found nothing due.
     public var spuriousWakeups: UInt64 = 0
-    /// Wake-ups that were not needed because timers with different deadlines were fired by one.
+    /// How many wake-ups were saved because one wake-up fired timers with different deadlines.
     public var wakeupsSaved: UInt64 = 0
-    /// Times another thread had to wake the engine for an earlier deadline.
+    /// How often another thread had to wake the engine for an earlier deadline.
     public var wakesSent: UInt64 = 0
-    /// Time the thread read the clock instead of sleeping, for `.precise`. The difference of two readings by the time between
-    /// them is the spun share of a core.
+    /// The time that the thread read the clock instead of sleeping, for `.precise`, and that other threads spun on the
+    /// engine's account. The difference of two readings divided by the time between them is the spun share of a core.
     public var spinTime: Duration = .zero
-    /// Wakes a spin window before a precise deadline.
+    /// How often the thread was to wake a spin window before a precise deadline.
     public var earlyWakes: UInt64 = 0
-    /// Those of them that came before the deadline: the others were later than the window was long.
+    /// How many of the early wakes came before the deadline: the others were later than the window was long.
     public var earlyWakesInTime: UInt64 = 0
-    /// What keeps the latest spin window from being longer; nil before the first.
+    /// The limit that keeps the latest spin window from being longer; nil before the first window.
     public var spinLimit: SpinLimit?
 
-    /// What late fires were made of, those beyond the least bound of `onLate(beyond:)`; none before somebody watches.
+    /// The causes of fires later than the least bound of `onLate(beyond:)`; empty before somebody watches.
     public var lateness = LatenessStatistics()
 
-    /// The part of the early wakes that came before the deadline; nil before the first. To be compared with the `spinCoverage`
-    /// asked for.
+    /// The part of the early wakes that came before the deadline; nil before the first. To be compared with the requested
+    /// `spinCoverage`.
     public var spinCoverage: Double? {
         earlyWakes == 0 ? nil : Double(earlyWakesInTime) / Double(earlyWakes)
     }
@@ -35,13 +35,13 @@ public struct EngineStatistics: Sendable, Hashable {
     package init() {}
 }
 
-/// What keeps a spin window from being longer.
+/// The limit that keeps a spin window from being longer.
 public enum SpinLimit: Sendable, Hashable {
-    /// It covers the part of the wakes that was asked for, or all for which that is worth it.
+    /// It covers the requested part of the wakes, or all wakes for which that is worth it.
     case coverage
-    /// The budget: its engine's or loop's own, or that of the process.
+    /// The budget: that of its engine or loop, or that of the process.
     case budget
-    /// A fire may expect to spin 250 µs at most.
+    /// A fire may be expected to spin at most 250 µs.
     case longestSpin
 }
 #endif

@@ -1,16 +1,17 @@
 #if os(Linux)
 import CHRTimer
 
-// The call itself: what engines and loops do with a fire once nobody can withdraw it.
+// The call itself, which engines and loops make once nobody can withdraw the fire.
 extension Fire {
-    /// Calls the handler, the clock having read `now_ns`, at its deadline if that is up to `lastSpin_ns` ahead. Without the lock.
+    /// Calls the handler. First spins to the deadline if that is up to `lastSpin_ns` ahead of `now_ns`, the clock's last
+    /// reading. Must be called without the lock held.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
     package mutating func deliver(_ now_ns: Int64, on time: TimeBase) {
-        // One that was prepared ahead has fetched it before the spin.
+        // A fire that was prepared ahead was fetched before the spin.
         if !isAhead { fetch() }
-        // Moved, to a place that nobody else changes, so that no reference is counted.
+        // Moved out rather than copied, so that no reference count changes.
         let target = self.target.take()
         switch target {
         case .handler(let handler):
@@ -22,7 +23,8 @@ extension Fire {
         fill(&self.target, consume target)
     }
 
-    /// What is called is let go at once: its owner may have another handler by now.
+    /// Calls the function or the block that the owner has prepared, and releases it at once: the owner may have another
+    /// handler by now.
     @inline(__always)
     private mutating func call(_ owner: AnyObject, _ now_ns: Int64, _ time: TimeBase) {
         if let function = function.take() {
@@ -35,7 +37,7 @@ extension Fire {
         }
     }
 
-    /// Has the processor fetch what is called, whose first lines are else in no cache after milliseconds of idleness.
+    /// Has the processor fetch what will be called: otherwise its first lines are in no cache after milliseconds of idleness.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -46,12 +48,12 @@ extension Fire {
         Self.fetch(&target)
     }
 
-    /// Of a function as Swift has it: the address of its code, and that of what it captured. Where it is: a copy would count
-    /// references.
+    /// Fetches the two parts of a function value: its code, and what it captured. Takes the function in place, since a copy
+    /// would change reference counts.
     @inline(__always)
     private static func fetch<Function: ~Copyable>(_ function: inout Function) {
-        // Unsafe: two words, of which only the addresses are used, as hints. Those of an owner without a function, whose
-        // call is withdrawn, are its own.
+        // Unsafe: reads two words, and uses them only as addresses to prefetch. For an owner without a function, whose call
+        // is withdrawn, they are the two words of the owner itself.
         withUnsafeMutablePointer(to: &function) { place in
             let (code, captured) = UnsafeRawPointer(place).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
             hrt_prefetch_read(code, 256)
@@ -61,8 +63,8 @@ extension Fire {
         }
     }
 
-    /// The end of a spin is here, right before the call, and not where the rest of it was: a microsecond of code that is in no
-    /// cache lies between them.
+    /// Spins for the last part of the wait. It is here, right before the call, and not where the rest of the spin was: a
+    /// microsecond of code that is in no cache lies between the two.
     @inline(__always)
     private mutating func spinOut(_ now_ns: Int64, _ time: TimeBase) {
         called_ns = now_ns
@@ -72,7 +74,8 @@ extension Fire {
         hrt_probe_fire(token.slot, deadline_ns, called_ns)
     }
 
-    /// So long before its deadline a call is made that a thread spins up to. It can be withdrawn no more then.
+    /// How long before its deadline a call is committed if a thread spins up to the deadline. From then on it cannot be
+    /// withdrawn.
     package static var lastSpin_ns: Int64 { 4_000 }
 }
 #endif

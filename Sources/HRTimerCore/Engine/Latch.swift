@@ -1,14 +1,14 @@
 #if os(Linux)
 import CHRTimer
 
-/// Something that comes once, for which any number of threads wait: `hrt_latch`, a futex and no descriptor.
+/// An event that occurs once, for which any number of threads and tasks may wait: `hrt_latch`, a futex and no descriptor.
 ///
-/// In a child of `fork(2)` a latch that was made before counts as open: the thread that was to open it is not there.
+/// In a child of `fork(2)` a latch that was made before counts as open: the thread that was to open it does not exist there.
 @usableFromInline package final class Latch: @unchecked Sendable {
-    // Sendable: the C core's functions are for any thread. On the heap, since a futex must not move.
+    // Sendable: any thread may call the C core's functions. On the heap, since a futex must not move.
     private let c: UnsafeMutablePointer<hrt_latch>
     private let generation = hrt_fork_generation()
-    /// Tasks that wait.
+    /// The tasks that wait.
     private let tasks = Locked<[CheckedContinuation<Void, Never>]>([])
 
     package init() {
@@ -20,7 +20,7 @@ import CHRTimer
         c.deallocate()
     }
 
-    /// Lets all through that wait, and those that come later. Idempotent. Any thread.
+    /// Opens the latch for all threads and tasks that wait, and for all that come later. Idempotent. Any thread.
     package func open() {
         hrt_latch_open(c)
         let tasks = tasks.withLock { tasks in
@@ -32,7 +32,7 @@ import CHRTimer
 
     package var isOpen: Bool { hrt_latch_is_open(c) || generation != hrt_fork_generation() }
 
-    /// Blocks the calling thread until it is open.
+    /// Blocks the calling thread until the latch is open.
     @available(*, noasync)
     package func wait() {
         if isOpen { return }
@@ -40,7 +40,7 @@ import CHRTimer
         if !isOpen { hrt_latch_wait(c) }
     }
 
-    /// Lets others of a virtual time go on meanwhile, as long as that moves.
+    /// Waits while other threads of the virtual time go on, as long as its clock moves.
     private func waitInTurn(_ virtual: any VirtualTime) {
         let waiter = Waiting(self)
         while !isOpen {
@@ -62,7 +62,7 @@ import CHRTimer
         func look() -> VirtualWait.Found? { latch.isOpen ? .init(isWoken: true, isReady: false) : nil }
     }
 
-    /// Returns when it is open; no thread blocks meanwhile. The thread that opens it resumes the task.
+    /// Returns when the latch is open; no thread blocks meanwhile. The thread that opens the latch resumes the task.
     package func opened() async {
         if isOpen { return }
         await withCheckedContinuation { continuation in
@@ -76,11 +76,11 @@ import CHRTimer
     }
 }
 
-/// Who waits for the end of something that goes on, under a lock of its owner's: nothing but a nil while nobody does.
+/// A list of those who wait for the end of an activity, guarded by a lock of its owner. It is just a nil while nobody waits.
 ///
-///     // Who waits:
+///     // A thread that waits:
 ///     while let latch = state.withLock({ $0.isGoingOn ? $0.waiting.join() : nil }) { latch.wait() }
-///     // Who ends it:
+///     // The thread that ends the activity:
 ///     let latch = state.withLock { state in state.isGoingOn = false; return state.waiting.release() }
 ///     latch?.open()
 @usableFromInline package struct WaitList: Sendable {
@@ -88,7 +88,7 @@ import CHRTimer
 
     package init() {}
 
-    /// The latch to wait for once the lock is let go: the same one for all who come before it is released.
+    /// Returns the latch to wait for after unlocking: the same one for all who come before it is released.
     package mutating func join() -> Latch {
         if let latch { return latch }
         let made = Latch()
@@ -96,7 +96,7 @@ import CHRTimer
         return made
     }
 
-    /// The latch of those who wait, to be opened once the lock is let go, if there are any. Who comes from now on gets another.
+    /// Returns the latch of those who wait, to be opened after unlocking, or nil. Those who come later get another.
     @inlinable @inline(__always)
     package mutating func release() -> Latch? {
         latch.take()

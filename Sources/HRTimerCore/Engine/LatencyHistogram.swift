@@ -1,22 +1,22 @@
 #if os(Linux)
 import CHRTimer
 
-/// How often each lateness occurred: to two significant digits, up to 100 s.
+/// How often each lateness occurred, to two significant digits, up to 100 s.
 ///
 ///     let latencies = LatencyHistogram()
 ///     latencies.record(start.duration(to: .now))
 ///     print(latencies)     // 5400 values: min 12 µs, p50 54 µs, p90 88 µs, p99 1.1 ms, max 3.2 ms
 ///
-/// Any thread may record, and read at any time. What an engine gives out is a copy, which it does not change any more.
+/// Any thread may record, and read at any time. An engine returns copies, which it does not change any more.
 public final class LatencyHistogram: @unchecked Sendable {
-    // Sendable: reading is safe beside the one thread that records (hrt_histogram.h). That is the owner's, or whichever holds
-    // the lock.
+    // Sendable: reading is safe while one thread records (hrt_histogram.h). That is the owner's thread, or the one that
+    // holds the lock.
     private let handle: OpaquePointer
     private let significantDigits: Int32
-    /// Held by `record(_:)` of users, who may come from any thread.
+    /// Held by users' calls of `record(_:)`, which may come from any thread.
     private let recording = Locked(())
 
-    /// An empty one, to two significant digits.
+    /// Creates an empty histogram, to two significant digits.
     public convenience init() {
         self.init(significantDigits: 2)
     }
@@ -24,7 +24,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     package init(significantDigits: Int32) {
         self.significantDigits = significantDigits
         var created: OpaquePointer?
-        // Fails for lack of memory alone: the arguments are in range.
+        // Fails only for lack of memory: the arguments are in range.
         guard hrt_histogram_create(significantDigits, 100_000_000_000, &created) == 0, let created else {
             fatalError("no memory for a latency histogram")
         }
@@ -35,7 +35,7 @@ public final class LatencyHistogram: @unchecked Sendable {
         hrt_histogram_destroy(handle)
     }
 
-    /// For the thread's next wake: see hrt_hot.h.
+    /// Notes this memory for the thread's next wake: see hrt_hot.h.
     @inline(__always)
     package func noteTouched() { hrt_note_touched(HRT_TOUCHED_LATENESS, UnsafeRawPointer(handle), 64) }
 
@@ -44,15 +44,15 @@ public final class LatencyHistogram: @unchecked Sendable {
         hrt_histogram_record(handle, lateness_ns)
     }
 
-    /// Counts one value, a negative one as early; one of NaN not at all. Values beyond 100 s are told apart by `min`, `max` and
-    /// `sum` alone. O(1), no allocation. Any thread.
+    /// Counts one value: a negative one as early, NaN not at all. Values beyond 100 s are told apart only by `min`, `max`
+    /// and `sum`. O(1), no allocation. Any thread.
     @_disfavoredOverload
     public func record(_ value: some TimeSpan) {
         guard let value_ns = value.nanoseconds else { return }
         recording.withLock { _ in record(value_ns) }
     }
 
-    /// All that was counted so far, in a histogram of its own.
+    /// Returns a histogram of its own with all values that were counted so far.
     package func copy() -> LatencyHistogram {
         let copy = LatencyHistogram(significantDigits: significantDigits)
         // Cannot fail: both have the same layout.
@@ -60,16 +60,16 @@ public final class LatencyHistogram: @unchecked Sendable {
         return copy
     }
 
-    /// Counts all of another one too. The recording thread's, as `record(_ lateness_ns:)`.
+    /// Adds all values of another histogram. To be called by the recording thread, as `record(_ lateness_ns:)`.
     package func add(_ other: LatencyHistogram) {
-        // Cannot fail: the engine's all have one layout.
+        // Cannot fail: all of the engine's histograms have one layout.
         _ = hrt_histogram_add(handle, other.handle)
     }
 
     /// How many values were recorded.
     public var count: Int { Int(clamping: hrt_histogram_count(handle)) }
 
-    /// How many of them were below zero: early.
+    /// How many values were below zero: early.
     public var earlyCount: Int { Int(clamping: hrt_histogram_early_count(handle)) }
 
     /// The least value, or nil if there is none.
@@ -78,11 +78,11 @@ public final class LatencyHistogram: @unchecked Sendable {
     /// The greatest value, or nil if there is none.
     public var max: Duration? { max_ns.map { .nanoseconds($0) } }
 
-    /// All values together; saturates at 292 years.
+    /// The sum of all values; saturates at 292 years.
     public var sum: Duration { .nanoseconds(hrt_histogram_sum_ns(handle)) }
 
-    /// How many values were not above `bound`, as a bucket of Prometheus counts. Of values that differ from the bound by less
-    /// than the two digits tell, all count. None for NaN. O(buckets).
+    /// Returns how many values were not above `bound`, as a bucket of Prometheus counts. Values that differ from the bound
+    /// by less than the two digits tell all count. Returns 0 for NaN. O(buckets).
     public func count(upTo bound: some TimeSpan) -> Int {
         guard let bound_ns = bound.nanoseconds else { return 0 }
         return Int(clamping: buckets_ns.prefix { $0.low_ns <= bound_ns }.reduce(0) { $0 + $1.count })
@@ -93,18 +93,19 @@ public final class LatencyHistogram: @unchecked Sendable {
         count > 0 ? .nanoseconds(hrt_histogram_sum_ns(handle) / Int64(count)) : nil
     }
 
-    /// The least value that `percent` per cent of all values are not above; nil if there is none. Two digits are exact.
+    /// Returns the least value that `percent` per cent of all values do not exceed; nil if there is none. Two digits are exact.
     ///
-    /// Whole per cents, clamped to 0 ... 100; for others, and for fractions, there is `quantile(_:)`: 99.9 % is
+    /// Takes whole per cents, clamped to 0 ... 100. For others, and for fractions, use `quantile(_:)`: 99.9 % is
     /// `quantile(0.999)`.
     public func percentile(_ percent: Int) -> Duration? {
         quantile(Double(Swift.min(Swift.max(percent, 0), 100)) / 100)
     }
 
-    /// The least value that the part `fraction` of all values is not above, 0.5 being the median; nil if there is none.
+    /// Returns the least value that the part `fraction` of all values does not exceed, 0.5 being the median; nil if there
+    /// is none.
     ///
-    /// Takes 0 ... 1; a value outside counts as the nearer bound. Of one above 1, as 99 meant for per cents, debug
-    /// builds warn (`UsageWarning`). NaN gives nil. O(buckets).
+    /// Takes 0 ... 1; a value outside counts as the nearer bound. Debug builds warn of a value above 1, for example 99 that
+    /// was meant as per cent (`UsageWarning`). Returns nil for NaN. O(buckets).
     public func quantile(_ fraction: Double) -> Duration? {
         if fraction.isNaN { return nil }
         if fraction > 1 { UsageWarning.report(.quantileAboveOne(fraction)) }
@@ -118,7 +119,7 @@ public final class LatencyHistogram: @unchecked Sendable {
     }
 }
 
-// The same in nanoseconds, as the recorder has them.
+// The values in nanoseconds, as they were recorded.
 extension LatencyHistogram {
     package struct Bucket: Equatable, Sendable {
         package let low_ns: Int64
@@ -154,7 +155,7 @@ extension LatencyHistogram {
 }
 
 extension LatencyHistogram: CustomStringConvertible {
-    /// One line: how many values, how many of them early, and the usual quantiles, to two digits.
+    /// One line: the number of values, how many of them were early, and the usual quantiles, to two digits.
     public var description: String {
         guard let min_ns, let max_ns else { return "no values" }
         let quantiles = [50, 90, 99].map { "p\($0) \(Self.words(percentile_ns(Double($0)) ?? 0))" }
@@ -163,7 +164,7 @@ extension LatencyHistogram: CustomStringConvertible {
         return "\(count) \(count == 1 ? "value" : "values")\(early): \(parts.joined(separator: ", "))"
     }
 
-    /// Two digits, and a unit that leaves three before the point at most.
+    /// Returns two digits, in a unit that leaves at most three before the point.
     private static func words(_ value_ns: Int64) -> String {
         Duration.nanoseconds(value_ns).inWords
     }

@@ -1,17 +1,18 @@
 #if os(Linux)
 public import CHRTimer
 
-/// A value behind a lock of one word, `hrt_lock`, both in one allocation: they share a cache line, if the value is small.
+/// A value and the lock that guards it, an `hrt_lock` of one word, both in one allocation: they share a cache line if the
+/// value is small.
 ///
-/// Thread Sanitizer sees through it, since the C core is compiled with it; through `Synchronization.Mutex` of Swift 6.3
-/// it does not. In a child of `fork(2)` it can be locked whichever thread held it (`isAbandoned`).
+/// Thread Sanitizer sees through this lock, since the C core is compiled with it; it does not see through Swift 6.3's
+/// `Synchronization.Mutex`. In a child of `fork(2)` the lock can be taken whichever thread held it (`isAbandoned`).
 ///
-/// Usable from inline code, and CHRTimer imported publicly, because `@inlinable` in a package type does nothing otherwise: the
+/// Usable from inline code, and CHRTimer imported publicly, because `@inlinable` in a package type does nothing otherwise:
 /// other modules would call it unspecialised, which cost a loop's timer 500 ns a fire.
 ///
-/// The body must not call out: no handler, and nothing that frees what a user's handler captured.
+/// The body must not call out: it must call no handler, and free nothing that a user's handler captured.
 @usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the value is touched with the lock held alone. On the heap, since a lock must not move.
+    // Sendable: the value is touched only with the lock held. On the heap, since a lock must not move.
     @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>
 
     package init(_ initial: consuming Value) {
@@ -26,22 +27,23 @@ public import CHRTimer
     }
 
     deinit {
-        // Half changed by a thread that is not there a value cannot be freed: it leaks, in the child alone.
+        // A value that was half changed by a thread that does not exist here cannot be freed: it leaks, in the child alone.
         if !isAbandoned { value.deinitialize(count: 1) }
         UnsafeMutableRawPointer(mutex).deallocate()
     }
 
-    /// From the lock to the value.
+    /// The distance in bytes from the lock to the value.
     @inlinable static var offset: Int { max(MemoryLayout<Value>.alignment, MemoryLayout<hrt_lock>.size) }
 
-    // Within the memory of the initializer, bound there.
+    // Within the memory that the initializer allocated and bound.
     @inlinable var value: UnsafeMutablePointer<Value> { Self.value(mutex) }
 
     @inlinable static func value(_ mutex: UnsafeMutablePointer<hrt_lock>) -> UnsafeMutablePointer<Value> {
         (UnsafeMutableRawPointer(mutex) + offset).assumingMemoryBound(to: Value.self)
     }
 
-    /// For code that keeps the object with the lock alive: a copy of it counts no references.
+    /// The place of lock and value, for code that keeps the object with the lock alive: copying the place changes no
+    /// reference count.
     @inlinable package var place: LockedPlace<Value> { LockedPlace(mutex: mutex) }
 
     @inlinable
@@ -51,8 +53,8 @@ public import CHRTimer
         try place.withLock(body)
     }
 
-    /// `withLock` in two calls, for a path where a closure would keep a copy of its captures. The pointer is good until
-    /// `unlock()`, which must follow on the same thread.
+    /// Takes the lock: `withLock` in two calls, for a path where a closure would keep a copy of its captures. The pointer
+    /// is valid until `unlock()`, which must follow on the same thread.
     @inlinable
     package func lock() -> UnsafeMutablePointer<Value> {
         hrt_lock_acquire(mutex)
@@ -64,16 +66,16 @@ public import CHRTimer
         hrt_lock_release(mutex)
     }
 
-    /// For the thread's next wake: see hrt_hot.h. With the lock held.
+    /// Notes this memory for the thread's next wake: see hrt_hot.h. Must be called with the lock held.
     @inlinable @inline(__always)
     package func noteTouched() { hrt_note_touched(HRT_TOUCHED_STATE, mutex, Self.offset + MemoryLayout<Value>.size) }
 
-    /// True in a child of `fork(2)` if a thread that is not there held the lock then: the value may be half changed. False once
-    /// it was locked again. Any thread.
+    /// Whether this is a child of `fork(2)` and a thread that does not exist in it held the lock at the fork: the value may
+    /// be half changed. False once the lock was taken again. Any thread.
     package var isAbandoned: Bool { hrt_lock_is_abandoned(mutex) }
 }
 
-/// Where a `Locked` has its lock and its value. Good for as long as that is there.
+/// The place where a `Locked` has its lock and its value. Valid as long as the `Locked` exists.
 @usableFromInline package struct LockedPlace<Value: ~Copyable>: @unchecked Sendable {
     // Sendable: as `Locked` is.
     @usableFromInline let mutex: UnsafeMutablePointer<hrt_lock>

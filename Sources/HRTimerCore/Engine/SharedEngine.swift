@@ -2,12 +2,12 @@
 import CHRTimer
 import Synchronization
 
-/// The process's one engine, or another object that owns threads: made at first use, and never freed. In a child of fork(2),
-/// which has none of those threads, a new one takes its place.
+/// The one engine of the process, or another object that owns threads: made at first use, and never freed. In a child of
+/// fork(2), which has none of those threads, a new one takes its place.
 package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
-    /// The engine's address, of a reference that is never released; 0 before there is one.
+    /// The address of the engine, of which one reference is never released; 0 before there is an engine.
     private let address = Atomic<UInt>(0)
-    /// The process that it was made in.
+    /// The fork generation of the process in which the engine was made.
     private let generation = Atomic<UInt32>(0)
     private let making = Locked(())
     private let make: @Sendable (TimeBase) throws -> Engine
@@ -16,7 +16,7 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         self.make = make
     }
 
-    /// In virtual time that time's own.
+    /// The engine of the process; in virtual time, that time's own.
     package var engine: Engine { engine(in: .current) }
 
     package func engine(in time: TimeBase) -> Engine {
@@ -39,7 +39,7 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         guard generation.load(ordering: .acquiring) == hrt_fork_generation(),
             let address = UnsafeRawPointer(bitPattern: address.load(ordering: .relaxed))
         else { return nil }
-        // Retained for ever by `made`.
+        // `made` has retained it for ever.
         return Unmanaged<Engine>.fromOpaque(address).takeUnretainedValue()
     }
 
@@ -48,7 +48,8 @@ package final class SharedEngine<Engine: AnyObject & Sendable>: Sendable {
         making.withLock { _ in
             if let present { return present }
             do {
-                // Of the process, and so on the kernel's time, even if code in virtual time uses it first.
+                // The engine is the process's, so it uses the kernel's time, even if code in virtual time is the first to
+                // use it.
                 let engine = try make(.kernel)
                 let address = UInt(bitPattern: Unmanaged.passRetained(engine).toOpaque())
                 self.address.store(address, ordering: .relaxed)

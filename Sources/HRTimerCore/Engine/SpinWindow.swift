@@ -2,21 +2,21 @@
 package import CHRTimer
 import Synchronization
 
-/// How long before a deadline a precise wait has itself woken: `hrt_spin_window`.
+/// How long before a deadline a precise wait has its thread woken: `hrt_spin_window`.
 ///
-/// As long as covers the wanted part of the wakes to come, as far as the latest ones tell, but no longer than is expected to
-/// spin what the budget gives for the sleep, at most 250 µs. It has learned after five wakes, for sleeps below 0.4, 3 and
-/// 50 ms and the rest apart.
+/// The window is long enough to cover the wanted part of the coming wakes, as far as the latest ones tell, unless its
+/// expected spin would exceed what the budget gives for the sleep, or 250 µs. It has learned after five wakes, separately
+/// for sleeps below 0.4, 3 and 50 ms, and for all longer ones.
 package final class SpinWindow: @unchecked Sendable {
-    // Sendable: the thread of its engine or loop alone touches it, but for the outcome, which is atomic.
+    // Sendable: only the thread of its engine or loop touches it, except for the outcome, which is atomic.
 
-    /// 99 wakes of 100 come within it, where the budget suffices.
+    /// By default the window covers 99 wakes of 100, where the budget suffices.
     package static let defaultCoverage = 0.99
 
     package let budget: SpinBudget
     package let c: UnsafeMutablePointer<hrt_spin_window>
 
-    /// Where the clock ticks seldom, spinning gains nothing, and would last a whole tick.
+    /// Whether the clock ticks so rarely that spinning gains nothing, and would last a whole tick.
     static let clockIsCoarse = hrt_clock_tick_ns(HRT_CLOCK_MONOTONIC) > 0
     private static let hasTold = Atomic(false)
 
@@ -26,7 +26,7 @@ package final class SpinWindow: @unchecked Sendable {
         hrt_spin_window_init(c, coverage, budget.c)
     }
 
-    /// A precise wait is about to begin. Without a lock.
+    /// Notes that a precise wait is about to begin. Must be called without a lock held.
     @inline(__always)
     package func noteUse() {
         if Self.clockIsCoarse { Self.tellThatClockIsCoarse() }
@@ -44,7 +44,7 @@ package final class SpinWindow: @unchecked Sendable {
         )
     }
 
-    /// Adds what came of the windows so far. Any thread.
+    /// Adds the outcome of the windows so far to the statistics. Any thread.
     package func describe(in statistics: inout EngineStatistics) {
         let outcome = hrt_spin_window_outcome(c)
         if outcome.wakes == 0 { return }
@@ -58,7 +58,7 @@ package final class SpinWindow: @unchecked Sendable {
             }
     }
 
-    /// How late the last wake was; nil if that was taken already.
+    /// Returns how late the last wake was; nil if that was taken already.
     func takeLatency() -> Int64? {
         defer { c.pointee.last_latency_ns = -1 }
         return c.pointee.last_latency_ns >= 0 ? c.pointee.last_latency_ns : nil

@@ -2,10 +2,10 @@
 import CHRTimer
 package import HRTimerLibc
 
-/// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and
-/// no signal delays a timer.
+/// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and no
+/// signal delays a timer.
 ///
-/// The caller joins or detaches it. Throws EAGAIN where the system has no room for another thread, pthread_create(3).
+/// The caller must join or detach the thread. Throws EAGAIN if the system has no room for another thread, pthread_create(3).
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerError) -> pthread_t {
     final class Body {
         let run: @Sendable () -> Void
@@ -18,7 +18,7 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerErr
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
     var thread = pthread_t()
-    // Retained here, released by the new thread; released here if there is none.
+    // Retained here, released by the new thread; released here if no thread was started.
     let context = Unmanaged.passRetained(Body(body))
     let error = pthread_create(
         &thread,
@@ -36,8 +36,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerErr
     return thread
 }
 
-/// For what blocks, in asynchronous functions: calls `body` on a thread made for it, and returns when that has returned. Where
-/// the system has no room for a thread the calling one blocks.
+/// Runs blocking code for an asynchronous function: calls `body` on a new thread, and returns when `body` has returned. If
+/// the system has no room for a thread, `body` blocks the calling one.
 package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         do throws(TimerError) {
@@ -53,11 +53,11 @@ package func onThreadOfItsOwn(_ body: @escaping @Sendable () -> Void) async {
     }
 }
 
-/// Whether `thread` is the calling thread.
+/// Returns whether `thread` is the calling thread.
 package func isCurrent(_ thread: pthread_t) -> Bool {
     pthread_equal(thread, pthread_self()) != 0
 }
 
-/// The same of a thread that was noted by `hrt_thread_pointer()`.
+/// Returns whether `thread`, a former result of `hrt_thread_pointer()`, is the calling thread.
 package func isCurrent(_ thread: UnsafeRawPointer) -> Bool { thread == hrt_thread_pointer() }
 #endif

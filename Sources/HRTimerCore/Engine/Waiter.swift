@@ -1,16 +1,17 @@
 #if os(Linux)
 package import CHRTimer
 
-/// How an engine's thread waits for its next deadline. All of them wait for an absolute instant, on each of the three clocks
-/// but for the futex, and can be woken.
+/// How an engine's thread waits for its next deadline. Each way waits for an absolute instant, and its wait can be woken.
+/// All but the futex serve each of the three clocks.
 public enum WayToWait: Sendable, Hashable, CaseIterable {
-    /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default. It knows no
-    /// boot-time clock: there an engine configured with it throws ENOTSUP.
+    /// `futex(2)` with an absolute timeout: one system call a wait and no descriptor. The default. It does not support the
+    /// boot-time clock: an engine on that clock that is configured with it throws ENOTSUP.
     case futex
-    /// Two absolute `timerfd_create(2)` timers, the thread's and one that others set for it, and an `eventfd(2)` under
-    /// `epoll(7)`: four descriptors; exempt from timer slack also where the slack cannot be set.
+    /// Two absolute `timerfd_create(2)` timers, one for the thread and one that other threads set for it, and an
+    /// `eventfd(2)`, all under `epoll(7)`: four descriptors. Exempt from timer slack, even where the slack cannot be set.
     case timerfd
-    /// libevent's loop over our timerfd: four descriptors. Without the package's trait `Libevent` an epoll set: two.
+    /// libevent's loop over our timerfd: four descriptors. Without the package's trait `Libevent`, an epoll set: two
+    /// descriptors.
     case libevent
 
     package var kind: hrt_wait_kind {
@@ -22,9 +23,9 @@ public enum WayToWait: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Owner of a `hrt_wait`. One thread waits, any thread wakes.
+/// The owner of a `hrt_wait`. One thread waits, any thread wakes.
 package final class Waiter: @unchecked Sendable {
-    // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and `wait` is called by the engine's thread alone.
+    // Sendable: the pointer is constant, hrt_wait_wake is thread-safe, and only the engine's thread calls `wait`.
     private let wait: OpaquePointer
 
     package init(_ way: WayToWait, clock: TimerClock = .monotonic) throws(TimerError) {
@@ -41,7 +42,7 @@ package final class Waiter: @unchecked Sendable {
         hrt_wait_destroy(wait)
     }
 
-    /// Has waits in boot time wake a suspended system. The engine's thread, before it waits.
+    /// Makes waits in boot time wake a suspended system. To be called by the engine's thread, before it waits.
     func wakeSystem() throws(TimerError) {
         try check(
             hrt_wait_wake_system(wait),
@@ -49,19 +50,19 @@ package final class Waiter: @unchecked Sendable {
         )
     }
 
-    /// True if woken, false if `deadline_ns` has come. `Int64.max` waits for a wake alone.
+    /// Waits. Returns true if woken, false if `deadline_ns` has come. With `Int64.max` it waits for a wake alone.
     @discardableResult
     package func wait(until deadline_ns: Int64) -> Bool {
         hrt_wait_until(wait, deadline_ns) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// As `wait(until:)`, but until the spin window before the deadline.
+    /// Waits as `wait(until:)` does, but only until the spin window before the deadline. Returns true if woken.
     package func waitToSpinWindow(before deadline_ns: Int64, _ window: SpinWindow) -> Bool {
         hrt_wait_until_spin_window(wait, deadline_ns, window.c) == Int32(HRT_WAIT_WOKEN)
     }
 
-    /// Reads the clock until the deadline or a wake, or sleeps where the deadline has become far. Gives the
-    /// last reading, and how long it took.
+    /// Reads the clock until the deadline or a wake, or sleeps if the deadline has become far. Returns whether it was
+    /// woken, the last reading, and how long it spun.
     package func spin(until deadline_ns: Int64, _ window: SpinWindow) -> (isWoken: Bool, now_ns: Int64, spun_ns: Int64)
     {
         var now_ns: Int64 = 0
@@ -70,7 +71,7 @@ package final class Waiter: @unchecked Sendable {
         return (outcome == Int32(HRT_WAIT_WOKEN), now_ns, spun_ns)
     }
 
-    /// Has a wait that goes on woken when the clock comes to `deadline_ns`. False if this kind of wait cannot.
+    /// Has the present wait woken when the clock comes to `deadline_ns`. Returns false if this kind of wait cannot do that.
     package func wake(at deadline_ns: Int64) -> Bool {
         hrt_wait_wake_at(wait, deadline_ns)
     }

@@ -1,17 +1,18 @@
 #if os(Linux)
-/// Dates in their order, in nanoseconds of a clock: those of a calendar.
+/// The dates of a calendar in their order, in nanoseconds of a clock.
 package protocol DateSequence: Sendable {
-    /// The first date after `instant_ns`; `Int64.max` if there is none.
+    /// Returns the first date after `instant_ns`; `Int64.max` if there is none.
     mutating func first(after instant_ns: Int64) -> Int64
 }
 
-/// How far a timer has come on dates: its next one, and those that no call has reported yet. What `Recurrence` and
-/// `GridPosition` are together for equal intervals, by the same policies.
+/// How far a timer has come on dates: its next date, and the dates that no call has reported yet. For dates it is what
+/// `Recurrence` and `GridPosition` together are for equal intervals, with the same policies.
 ///
-/// A calendar takes some microseconds to say a date. So the dates are asked for by the timer's own handler, with no lock of the
-/// core held, and the one after the next as soon as a call is over: a call that is in time computes nothing before.
+/// A calendar takes some microseconds to compute a date. So the timer's own handler asks for the dates, with no lock of the
+/// core held, and asks for the one after the next as soon as a call is over: a call that is in time computes nothing
+/// beforehand.
 package struct DatePosition: Sendable {
-    /// The next date, or where somebody moved the call to; `Int64.max` for none.
+    /// The next date, or the instant to which somebody moved the call; `Int64.max` for none.
     package private(set) var deadline_ns: Int64
     /// Dates without a call since the last call, for the next one to report.
     package private(set) var unreported = 0
@@ -20,28 +21,28 @@ package struct DatePosition: Sendable {
     private var dates: any DateSequence
     private let policy: MissedTickPolicy
 
-    /// More are not counted: it takes as long as asking for each.
+    /// The greatest number of missed dates that is counted: counting takes as long as asking for each of them.
     package static var longestCount: Int { 1000 }
 
-    /// At the first date after `instant_ns`.
+    /// Starts at the first date after `instant_ns`.
     package init(_ dates: any DateSequence, after instant_ns: Int64, _ policy: MissedTickPolicy) {
         self.dates = dates
         self.policy = policy
         deadline_ns = self.dates.first(after: instant_ns)
     }
 
-    /// The call comes for another deadline than the position has, since somebody moved it: the dates after that one follow. Of
-    /// those that were passed over no call reports anything.
+    /// Notes that the call comes for another deadline than the position's, since somebody moved it. The dates after that
+    /// deadline follow; no call reports the dates that were passed over.
     package mutating func move(to moved_ns: Int64) {
         if moved_ns == deadline_ns { return }
         unreported = 0
-        // A date that has not come is still to come.
+        // If the call was moved earlier, the former date is still to come.
         following_ns = moved_ns < deadline_ns ? deadline_ns : nil
         deadline_ns = moved_ns
     }
 
-    /// Decides about the deadline, which has come, as `Recurrence.begin` does: how many dates the call is to report beside its
-    /// own, or nil if the policy leaves it out.
+    /// Decides about the deadline, which has come, as `Recurrence.begin` does. Returns how many dates the call is to report
+    /// beside its own, or nil if the policy leaves the call out.
     package mutating func begin(now_ns: Int64) -> Int? {
         let reported = unreported
         unreported = 0
@@ -87,7 +88,7 @@ package struct DatePosition: Sendable {
         return date_ns
     }
 
-    /// To the first date after `now_ns`. Gives how many lie between it and the former one.
+    /// Moves to the first date after `now_ns`. Returns how many dates lie between that and the former deadline.
     private mutating func pass(_ now_ns: Int64) -> Int {
         var missed = 0
         var next_ns = following()

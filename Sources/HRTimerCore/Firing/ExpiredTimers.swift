@@ -1,14 +1,14 @@
 #if os(Linux)
-/// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that
-/// are due, those of groups that are not served, and such as a precise wait took before their deadline.
+/// Timers that were taken out of the queue and have not been fired yet, in order of (deadline, sequence): those that are due,
+/// those of groups that are not served, and those that a precise wait took before their deadline.
 ///
-/// One list for each group. A nested run of a loop takes nothing away from the run around it, and starved timers cost
-/// nothing until their mode runs. A timer whose deadline or group changes leaves its place: O(log n), amortised.
+/// One list for each group: a nested run of a loop takes nothing away from the run around it, and starved timers cost nothing
+/// until their mode runs. A timer whose deadline or group changes leaves its place: O(log n), amortised.
 package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
-    // Sendable: it alone owns the memory of its lists, and being noncopyable is in one place at a time.
+    // Sendable: it alone owns the memory of its lists and, being noncopyable, it is in one place at a time.
 
     package struct Entry: Sendable {
-        /// Its deadline; a later instant if it was armed for the past, see `FiringCore.setDeadline`.
+        /// The deadline, or a later instant if the timer was armed for the past: see `FiringCore.setDeadline`.
         package let place_ns: Int64
         /// The sequence number of its arming: the order among equal deadlines.
         package let sequence: UInt64
@@ -20,11 +20,11 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// By pointers, since to look into an array in an array counts references. Few: one for each set of modes in use.
+    /// Pointers, since access to an array inside an array counts references. Few lists: one for each set of modes in use.
     private var lists: UnsafeMutableBufferPointer<List>
     private var listCount = 0
     private var count = 0
-    /// Right after `pop` two that are expired, most likely the next and the one after it; stale if none is known.
+    /// Right after `pop`: two expired timers, most likely the next one and the one after it; stale if none is known.
     private(set) var likelyNext = (first: TimerToken.stale, second: TimerToken.stale)
 
     init() {
@@ -40,12 +40,12 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
 
     mutating func insert(_ entry: Entry, _ group: FiringGroup) {
         count += 1
-        // First: a list that is made may move the others.
+        // First: making a list may move the others.
         let place = listPlace(of: group)
         lists[place].insert(entry)
     }
 
-    /// The list of the group, to be inserted into by `insert(_:at:)` without another look for it.
+    /// Returns the place of the group's list, which is made if needed. `insert(_:at:)` then inserts without another search.
     @inline(__always)
     mutating func listPlace(of group: FiringGroup) -> Int { place(of: group) ?? makeList(group) }
 
@@ -79,7 +79,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         return listCount - 1
     }
 
-    /// The entry must be there.
+    /// Removes an entry, which must be there.
     mutating func remove(_ entry: Entry, _ group: FiringGroup) {
         guard let place = place(of: group) else { return }
         let position = lists[place].position(of: entry)
@@ -88,7 +88,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         count -= 1
     }
 
-    /// The earliest of the groups that are served.
+    /// Returns the earliest entry of the groups that are served.
     @inline(__always)
     func first(_ served: borrowing NumberSet) -> Entry? {
         if isEmpty { return nil }
@@ -100,7 +100,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         return first
     }
 
-    /// Where an entry is, until something is inserted or removed.
+    /// The place of an entry. Valid until something is inserted or removed.
     struct Position {
         var list: Int
         var index: Int
@@ -108,7 +108,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
 
     subscript(position: Position) -> Entry { lists[position.list].entries[position.index] }
 
-    /// The earliest of the groups that are served, within the limit.
+    /// Returns the place of the earliest entry within the limit, among the groups that are served.
     @inline(__always)
     func find(within limit: PassLimit, _ served: borrowing NumberSet) -> Position? {
         if isEmpty { return nil }
@@ -123,7 +123,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
         return found
     }
 
-    /// Takes it out.
+    /// Removes the entry at that place and returns it.
     @inline(__always)
     mutating func pop(_ position: Position) -> Entry {
         let list = position.list
@@ -142,7 +142,7 @@ package struct ExpiredTimers: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// What belongs to a pass of a loop: due when it began, and armed before.
+/// The limit of a loop's pass: it fires what was due when it began, and was armed before that.
 package struct PassLimit: Sendable {
     package var now_ns: Int64
     package var sequence: UInt64
@@ -153,10 +153,10 @@ package struct PassLimit: Sendable {
     }
 }
 
-/// The expired timers of one group, sorted, in `entries[first..<end]`. Those that left are stale, never the first and
-/// never the last.
+/// The expired timers of one group, sorted, in `entries[first..<end]`. Entries of timers that have left are stale; the first
+/// and the last entry never are.
 ///
-/// Its owner frees it.
+/// The owner of the list frees its memory.
 private struct List {
     typealias Entry = ExpiredTimers.Entry
 
@@ -168,7 +168,7 @@ private struct List {
     private var staleCount = 0
 
     private static var leastCapacity: Int { 64 }
-    /// More than that is given back when the list is empty.
+    /// The capacity above which an empty list gives its memory back.
     private static var keptCapacity: Int { 1024 }
 
     init(group: FiringGroup) {
@@ -180,7 +180,7 @@ private struct List {
 
     var isEmpty: Bool { first == end }
 
-    /// Stale where there is none.
+    /// The tokens of the first two entries; stale where there is none.
     @inline(__always)
     var firstTwo: (TimerToken, TimerToken) {
         (
@@ -213,7 +213,7 @@ private struct List {
         end += 1
     }
 
-    /// At the end: by moving to the begin what is left, if that is less than half.
+    /// Makes room at the end: moves the entries to the beginning if they fill less than half of the memory, or else doubles it.
     @inline(never)
     private mutating func makeRoom() {
         if first > capacity / 2 {
@@ -234,7 +234,7 @@ private struct List {
         first = 0
     }
 
-    /// Where the entry is, or belongs.
+    /// Returns the place where the entry is, or belongs.
     func position(of entry: Entry) -> Int {
         var (low, high) = (first, end)
         while low < high {
@@ -244,7 +244,8 @@ private struct List {
         return low
     }
 
-    /// Passes over only the entries that a nested run took and bursts re-armed meanwhile.
+    /// Returns the place of the first entry within the limit. Skips only stale entries, for example those that a nested run
+    /// took, and entries armed since the pass began, for example by bursts.
     @inline(__always)
     func first(within limit: PassLimit) -> Int? {
         var position = first

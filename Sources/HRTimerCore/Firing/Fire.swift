@@ -2,53 +2,54 @@
 import CHRTimer
 import HRTimerLibc
 
-/// Sets what is nil, so that nothing is let go: a fire does that four times, and to find nothing there is a function apart each
-/// time.
+/// Initializes a place that is known to hold nil. A plain assignment would also release the old value, which costs an
+/// out-of-line call; a fire would pay for that four times.
 @inlinable @inline(__always)
 package func fill<Value: ~Copyable>(_ place: inout Value?, _ value: consuming Value?) {
     assert(place == nil, "what is there would never be let go")
     withUnsafeMutablePointer(to: &place) { $0.initialize(to: value.take()) }
 }
 
-/// A call that the thread prepares, makes and finishes: one at a time, in one place. It is the thread's own, and filled
-/// with the core's lock held. What it holds at the end is let go after the lock.
+/// One call of a handler, from preparation to end. The core fills it in under its lock; the driver's thread owns it, reuses the
+/// same value for every call, and releases what it still holds after unlocking.
 ///
-/// Other modules look at stored properties alone: for a computed one all of it is copied first.
+/// Other modules read only stored properties: reading a computed one copies the whole value first.
 package struct Fire: ~Copyable {
     /// Its place in the order of due timers; later than the deadline if the timer was armed for the past.
     package internal(set) var place_ns = Int64.max
     var sequence: UInt64 = 0
     package internal(set) var token = TimerToken.stale
-    /// Prepared before its deadline, which the thread spins up to.
+    /// Whether it was prepared before its deadline, until which the thread spins.
     package var isAhead = false
-    /// The core does not wait for the deadline: the thread that the call was submitted to does, and records the lateness.
+    /// Whether the core does not wait for the deadline: the thread that gets the submitted call waits, and records the
+    /// lateness.
     package var isEarly = false
-    /// The timer was there still when the call had ended.
+    /// Whether the timer still existed when the call had ended.
     package internal(set) var isTimerLive = false
-    /// Set by the owner: its timer is removed, and fires no more.
+    /// Whether the timer is removed and fires no more. Set by the owner.
     package var removesTimer = false
     var hasCoreEnded = false
-    /// What it is called for.
+    /// The deadline that it is called for.
     package internal(set) var deadline_ns = Int64.max
-    /// From when on it counts as late: its deadline, unless it was armed later.
+    /// The instant from which it counts as late: its deadline, unless the timer was armed later.
     var lateFrom_ns = Int64.min
-    /// What the clock read when it was prepared.
+    /// The clock's reading when it was prepared.
     package internal(set) var begun_ns = Int64.min
-    /// What the clock read right before the call.
+    /// The clock's reading right before the call.
     package internal(set) var called_ns = Int64.min
-    /// Out of the timer's record while it is called, so that nobody counts references for it.
+    /// Moved out of the timer's record for the call, so that no reference is counted.
     var target: TimerTarget?
-    /// What an owner has to call, one of the two: a function called with the owner, or a block. Nil once it is called.
+    /// What an owner's timer calls, one of the two: a function that takes the owner, or a block. Nil once it was called.
     package var function: OwnerFunction?
     package var callback: Callback?
-    /// Ticks beside the one of the call, and how far the timer has come with it.
+    /// Ticks beside the one of the call, and how far the timer has come on its grid with the call.
     package var missedTicks = 0
     var ticks = GridPosition(deadline_ns: .max)
-    /// What is in those ticks of it; an owner keeps its own.
+    /// The jitter that is in those ticks; an owner keeps its own.
     var jitter: TickJitter?
-    /// The timer whose handler runs this one's thread, in a nested run of a loop.
+    /// The call inside which a nested run of a loop makes this one, on the same thread.
     var outer: (token: TimerToken, thread: UnsafeRawPointer)?
-    /// What an owner leaves to be done, and to be freed, when the lock is let go.
+    /// What an owner leaves to be done, and to be freed, after unlocking.
     package var block: Callback?
     package var released = Released()
     var waiters: Latch?
@@ -59,19 +60,19 @@ package struct Fire: ~Copyable {
     #endif
     package init() {}
 
-    /// How late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe
-    /// by another thread after this one looked at the clock.
+    /// Returns how late it is if it is called at `called_ns`. A timer armed for the past is not late before it was armed, maybe
+    /// by another thread after this one read the clock.
     func lateness_ns(_ called_ns: Int64) -> Int64 {
         if lateFrom_ns > deadline_ns { return max(0, called_ns.subtractingSaturating(lateFrom_ns)) }
         return called_ns.subtractingSaturating(deadline_ns)
     }
 
-    /// As its handler sees it.
+    /// Returns the fire as its handler sees it.
     func described(_ called_ns: Int64) -> TimerFire {
         TimerFire(token: token, deadline_ns: deadline_ns, firedAt_ns: called_ns, missedTicks: missedTicks)
     }
 
-    /// Whose timer it is; nil for a handler's.
+    /// The timer's owner; nil for a handler's timer.
     package var owner: (any TimerOwner)? {
         switch target {
         case .owner(let owner): owner
@@ -79,7 +80,7 @@ package struct Fire: ~Copyable {
         }
     }
 
-    /// The owner of a timer that the core has no more.
+    /// Takes the owner of a timer that the core no longer has.
     package mutating func takeOwner() -> (any TimerOwner)? {
         switch target.take() {
         case .owner(let owner): owner
@@ -91,7 +92,7 @@ package struct Fire: ~Copyable {
         target != nil || removesTimer || block != nil || waiters != nil || function != nil || callback != nil
     }
 
-    /// What is left to do after the lock.
+    /// Does what is left to do after unlocking.
     @inline(never)
     package mutating func letGo() {
         if block != nil { block.take()?.run() }
@@ -109,7 +110,7 @@ package struct Fire: ~Copyable {
             released = Released()
         }
         _ = consume target
-        // What the handler captured is free before the threads that wait for its end go on.
+        // What the handler captured is freed before the threads that wait for its end go on.
         waiters.take()?.open()
     }
 }

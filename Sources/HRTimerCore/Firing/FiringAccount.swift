@@ -2,14 +2,14 @@
 /// What a core has done so far, and how late its calls were.
 package struct FiringAccount: Sendable {
     package var statistics = EngineStatistics()
-    /// Made by the first call: a loop that fires nothing needs none.
+    /// The lateness of the calls so far. The first call makes it, since a loop that fires nothing needs none.
     package private(set) var lateness: LatencyHistogram?
-    /// The deadline that was called last since the thread woke, or since the pass began.
+    /// The deadline that was due last since the thread woke, or since the pass began; nil if there was none.
     private var lastDeadline_ns: Int64?
-    /// Whether something was due since then, or that was looked at already.
+    /// Whether something was due since the thread woke or the pass began, or the thread has already found nothing due.
     package private(set) var hasLooked = false
 
-    /// The thread has come back from a wait.
+    /// Counts a wake-up: the thread has come back from a wait.
     mutating func wakeUp() {
         statistics.wakeups += 1
         beginPass()
@@ -27,7 +27,7 @@ package struct FiringAccount: Sendable {
         lastDeadline_ns = nil
     }
 
-    /// A timer with that deadline is due.
+    /// Notes that a timer with that deadline is due.
     @inline(__always)
     mutating func noteDue(_ deadline_ns: Int64, sharesWakeups: Bool) {
         hasLooked = true
@@ -35,13 +35,13 @@ package struct FiringAccount: Sendable {
         lastDeadline_ns = deadline_ns
     }
 
-    /// Nothing more is due.
+    /// Notes that nothing more is due.
     mutating func noteNothingDue() {
         if !hasLooked { statistics.spuriousWakeups += 1 }
         hasLooked = true
     }
 
-    /// A wake-up of a loop, which also descriptors, blocks and other threads cause.
+    /// Counts a wake-up of a loop, which descriptors, blocks and other threads cause, too.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -61,7 +61,7 @@ package struct FiringAccount: Sendable {
         lateness?.record(lateness_ns)
     }
 
-    /// So far.
+    /// A copy of the lateness so far.
     package var latenessSoFar: LatencyHistogram { lateness?.copy() ?? LatencyHistogram() }
 }
 #endif

@@ -1,24 +1,24 @@
 #if os(Linux)
 import CHRTimer
 
-// What is due, in order.
+// Due timers, in order.
 extension FiringCore {
-    /// What `next` found.
+    /// The result of `next`.
     package enum Next {
-        /// To be fired now, or when its deadline comes. It is no more among the expired ones.
+        /// A timer to be fired now, or when its deadline comes. It is no longer among the expired ones.
         case expired(ExpiredTimers.Entry)
-        /// The queue moves a bounded number of timers a call, and has not come to those that are due: call again.
+        /// The queue moves only a bounded number of timers per call, and has not reached the due ones yet: call again.
         case more
         case none
     }
 
-    /// The next timer of the groups that are served with a deadline of `bound_ns` or earlier.
+    /// Returns the next timer with a deadline of `bound_ns` or earlier, among the groups that are served.
     @inline(__always)
     package mutating func next(upTo bound_ns: Int64) -> Next {
         next(within: PassLimit(now_ns: bound_ns, sequence: .max))
     }
 
-    /// The same of a pass.
+    /// Returns the next timer within the limit of a pass, among the groups that are served.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -26,7 +26,7 @@ extension FiringCore {
         if hasExpired { return nextExpired(within: limit) }
         let count = hrt_queue_take_due(queue, limit.now_ns, batch.baseAddress, Self.batchSize)
         if count == 0 { return isDueInQueue(at: limit.now_ns) ? .more : .none }
-        // The first is not put among the others to be taken from there at once.
+        // The first one is not inserted among the expired ones, only to be taken out again at once.
         if batch[0].arming <= limit.sequence, served.contains(Int(records[batch[0].token.slot].group)) {
             if count > 1 { insert(from: 1, to: count) }
             return .expired(entry(batch[0]))
@@ -35,7 +35,7 @@ extension FiringCore {
         return nextExpired(within: limit)
     }
 
-    /// The same where some have expired. Apart: of few timers mostly one is due, and it is taken at once.
+    /// `next(within:)` if some timers have expired. A function apart: of few timers mostly one is due, and is taken at once.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -44,7 +44,7 @@ extension FiringCore {
         let bound_ns = limit.now_ns
         while true {
             let found = expired.find(within: limit, served)
-            // What a handler has armed since may come before what was taken.
+            // A timer that a handler has armed since may come before the one that was found.
             let mustLook =
                 found.map { hrt_queue_has_before(queue, expired[$0].place_ns) } ?? isDueInQueue(at: bound_ns)
             if mustLook {
@@ -59,14 +59,14 @@ extension FiringCore {
         }
     }
 
-    /// Whether something is due by then, of the groups that are served, once all of it is out of the queue.
+    /// Returns whether something is due by then in the groups that are served, after taking all of it out of the queue.
     @inline(never)
     package mutating func hasExpired(by bound_ns: Int64) -> Bool {
         expireAll(upTo: bound_ns)
         return firstExpired_ns <= bound_ns
     }
 
-    /// Takes all that is due by then out of the queue, to wait until its group is served.
+    /// Takes all that is due by `bound_ns` out of the queue, to wait until its group is served.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -82,7 +82,7 @@ extension FiringCore {
         while isDueInQueue(at: bound_ns) { _ = expire(upTo: bound_ns) }
     }
 
-    /// Takes some out of the queue. False if it has but moved timers within, or nothing is due.
+    /// Takes some due timers out of the queue. Returns false if the queue has only moved timers internally, or nothing is due.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -122,7 +122,7 @@ extension FiringCore {
         )
     }
 
-    /// Of an expired timer.
+    /// Returns the entry of an expired timer.
     func entry(_ token: TimerToken) -> ExpiredTimers.Entry {
         ExpiredTimers.Entry(
             place_ns: records[token.slot].place_ns,
@@ -131,7 +131,7 @@ extension FiringCore {
         )
     }
 
-    /// Back among the expired ones, in its former place.
+    /// Puts a timer back among the expired ones, in its former place.
     mutating func putBack(_ entry: ExpiredTimers.Entry) {
         let slot = entry.token.slot
         records[slot].phase = .expired
@@ -140,7 +140,7 @@ extension FiringCore {
         expired.insert(entry, records[slot].group)
     }
 
-    /// It is armed, disarmed or removed.
+    /// Takes a timer out of the expired ones, if it is there, because it is armed, disarmed or removed.
     @inline(__always)
     mutating func leaveExpired(_ slot: UInt32) {
         if hasExpired { leaveExpiredRarely(slot) }
@@ -149,13 +149,14 @@ extension FiringCore {
     @inline(never)
     private mutating func leaveExpiredRarely(_ slot: UInt32) {
         guard records[slot].phase == .expired else { return }
-        // Its place alone is looked for.
+        // `remove` looks only for the entry's place, so that the generation does not matter.
         let anyOfSlot = TimerToken(hrt_token(slot: slot, generation: 0), owner: id)
         expired.remove(entry(anyOfSlot), records[slot].group)
         records[slot].phase = .idle
     }
 
-    /// Whether something is due, of the groups that are served. A deadline that never comes is not due even at the end of time.
+    /// Whether something is due: in the queue, or among the expired timers of the groups that are served. A deadline of
+    /// `Int64.max` never comes, and is not due even at the end of time.
     package mutating func hasDue(at now_ns: Int64) -> Bool {
         if isDueInQueue(at: now_ns) { return true }
         return expired.first(served).map { $0.place_ns <= now_ns } ?? false
@@ -167,8 +168,8 @@ extension FiringCore {
         return next_ns <= now_ns && next_ns < .max
     }
 
-    /// The deadline of the earliest expired timer of the groups that are served: one that has passed, or that a precise
-    /// wait took.
+    /// The deadline of the earliest expired timer of the groups that are served: it has passed, or a precise wait has taken the
+    /// timer out of the queue before it.
     @inlinable @inline(__always)
     package var firstExpired_ns: Int64 { findFirstExpired() }
 
@@ -178,7 +179,7 @@ extension FiringCore {
     @usableFromInline
     func findFirstExpired() -> Int64 { expired.first(served)?.place_ns ?? .max }
 
-    /// What a pass fires that begins now.
+    /// Returns the limit of a pass that begins now.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif

@@ -2,21 +2,21 @@
 import CHRTimer
 import HRTimerLibc
 
-// What the core's thread does.
+// The steps of the core's thread.
 extension FiringCore {
     package enum Poll {
         case ended
-        /// There is more to do; others have a chance to take the lock before.
+        /// There is more to do. Other threads get a chance to take the lock first.
         case again
         case fire
         case park(Park)
     }
 
-    /// The thread came back from a wait.
+    /// Notes that the thread has come back from a wait.
     package mutating func wakeUp() { account.wakeUp() }
 
-    /// What to do next. Callbacks are prepared for all deadlines up to the horizon, maybe before they come, but for
-    /// none after `limit_ns`.
+    /// Decides what to do next. Prepares callbacks for all deadlines up to the horizon, maybe before they come, but for none
+    /// after `limit_ns`.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -40,7 +40,7 @@ extension FiringCore {
         }
     }
 
-    /// Nothing is due: tidies up a little, or parks.
+    /// Nothing is due: does a bounded part of the tidying, or parks.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -51,7 +51,7 @@ extension FiringCore {
         return .park(park)
     }
 
-    /// Prepares the next call of a pass, of the groups that are served. False if there is none.
+    /// Prepares the next call of a pass, among the groups that are served. Returns false if there is none.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -71,9 +71,9 @@ extension FiringCore {
         }
     }
 
-    /// What the next two timers call is fetched while this one is called: among a thousand due timers each lies in other lines of
-    /// the cache, and to wait for them took a quarter of a fire (`bench ops --operation fire`, `bench crowd --phases random`). A
-    /// closure's captures are known when its owner is there, so that the owner is fetched a fire before them.
+    /// Fetches what the next two timers call while this one is called. Among a thousand due timers each target lies in other
+    /// cache lines, and waiting for them took a quarter of a fire (`bench ops --operation fire`, `bench crowd --phases
+    /// random`). A closure's captures can be found only through its owner, which is therefore fetched one fire earlier.
     @inline(__always)
     func fetchNext() {
         let (next, second) = expired.likelyNext
@@ -85,21 +85,21 @@ extension FiringCore {
     /// Has the processor fetch what the timer calls.
     @inline(__always)
     private func fetchTarget(of slot: UInt32) {
-        // Two words of the target: an owner's address and its type's, or those of a handler's code and of what it captured. So
-        // nobody looks into the owner or counts a reference.
+        // Reads only two words of the target: the addresses of an owner and its type, or of a handler's code and what it
+        // captured. So it neither reads the owner nor counts a reference.
         let (target, captured) = words(of: slot)
         hrt_prefetch(target, 320)
         hrt_prefetch(captured, 64)
         hrt_note_touched(HRT_TOUCHED_OWNER, target, 320)
     }
 
-    /// The same of what an owner's function captured.
+    /// Has the processor fetch what an owner's function captured.
     @inline(__always)
     private func fetchCaptured(by slot: UInt32) {
-        // A fire of an outer run may have it.
+        // The target is nil while a fire of an outer run has it.
         guard records[slot].hasFunctionFirst, records[slot].target != nil, let owner = words(of: slot).0 else { return }
-        // Unsafe: the record keeps the owner. After the runtime's two words come the function's, the second of which is read, to be
-        // prefetched alone.
+        // Unsafe: the record keeps the owner alive. The owner's function follows the runtime's two words. Its second word is
+        // read, and used only as an address to prefetch.
         hrt_prefetch(owner.load(fromByteOffset: 24, as: UnsafeRawPointer?.self), 64)
     }
 
@@ -108,7 +108,7 @@ extension FiringCore {
         UnsafeRawPointer(records.place(slot)).load(as: (UnsafeRawPointer?, UnsafeRawPointer?).self)
     }
 
-    /// Prepares the call for `deadline_ns`, while there is time for it, if nothing is to be called before. False otherwise.
+    /// Prepares the call for `deadline_ns` before that comes, if nothing is to be called earlier. Returns false otherwise.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -117,12 +117,12 @@ extension FiringCore {
         within limit: PassLimit,
         _ fire: inout Fire
     ) -> Bool {
-        // A tick that is late already might be left out: the ordinary path decides about it.
+        // A tick that is already late might be left out: the ordinary path decides that.
         guard firstExpired_ns == deadline_ns else { return false }
         return prepareNext(.min, within: limit, &fire)
     }
 
-    /// For the thread's next wake: see hrt_hot.h.
+    /// Notes what this fire touches, for the thread's next wake; see hrt_hot.h.
     @inline(__always)
     private mutating func noteTouched(_ slot: UInt32) {
         hrt_queue_note_touched(queue, slot)
@@ -132,13 +132,13 @@ extension FiringCore {
         account.noteTouched()
     }
 
-    /// False if the policy leaves this tick out, or if there is nothing to call.
+    /// Prepares an expired timer's call. Returns false if the policy leaves this tick out, or if there is nothing to call.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
     private mutating func prepare(_ entry: ExpiredTimers.Entry, _ now_ns: Int64, _ fire: inout Fire) -> Bool {
         let slot = entry.token.slot
-        // Looked up once: the compiler would do it again after each call and each write.
+        // Looked up once: the compiler would look it up again after each call and each write.
         let record = records.place(slot)
         fire.place_ns = entry.place_ns
         fire.sequence = entry.sequence
@@ -151,13 +151,13 @@ extension FiringCore {
         record.pointee.phase = .firing
         fetchTarget(of: slot)
         noteTouched(slot)
-        // Moved, to a place that nobody else changes, so that no reference is counted.
+        // Moved out rather than copied, so that no reference count changes.
         let target = record.pointee.target.take()
         let isToBeMade: Bool
         switch target {
         case .handler: isToBeMade = prepareHandler(call_ns, &fire)
         case .owner(let owner):
-            // By `armOwned`, which writes no record.
+            // `armOwned` does not write the deadline to the record.
             if record.pointee.isOwned { fire.deadline_ns = entry.place_ns }
             isToBeMade = prepare(owner, call_ns, &fire)
         case nil: return false
@@ -188,7 +188,7 @@ extension FiringCore {
         parkUncommitted(until: Park(until_ns: deadline_ns, isPrecise: true))
     }
 
-    /// A call that was committed, and whose handler runs this one's thread, is no more the prepared one.
+    /// Forgets a prepared call that was committed, if its handler is now running a nested run on this thread.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -249,8 +249,8 @@ extension FiringCore {
 
 // After a call.
 extension FiringCore {
-    /// The call was made and its handler has returned at `now_ns`, or it was withdrawn. True if `letGo()` of the fire
-    /// has something to do, after the lock.
+    /// Ends a call whose handler has returned at `now_ns`, or that was withdrawn. Returns true if the fire's `letGo()` has
+    /// something to do, after unlocking.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -281,24 +281,24 @@ extension FiringCore {
         if fire.isTimerLive, wasCalled ? finishCall(&fire, now_ns) : restore(fire) {
             fill(&records[fire.token.slot].target, consume target)
         } else {
-            // To be freed after the lock.
+            // To be freed after unlocking.
             fire.target = consume target
         }
         return fire.isUnfinished
     }
 
-    /// The call was withdrawn: the timer expires again, in its former place, unless somebody armed or disarmed it
-    /// meanwhile. True: it goes on.
+    /// Puts a timer whose call was withdrawn back among the expired ones, in its former place, unless it was armed or disarmed
+    /// meanwhile. Returns true, since the timer goes on.
     private mutating func restore(_ fire: borrowing Fire) -> Bool {
-        // Ticks that it was to report are in the record still, unless the timer was re-armed.
+        // Ticks that the call was to report are still in the record, unless the timer was re-armed.
         if isUntouchedSinceCall(fire.token) {
             putBack(ExpiredTimers.Entry(place_ns: fire.place_ns, sequence: fire.sequence, token: fire.token))
         }
         return true
     }
 
-    /// Sets the next deadline of a timer that was called, unless its handler or somebody else did. False if it was the
-    /// last call.
+    /// Sets the next deadline of a timer that was called, unless its handler or somebody else has set one. Returns false if
+    /// this was the timer's last call.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -330,7 +330,7 @@ extension FiringCore {
         return true
     }
 
-    /// The fire has its target, and it is not among the expired ones.
+    /// Removes a timer that was fired: the fire has its target, and it is not among the expired ones.
     @inline(__always)
     private mutating func removeFired(_ token: TimerToken) {
         _ = hrt_queue_remove(queue, token.c)
@@ -339,15 +339,15 @@ extension FiringCore {
     }
 }
 
-// A thread that changes a timer withdraws its callback first.
+// A thread that changes a timer withdraws the timer's callback first.
 extension FiringCore {
-    /// True if the timer's callback waited for its deadline: it is not called, and the thread must be woken to see that.
+    /// Withdraws the callback if it waits for its deadline. Returns true if so: the caller must wake the thread, to see that.
     @inlinable @inline(__always)
     package mutating func withdraw(_ token: TimerToken) -> Bool {
         isPrepared(token) && withdrawPrepared()
     }
 
-    /// Whether the timer's callback is prepared, or was committed or withdrawn since.
+    /// Whether the timer's callback is prepared, or was since committed or withdrawn.
     @inlinable @inline(__always)
     package func isPrepared(_ token: TimerToken) -> Bool {
         prepared.slot == token.slot && prepared.generation == token.generation && prepared.owner == token.owner
@@ -356,22 +356,22 @@ extension FiringCore {
     @usableFromInline @inline(never)
     func withdrawPrepared() -> Bool { commit.withdraw() }
 
-    /// Whether the timer's callback was withdrawn, by any thread, and its owner must restore the state before it, which
-    /// is in `before`. True once.
+    /// Returns true, once, if any thread has withdrawn the timer's callback: the owner must then restore the state before the
+    /// call, which is in `before`.
     package mutating func takeWithdrawn(_ token: TimerToken) -> Bool {
         guard prepared == token, !isRestored, commit.isWithdrawn else { return false }
         isRestored = true
         return true
     }
 
-    /// Whether the timer's handler runs, or is about to.
+    /// Whether the timer's handler is running, or is about to run.
     func hasBegun(_ token: TimerToken) -> Bool {
         running?.token == token && (prepared != token || commit.isCommitted)
     }
 
-    /// What to wait for until the timer's handler has returned; nil if it does not run, and in the handler itself.
+    /// Returns what to wait for until the timer's handler has returned; nil if it is not running, and in the handler itself.
     mutating func joinCall(of token: TimerToken) -> Latch? {
-        // In a child of fork(2) nobody runs it.
+        // In a child of fork(2) no thread runs it.
         guard let running, running.token == token, !isCurrent(running.thread), !isInForkedChild else { return nil }
         return waiters.join()
     }

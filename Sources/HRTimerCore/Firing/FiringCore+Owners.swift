@@ -1,10 +1,11 @@
 #if os(Linux)
 import CHRTimer
 
-// What owners of timers do, who keep their state under the core's lock.
+// What the owners of timers call. They keep their state under the core's lock.
 extension FiringCore {
-    /// A timer for an owner, not armed yet. Stale if the core has ended. The owner's first stored property is or begins with the
-    /// optional function that it calls, guarded by the core's lock, so that what that captured can be fetched ahead.
+    /// Adds a timer for an owner, not armed yet. Returns a stale token if the core has ended. The owner's first stored property
+    /// must be, or begin with, the optional function that it calls, guarded by the core's lock: then what the function captured
+    /// can be fetched ahead.
     package mutating func addOwned(_ owner: any TimerOwner, group: FiringGroup = 0) -> TimerToken {
         if isShutDown { return .stale }
         let token = addRecord(armedFor_ns: .max, TimerOptions())
@@ -19,10 +20,10 @@ extension FiringCore {
         return token
     }
 
-    /// Arms the timer of an owner, or disarms it for a deadline of `.max`. True if the thread must be woken.
+    /// Arms an owner's timer, or disarms it if the deadline is `.max`. Returns true if the caller must wake the thread.
     ///
-    /// The owner adds the timer and alone removes it: that its slot is live need not be looked up. Does nothing after the
-    /// end of the core.
+    /// Does not check that the slot is live, since the owner adds the timer and is the only one that removes it. Does nothing
+    /// after the core has ended.
     #if compiler(>=6.3)
     @section("hrt_hot_engine")
     #endif
@@ -33,7 +34,7 @@ extension FiringCore {
         tolerance_ns: Int64,
         _ now_ns: @autoclosure () -> Int64
     ) -> Bool {
-        // Shut down first: there are no records to look into then.
+        // Checked first: a core that is shut down has no records to look into.
         guard !isShutDown, precision != .coalesced || tolerance_ns <= 0 && isPlain(token.slot), prepared == .stale,
             !hasExpired,
             deadline_ns >= parkedUntil_ns, deadline_ns > looked_ns, deadline_ns < .max
@@ -43,7 +44,7 @@ extension FiringCore {
         return false
     }
 
-    /// All of it; apart, since the rare cases save registers that the common case need not.
+    /// Handles every case. A function apart, since the rare cases save registers that the common case need not save.
     @inline(never)
     private mutating func armOwnedRarely(
         _ token: TimerToken,
@@ -62,8 +63,8 @@ extension FiringCore {
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// `armOwned(_:deadline_ns:tolerance_ns:_:)` for a timer that wants a precision too. An owner that no longer wants
-    /// one calls `clearOptions(for:)`.
+    /// Arms an owner's timer that wants a precision too; otherwise as `armOwned(_:deadline_ns:tolerance_ns:_:)`. An owner that
+    /// no longer wants one calls `clearOptions(for:)`.
     #if compiler(>=6.3)
     @section("hrt_hot_precise")
     #endif
@@ -85,13 +86,13 @@ extension FiringCore {
         return mustWake(for: token, deadline_ns, now_ns()) || isWithdrawn
     }
 
-    /// From its next arming on.
+    /// Clears the timer's options, from its next arming on.
     package mutating func clearOptions(for token: TimerToken) {
         if !isShutDown { setOptions(TimerOptions(), for: token) }
     }
 
-    /// The owner's timer is none any more. The target, nil before, is to be let go after the lock. True if the thread must be
-    /// woken.
+    /// Removes an owner's timer. Moves its target to `target`, which must be nil; the caller releases it after unlocking.
+    /// Returns true if the caller must wake the thread.
     package mutating func removeOwned(_ token: TimerToken, _ target: inout TimerTarget?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         let mustWake = withdraw(token)
@@ -99,15 +100,15 @@ extension FiringCore {
         return mustWake
     }
 
-    /// An owner makes a call without the core's thread.
+    /// Counts a call that an owner makes without the core's thread.
     package mutating func countFire() {
         account.statistics.fires += 1
     }
 
-    /// How late a call was that was submitted before its deadline. Any thread, with the lock held.
+    /// Records the lateness of a call that was submitted before its deadline. Any thread, with the lock held.
     package mutating func recordElsewhere(_ lateness_ns: Int64) { account.record(lateness_ns) }
 
-    /// Ticks without a call of their own, as its owner found when the call was made elsewhere.
+    /// Counts ticks without a call of their own, which the owner found when the call was made elsewhere.
     package mutating func countMissed(_ ticks: UInt) { account.countMissed(Int(clamping: ticks)) }
 }
 #endif

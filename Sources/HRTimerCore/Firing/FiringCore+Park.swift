@@ -1,9 +1,9 @@
 #if os(Linux)
 import CHRTimer
 
-/// Until when to park, and whether to be awake a spin window before.
+/// An instant to park until, and whether to be awake a spin window before it.
 ///
-/// Usable from inline code: a loop makes and reads one in each pass, from another module.
+/// Usable from inline code: a loop, which is in another module, makes and reads one in each pass.
 @usableFromInline package struct Park: Sendable {
     @usableFromInline package var until_ns: Int64
     @usableFromInline package var isPrecise: Bool
@@ -17,8 +17,8 @@ import CHRTimer
 
 // When to be awake.
 extension FiringCore {
-    /// The deadline of the next timer, or where tolerances count the earliest end of a window; `Int64.max` if nothing is armed.
-    /// Exact once `normalize()` says that there is nothing more to do; before that perhaps too early.
+    /// The deadline of the next timer or, where tolerances count, the earliest end of a window; `Int64.max` if nothing is
+    /// armed. Exact once `normalize()` has returned false; before that it may be too early.
     @inlinable @inline(__always)
     package var nextPark: Park { parkNext() }
 
@@ -28,7 +28,7 @@ extension FiringCore {
     @usableFromInline
     func parkNext() -> Park {
         let park = nextParkOfQueue
-        // A precise wait has taken it out of the queue already, and was interrupted.
+        // A precise wait that was interrupted has already taken this timer out of the queue.
         let taken_ns = firstExpired_ns
         return taken_ns == .max ? park : Park(until_ns: min(park.until_ns, taken_ns), isPrecise: true)
     }
@@ -45,23 +45,23 @@ extension FiringCore {
         )
     }
 
-    /// The deadline of the next precise timer, as `nextPark`'s; `Int64.max` without one.
+    /// The deadline of the next precise timer, exact when `nextPark` is; `Int64.max` if there is none.
     package var nextPrecise_ns: Int64 {
         let queue_ns = precision == .precise ? hrt_queue_next_ns(queue) : hrt_queue_next_precise_ns(queue)
         return min(queue_ns, firstExpired_ns)
     }
 
-    /// Makes `nextPark` exact: a bounded piece of work a call. True if there is more to do.
+    /// Does a bounded part of the work that makes `nextPark` exact. Returns true if there is more to do.
     package mutating func normalize() -> Bool { hrt_queue_normalize(queue) }
 
-    /// `nextPark` when all is normalized.
+    /// Returns `nextPark` after normalizing everything, so that it is exact.
     package mutating func exactPark() -> Park {
         while normalize() {}
         return nextPark
     }
 
-    /// The earliest deadline of all as users see it: what owners have moved without telling is looked up. O(timers) where there
-    /// are owners; nobody's hot path. `Int64.max` without any.
+    /// Returns the earliest deadline as users see it: asks the owners, which may have moved deadlines without telling the core.
+    /// `Int64.max` if nothing is armed. O(timers) if there are owners; no hot path calls it.
     package mutating func exactDeadline() -> Int64 {
         let until_ns = exactPark().until_ns
         guard hasOwners, until_ns < .max else { return until_ns }
@@ -84,7 +84,7 @@ extension FiringCore {
         return earliest_ns
     }
 
-    /// The thread is about to park until then: from now on `mustWake` says who has to wake it.
+    /// Notes that the thread is about to park. From now on `mustWake` says who has to wake it.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -98,19 +98,19 @@ extension FiringCore {
         parksPrecisely = park.isPrecise
     }
 
-    /// The thread is awake, or about to be.
+    /// Notes that the thread is awake, or about to be.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
     @inline(__always)
     package mutating func stayAwake() { parkedUntil_ns = .min }
 
-    /// The clock was moved while nothing was fired: as if the thread had looked, and found nothing due.
+    /// Notes that the clock was moved. While nothing is being fired, this counts as a poll that found nothing due.
     package mutating func look(at now_ns: Int64) {
         if !isFiring { looked_ns = now_ns }
     }
 
-    /// Without firing what may be due: the thread has looked.
+    /// Parks without firing what may be due. Counts as a poll.
     package mutating func parkAgain(_ now_ns: Int64) {
         if isShutDown { return }
         looked_ns = now_ns
@@ -118,13 +118,13 @@ extension FiringCore {
         park(until: exactPark())
     }
 
-    /// Whether the thread is parked, or spins up to a deadline.
+    /// Whether the thread is parked, or spins until a deadline.
     package var isParked: Bool { parkedUntil_ns != .min && !commit.isCommitted }
 
-    /// Whether a callback is prepared, whose deadline the thread spins up to.
+    /// Whether a callback is prepared, and the thread spins until its deadline.
     package var isSpinning: Bool { prepared != .stale && !commit.isCommitted }
 
-    /// Whether the thread must be woken for a deadline that was set just now. `now_ns` is evaluated only if the
+    /// Returns true if the caller must wake the thread for a deadline that was set just now. `now_ns` is evaluated only if the
     /// deadline may be past.
     @inline(__always)
     package mutating func mustWake(
@@ -138,10 +138,10 @@ extension FiringCore {
         return mustWake(for: token, deadline_ns)
     }
 
-    /// The same where lateness counts from the deadline in any case.
+    /// Returns true if the caller must wake the thread for a deadline from which lateness counts in any case.
     @inline(__always)
     package mutating func mustWake(for token: TimerToken, _ deadline_ns: Int64) -> Bool {
-        // Precise ones need the thread a little before.
+        // A precise deadline needs the thread a little earlier.
         guard deadline_ns.subtractingSaturating(Self.preciseNeighbourhood_ns) < parkedUntil_ns else { return false }
         return mustWakeRarely(for: token, deadline_ns)
     }
@@ -158,12 +158,12 @@ extension FiringCore {
         return mustWake(at: wake_ns)
     }
 
-    /// The same for an instant at which the thread must be awake. If so it counts as awake from now on, so that further
-    /// deadlines send no second wake, and a callback that is prepared is withdrawn.
+    /// Returns true if the caller must wake the thread so that it is awake at `wake_ns`. From then on the thread counts as
+    /// awake, so that further deadlines send no second wake, and a prepared callback is withdrawn.
     package mutating func mustWake(at wake_ns: Int64) -> Bool {
         guard wake_ns < parkedUntil_ns else { return false }
         stayAwake()
-        // Too late to withdraw it is early enough to be seen: the thread looks again after the call.
+        // If it is too late to withdraw the callback, no wake is needed: the thread polls again after the call.
         if prepared != .stale, !commit.withdraw() { return false }
         account.statistics.wakesSent += 1
         return true
@@ -172,13 +172,13 @@ extension FiringCore {
 
 // Memory.
 extension FiringCore {
-    /// What is better done before the thread parks: a bounded piece of work a call. True if there is more to do.
+    /// Does a bounded part of the work that is better done before the thread parks. Returns true if there is more to do.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
     package mutating func tidy() -> Bool { normalize() || trim() }
 
-    /// Gives memory back that no timer needs any more, likewise.
+    /// Gives back a bounded part of the memory that no timer needs any more. Returns true if there is more to do.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -192,7 +192,7 @@ extension FiringCore {
         return true
     }
 
-    /// Whether trimming would be worth its while. O(1).
+    /// Whether trimming is worth while. O(1).
     package var wantsTrim: Bool { isTrimmingRecords || hrt_queue_wants_trim(queue) }
 }
 #endif

@@ -2,7 +2,7 @@
 import CHRTimer
 import HRTimerLibc
 
-// What users of an engine do.
+// What the users of an engine request.
 extension FiringCore {
     @inline(__always)
     package mutating func add(_ target: consuming TimerTarget, _ request: TimerRequest) -> TimerToken {
@@ -28,16 +28,16 @@ extension FiringCore {
         return token
     }
 
-    /// Arms a timer. While handlers are called, a deadline that the thread has passed already, as that of a burst's next tick,
-    /// is queued as if it were the instant of the thread's last look at the clock. So a timer that was due before is called
-    /// before, and waits for at most one such call of each other timer, however far that is behind.
+    /// Arms a timer. While handlers are being called, a deadline that the thread has already passed, for example that of a
+    /// burst's next tick, is queued as if it were the instant of the thread's latest poll. So a timer that was due earlier is
+    /// called earlier: it waits for at most one such call of each other timer, however far behind that timer is.
     @inline(__always)
     mutating func setDeadline(_ token: TimerToken, _ deadline_ns: Int64, roundedUp_as: UInt32 = 0) {
         records[token.slot].position.move(to: ExactInstant(deadline_ns, roundedUp_as: roundedUp_as))
         place(token, deadline_ns)
     }
 
-    /// The same for an owner's timer, whose position says what the owner waits for.
+    /// Arms an owner's timer as `setDeadline` does, but leaves its position alone, which says what the owner waits for.
     @inline(__always)
     mutating func place(_ token: TimerToken, _ deadline_ns: Int64) {
         if isFiring, deadline_ns <= looked_ns {
@@ -53,7 +53,7 @@ extension FiringCore {
         return records[token.slot].recurrence.tolerance_ns(asked: records[token.slot].tolerance_ns)
     }
 
-    /// From so many timers on a wake-up for each costs more than it is worth to those who said nothing of tolerance.
+    /// Beyond so many timers, a wake-up for each costs more than it is worth to those that requested no tolerance.
     private static var crowd: Int { 4096 }
 
     private func options(_ request: TimerRequest) -> TimerOptions {
@@ -68,7 +68,7 @@ extension FiringCore {
         )
     }
 
-    /// Arms a timer or moves it, with a new tolerance if one is given. False if the token is stale.
+    /// Arms or moves a timer, with a new tolerance if one is given. Returns false if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, _ tolerance_ns: Int64?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         if let tolerance_ns { setTolerance(tolerance_ns, token) }
@@ -77,7 +77,7 @@ extension FiringCore {
         return true
     }
 
-    /// Arms a timer or moves it, with another interval. False if the token is stale.
+    /// Arms or moves a timer, with another interval. Returns false if the token is stale.
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, every interval: Duration?) -> Bool {
         guard !isShutDown, isLive(token) else { return false }
         let recurrence = Recurrence(every: interval, policy: records[token.slot].recurrence.policy)
@@ -88,13 +88,13 @@ extension FiringCore {
         return true
     }
 
-    /// A given deadline with the timer's jitter, if it has one.
+    /// Returns a given deadline with the timer's jitter, if it has one.
     @inline(__always)
     private mutating func placed_ns(_ deadline_ns: Int64, _ slot: UInt32) -> Int64 {
         records[slot].isJittered ? jitters[slot]?.place(deadline_ns) ?? deadline_ns : deadline_ns
     }
 
-    /// The slot is another timer's soon.
+    /// Removes the timer's jitter: its slot will soon be another timer's.
     @inline(__always)
     mutating func forgetJitter(_ slot: UInt32) {
         if records[slot].isJittered { dropJitter(slot) }
@@ -111,18 +111,18 @@ extension FiringCore {
         setOptions(TimerOptions(tolerance_ns: max(0, tolerance_ns)), for: token)
     }
 
-    /// The deadline of the timer's next call; while its handler runs, unless that has set another, the one that it was called
-    /// for. Nil if the token is stale; `Int64.max` for one that waits for no deadline.
+    /// Returns the deadline of the timer's next call. While the timer's handler runs, that is the deadline it was called for,
+    /// unless it has set another. Returns nil if the token is stale, and `Int64.max` if the timer waits for no deadline.
     func deadline_ns(of token: TimerToken) -> Int64? {
         guard !isShutDown, isLive(token) else { return nil }
         return records[token.slot].position.deadline_ns
     }
 
     struct Cancelled: ~Copyable {
-        /// The timer was not called for its present deadline, and will not be.
+        /// Whether the timer was not called for its present deadline, and never will be.
         var wasPending = false
         var mustWake = false
-        /// To be let go after the lock: what its handler captured may call back when it is freed.
+        /// The timer's target, to be released after unlocking: what its handler captured may call back when it is freed.
         var target: TimerTarget?
     }
 
@@ -130,14 +130,14 @@ extension FiringCore {
         var cancelled = Cancelled()
         guard !isShutDown, isLive(token) else { return cancelled }
         cancelled.mustWake = withdraw(token)
-        // Something earlier may have withdrawn it: that is not begun, either. A repeating timer has another deadline,
-        // which is the one that is cancelled.
+        // An earlier deadline may have withdrawn the call, which then has not begun either. A repeating timer has a further
+        // deadline already, and that is the one that is cancelled.
         cancelled.wasPending = !hasBegun(token) || records[token.slot].recurrence.repeats || isArmed(token)
         _ = remove(token, &cancelled.target)
         return cancelled
     }
 
-    /// The running handler is its timer's last one, which is cancelled and dropped no more.
+    /// Whether the running handler makes its timer's last call. Such a timer can no longer be cancelled or dropped.
     private var isInLastCall: Bool {
         guard let running, isUntouchedSinceCall(running.token) else { return false }
         let slot = running.token.slot
@@ -146,7 +146,7 @@ extension FiringCore {
 
     var liveTimers: Int { isShutDown ? 0 : count - (isInLastCall ? 1 : 0) }
 
-    /// How many of the users' own timers wait for a call.
+    /// The number of the users' own timers that wait for a call.
     var pendingTimers: Int {
         mutating get {
             if isShutDown { return 0 }

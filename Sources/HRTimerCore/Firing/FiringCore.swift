@@ -3,59 +3,60 @@ public import CHRTimer
 import HRTimerLibc
 import Synchronization
 
-/// Everything about *when* and *what next*: the timers of one engine, loop or pool of sleeps, when its thread is to be
-/// awake, whom to wake for a new deadline, what is due in which order, and what follows a call.
+/// The timers of one engine, loop or pool of sleeps, and every decision about them: when the thread must be awake, whether a
+/// new deadline must wake it, which timers are due in which order, and what follows a call.
 ///
-/// Sans-I/O: it is given the time, knows no thread but by name, and calls nobody. A driver owns the thread, parks it,
-/// and owns the lock that guards all of this. Its steps are:
+/// Sans-I/O: the caller passes the time in. The core knows threads by their identity only, and calls no handler. A driver owns
+/// the thread, parks it, and owns the lock that guards all of this. Its steps are:
 ///
-///     poll     a `Fire` with its callback prepared; or until when to park; or to poll again, so others get the lock
-///     spin     without the lock, where the deadline of a fire lies ahead
-///     commit   one exchange, without the lock: whether the handler is called now, or somebody withdrew it
-///     deliver  without the lock
-///     finish   with the lock, which the next poll shares: what follows, and who waits for the end
+///     poll     with the lock: prepares the callback of a `Fire`, or says until when to park, or asks to be called again
+///              so that other threads get the lock meanwhile
+///     spin     without the lock, if the deadline of the fire is still ahead
+///     commit   without the lock: one exchange decides whether the handler is called now, or the call was withdrawn
+///     deliver  without the lock: calls the handler
+///     finish   with the lock, which the next poll shares: decides what follows, and returns who waits for the end
 ///
-/// No lock is taken while this one is held; no handler is called, and nothing that a user's handler captured is let go.
+/// While the lock is held no other one is taken, no handler is called, and nothing that a user's handler captured is released.
 ///
 /// Usable from inline code, so that a loop, which is in another module, reads it without copying it first.
 @usableFromInline package struct FiringCore: ~Copyable {
-    /// How exact its timers are, unless one requests more.
+    /// The precision of its timers, unless one requests a higher precision.
     package var precision: TimerPrecision
-    /// Until when the thread parks. `.min` while it is awake: a thread that arms need not wake it then.
+    /// The instant until which the thread parks; `.min` while it is awake, when a thread that arms a timer need not wake it.
     package internal(set) var parkedUntil_ns = Int64.min
     var parksPrecisely = false
     @usableFromInline let id: UInt32
     @usableFromInline var queue: OpaquePointer
     @usableFromInline var records = SlotArray<TimerRecord> { TimerRecord() }
-    /// Some timer wants something beside its deadline. Before that nobody need look into records to arm: among a
-    /// million timers each is a miss of the cache and of the TLB (`bench ops --operation re-arm`).
+    /// Whether some timer has, or had, options beside its deadline. Until then arming reads no record: among a million timers
+    /// each read is a miss in the cache and in the TLB (`bench ops --operation re-arm`).
     @usableFromInline var hasOptions = false
-    /// Some timer has, or had, an owner.
+    /// Whether some timer has, or had, an owner.
     var hasOwners = false
-    /// By slot, of the timers whose record says that they have one.
+    /// The jitters, by slot, of the timers whose record says that they have one.
     var jitters: [UInt32: TickJitter] = [:]
-    /// The same for the place of an expired timer.
+    /// Whether any timer is expired. While none is, arming need not read a record for the timer's place among the expired ones.
     @usableFromInline var hasExpired: Bool { !expired.isEmpty }
     var expired = ExpiredTimers()
-    /// The groups whose timers are fired. Others wait among the expired ones.
+    /// The groups whose timers are fired. Timers of other groups wait among the expired ones.
     package internal(set) var served = NumberSet()
-    /// Where the queue writes what is due. Sendable and unsafe: memory that this value alone owns.
+    /// The buffer that the queue fills with due timers. Sendable and unsafe: this value alone owns the memory.
     nonisolated(unsafe) let batch = UnsafeMutableBufferPointer<hrt_due>.allocate(capacity: FiringCore.batchSize)
     static var batchSize: Int { 64 }
 
-    /// What the clock read when the thread polled last.
+    /// The clock's reading at the thread's latest poll, or at what counts as one: see `look(at:)`.
     package internal(set) var looked_ns = Int64.min
-    /// From when `poll` finds timers due until all are fired.
+    /// Whether the thread is firing: from the `poll` that finds timers due until all of them are fired.
     var isFiring = false
-    /// Decides who has the callback that is prepared.
+    /// Decides whether a prepared callback is called or withdrawn.
     package let commit = FireCommit()
-    /// Whose callback is prepared, or was committed since; stale if none.
+    /// The timer whose callback is prepared, or was since committed or withdrawn; stale if there is none.
     @usableFromInline var prepared = TimerToken.stale
-    /// What the owner of that timer had counted before, for the thread that withdraws the callback.
+    /// What that timer's owner had counted before the call was prepared, for the thread that withdraws the callback.
     package var before = BeforeCall()
-    /// The thread that changed that timer has restored it to `before`.
+    /// Whether the thread that changed that timer has restored it to `before`.
     package var isRestored = false
-    /// The timer whose callback is prepared or runs, and the thread that does it.
+    /// The timer whose callback is prepared or running, and the thread that prepares or runs it.
     var running: (token: TimerToken, thread: UnsafeRawPointer)?
     /// Threads that wait for the running handler to return.
     var waiters = WaitList()
@@ -64,16 +65,16 @@ import Synchronization
 
     package var account = FiringAccount()
     private var hasEnded = false
-    /// The process that the thread is in; a child of fork(2) has another.
+    /// Identifies the process that the thread is in; a child of fork(2) has another generation.
     private let generation = hrt_fork_generation()
-    /// The queue has nothing more to give back.
+    /// Whether the queue has nothing more to give back, so that `records` is trimmed next.
     var isTrimmingRecords = false
 
-    /// A precise deadline is spoilt by a wake-up that is late just before it: an ordinary one so near is waited for precisely
-    /// too.
+    /// An ordinary deadline that is less than this before a precise one is waited for precisely too: a late wake-up just before
+    /// a precise deadline would make that one late.
     static let preciseNeighbourhood_ns: Int64 = 100_000
 
-    /// `now_ns` is the present time: a queue that was never given it takes all deadlines for far ones, and would file
+    /// `now_ns` is the present time. A queue that was never given the time treats all deadlines as far ones, and would file
     /// each timer three times before it is due.
     package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
@@ -94,7 +95,7 @@ import Synchronization
         return queue!
     }
 
-    /// Running out of memory, or of 2^28 slots, ends the process, as it does everywhere else in Swift.
+    /// Ends the process if `status` says that memory, or the 2^28 slots, have run out. Swift does the same everywhere else.
     @inline(__always)
     private static func requireMemory(_ status: Int32) {
         if status != 0 { failForMemory(status) }
@@ -107,7 +108,7 @@ import Synchronization
 
     var isInForkedChild: Bool { generation != hrt_fork_generation() }
 
-    /// In a child of fork(2), where the thread is not, it has ended as well; nothing but this may be read there.
+    /// Whether the core has ended; true also in a child of fork(2), which lacks the thread. Nothing else may be read there.
     @inlinable @inline(__always)
     package var isShutDown: Bool { readIsShutDown() }
 
@@ -118,17 +119,17 @@ import Synchronization
     func readIsShutDown() -> Bool { hasEnded || isInForkedChild }
 }
 
-// Sendable: it alone owns the memory behind its pointers, and being noncopyable is in one place at a time.
+// Sendable: it alone owns the memory behind its pointers and, being noncopyable, it is in one place at a time.
 extension FiringCore: @unchecked Sendable {}
 
-/// No token of one core fits another, for as long as there are not 2^32 of them.
+/// Numbers the cores, so that no token of one core is valid in another, as long as there are fewer than 2^32 cores.
 private enum CoreNumber {
     private static let last = Atomic<UInt32>(0)
 
     static func next() -> UInt32 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// What the timers called that were there when a core ended: to be let go without the lock.
+/// The targets of the timers that existed when a core ended. They must be released without the lock.
 package struct EndedTimers: Sendable {
     package private(set) var owners: [any TimerOwner] = []
     private var handlers: [@Sendable (TimerFire) -> Void] = []
@@ -163,19 +164,19 @@ package struct BeforeCall: Sendable {
     }
 }
 
-// Timers that come and go.
+// Adding and removing timers.
 extension FiringCore {
-    /// Timers that exist, armed or not.
+    /// The number of timers that exist, armed or not.
     package var count: Int { hrt_queue_count(queue) }
 
-    /// A new timer without a target, armed unless its deadline is `Int64.max`.
+    /// Adds a timer without a target. Arms it unless its deadline is `Int64.max`.
     package mutating func add(deadline_ns: Int64, _ options: TimerOptions = TimerOptions()) -> TimerToken {
         let token = addRecord(armedFor_ns: options.isPlain ? deadline_ns : .max, options)
         if deadline_ns < .max, !options.isPlain { armWithOptions(token.slot, deadline_ns) }
         return token
     }
 
-    /// What stood in the record before is still there, but for what is set here.
+    /// Adds a timer's record. Fields that are not set here keep what the slot's former timer had in them.
     @inline(__always)
     mutating func addRecord(armedFor_ns deadline_ns: Int64, _ options: TimerOptions) -> TimerToken {
         var token = hrt_token()
@@ -186,7 +187,7 @@ extension FiringCore {
         }
         records.makeRoom(for: token.slot)
         if !options.isPlain { hasOptions = true }
-        // Field by field: a record moved as a whole takes as long as the arming.
+        // Field by field: moving a whole record takes as long as the arming.
         let record = records.place(token.slot)
         record.pointee.phase = .idle
         record.pointee.isPrecise = options.isPrecise
@@ -201,8 +202,8 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_live(queue, token.c)
     }
 
-    /// The group of the timer, nil if the token is stale. Gives the target in place of nil, to be let go after the
-    /// lock: what it captured may call back when it is freed.
+    /// Removes the timer and returns its group, or nil if the token is stale. Moves its target to `target`, which must be nil;
+    /// the caller releases it after unlocking, since what it captured may call back when it is freed.
     package mutating func remove(_ token: TimerToken, _ target: inout TimerTarget?) -> FiringGroup? {
         guard token.owner == id, hrt_queue_remove(queue, token.c) else { return nil }
         leaveExpired(token.slot)
@@ -213,15 +214,15 @@ extension FiringCore {
         return record.pointee.group
     }
 
-    /// The same for a timer without a target.
+    /// Removes a timer that has no target; see `remove(_:_:)`. Returns false if the token is stale.
     @discardableResult
     package mutating func remove(_ token: TimerToken) -> Bool {
         var target: TimerTarget?
         return remove(token, &target) != nil
     }
 
-    /// Forgets all timers and gives them, to be let go after the lock: every token is stale from now on. None may be
-    /// added any more.
+    /// Ends the core and removes all timers: every token is stale from now on, and no timer may be added any more. Returns the
+    /// targets, which the caller releases after unlocking.
     package mutating func end() -> EndedTimers {
         hasEnded = true
         _ = commit.withdraw()
@@ -239,12 +240,12 @@ extension FiringCore {
         token.owner == id && hrt_queue_is_armed(queue, token.c)
     }
 
-    /// Every timer: its deadline, group and target, which is nil while a fire has it.
+    /// Calls `body` with the deadline, group and target of every timer. The target is nil while a fire has it.
     package mutating func forEachTimer(_ body: (Int64, FiringGroup, borrowing TimerTarget?) -> Void) {
         records.forEach { if $0.phase != .vacant { body($0.position.deadline_ns, $0.group, $0.target) } }
     }
 
-    /// Whether timers of the group are fired.
+    /// Sets whether timers of the group are fired.
     package mutating func serve(_ group: FiringGroup, _ isServed: Bool) {
         if served.contains(Int(group)) == isServed { return }
         if isServed { served.insert(Int(group)) } else { served.remove(Int(group)) }
@@ -253,7 +254,7 @@ extension FiringCore {
     @inlinable
     package func group(of token: TimerToken) -> FiringGroup { records[token.slot].group }
 
-    /// Where a live timer's record is, until the timer is removed. With the lock held.
+    /// Returns a pointer to a live timer's record, valid until the timer is removed. Must be called with the lock held.
     @inlinable @inline(__always)
     package func record(of token: TimerToken) -> UnsafeMutablePointer<TimerRecord> { records.place(token.slot) }
 
@@ -267,9 +268,9 @@ extension FiringCore {
     }
 }
 
-// Deadlines. The token must be live: its owner has looked, or alone removes it.
+// Deadlines. The token must be live: the timer's owner has checked that, or is the only one that removes the timer.
 extension FiringCore {
-    /// What the timer wants from its next arming on.
+    /// Sets the options that hold from the timer's next arming on.
     @inlinable @inline(__always)
     package mutating func setOptions(_ options: TimerOptions, for token: TimerToken) {
         if !hasOptions, options.isPlain { return }
@@ -278,13 +279,13 @@ extension FiringCore {
         records[token.slot].isPrecise = options.isPrecise
     }
 
-    /// Whether the timer wants nothing beside its deadline.
+    /// Whether the timer has no options beside its deadline.
     @inlinable @inline(__always)
     package func isPlain(_ slot: UInt32) -> Bool {
         !hasOptions || records[slot].tolerance_ns <= 0 && !records[slot].isPrecise
     }
 
-    /// Arms the timer, or moves it: in the order of equal deadlines it then comes last.
+    /// Arms the timer, or moves it. Among equal deadlines it then comes last.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
@@ -298,7 +299,7 @@ extension FiringCore {
         }
     }
 
-    /// The same for an owner that has its timers shown by their records.
+    /// Arms an owner's timer, and also writes the deadline to its record, for owners that show their timers by the records.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -307,8 +308,9 @@ extension FiringCore {
         arm(token, deadline_ns)
     }
 
-    /// The same for a deadline that has passed: among others the timer stands as if it were for `place_ns`, which is not
-    /// earlier. The end of its window stays: the turn in which it is due may be over before that instant, on virtual time.
+    /// Arms the timer for a deadline that has passed. Among other timers it is placed as if its deadline were `place_ns`, which
+    /// is not earlier. The end of its tolerance window stays: on virtual time the turn in which it is due may be over before
+    /// `place_ns`.
     @inline(never)
     mutating func arm(_ token: TimerToken, _ deadline_ns: Int64, place_ns: Int64) {
         leaveExpired(token.slot)
@@ -339,7 +341,7 @@ extension FiringCore {
         records[token.slot].phase = .idle
     }
 
-    /// Whether the timer's callback is prepared or runs, and nobody armed or disarmed it meanwhile.
+    /// Whether the timer's callback is prepared or running, and nobody has armed or disarmed the timer since.
     @inline(__always)
     package func isUntouchedSinceCall(_ token: TimerToken) -> Bool {
         guard isLive(token) else { return false }

@@ -2,39 +2,39 @@
 /// Nominal instants at equal intervals, each with a number: the deadlines of a repeating timer, the ticks of a sequence, the
 /// refreshes of a display.
 ///
-/// Instants are kept in attoseconds, as `Duration` is, and each is rounded up to a nanosecond by itself: nothing comes
-/// early, and nothing drifts. An interval need be no whole number of nanoseconds: a 48th of a second is exact at each
+/// Instants are kept in attoseconds, like a `Duration`, and each is rounded up to a nanosecond separately, so that nothing
+/// comes early and nothing drifts. An interval need not be a whole number of nanoseconds: a 48th of a second is exact at each
 /// tick of a day.
 package struct Grid: Sendable, Hashable {
-    /// One instant of it; the others are counted from there.
+    /// One instant of the grid. The others are counted from it.
     package let anchor: ExactInstant
     /// The anchor's number.
     package let number: Int64
     package let interval: ExactInterval
 
-    /// The interval must be longer than none.
+    /// The interval must be longer than zero.
     package init(anchor: ExactInstant, number: Int64 = 0, interval: ExactInterval) {
         self.anchor = anchor
         self.number = number
         self.interval = interval
     }
 
-    /// The instant with that number; saturates at both ends of time.
+    /// Returns the instant with that number. Saturates at both ends of time.
     package func instant(_ number: Int64) -> ExactInstant {
         var instant = anchor
         instant.advance(by: interval, times: Int128(number) - Int128(self.number))
         return instant
     }
 
-    /// The same, rounded up to a nanosecond.
+    /// Returns the instant with that number, rounded up to a nanosecond.
     package func instant_ns(_ number: Int64) -> Int64 { instant(number).rounded_ns }
 
-    /// The number of the latest instant at or before `now_ns`; saturates.
+    /// Returns the number of the latest instant at or before `now_ns`. Saturates.
     package func number(at now_ns: Int64) -> Int64 {
         Int64(clamping: Int128(number) + anchor.count(of: interval, to: now_ns))
     }
 
-    /// The same instants, counted from the first one after `now_ns`, or from the anchor if that has not come.
+    /// Returns the same instants, counted from the first one after `now_ns`, or from the anchor if that has not come.
     package func advanced(past now_ns: Int64) -> Grid {
         if anchor.rounded_ns > now_ns { return self }
         let next = number(at: now_ns).addingSaturating(1)
@@ -42,13 +42,13 @@ package struct Grid: Sendable, Hashable {
     }
 }
 
-/// A length of time to an attosecond, as `Duration` has it, but as whole nanoseconds and a rest, so that adding it to
-/// an instant takes no division.
+/// A length of time exact to an attosecond, like `Duration`, but kept as whole nanoseconds and a rest, so that adding it to an
+/// instant takes no division.
 ///
-/// Usable from inline code: it is made at each scheduling, from another module.
+/// Usable from inline code: other modules make one at each scheduling.
 @usableFromInline package struct ExactInterval: Sendable, Hashable {
     @usableFromInline package let whole_ns: Int64
-    /// What there is beside them: less than a nanosecond.
+    /// The attoseconds beyond the whole nanoseconds: less than a nanosecond.
     @usableFromInline package let rest_as: UInt32
 
     @usableFromInline static var attosecondsPerNanosecond: UInt32 { 1_000_000_000 }
@@ -58,13 +58,13 @@ package struct Grid: Sendable, Hashable {
         self.rest_as = rest_as
     }
 
-    /// Saturates at 292 years.
+    /// Converts a duration. Saturates at 292 years.
     @inlinable package init(_ duration: Duration) {
         let (whole_ns, rest_as) = duration.nanosecondsAndRest
         self.init(whole_ns: whole_ns, rest_as: rest_as)
     }
 
-    /// Of so many nanoseconds with a fraction, as of a period that was measured: at least one, at most 2^62.
+    /// Converts a number of nanoseconds with a fraction, for example a measured period. At least one nanosecond, at most 2^62.
     package init(nanoseconds: Double) {
         let bounded = max(1, min(nanoseconds, 0x1p62))
         let whole = bounded.rounded(.down)
@@ -75,19 +75,19 @@ package struct Grid: Sendable, Hashable {
 
     var attoseconds: Int128 { Int128(whole_ns) * Int128(Self.attosecondsPerNanosecond) + Int128(rest_as) }
 
-    /// As a number, for what need not be exact.
+    /// The length in nanoseconds, for uses that need not be exact.
     package var nanoseconds: Double { Double(whole_ns) + Double(rest_as) / Double(Self.attosecondsPerNanosecond) }
 
-    /// The nearest number of whole nanoseconds, to show.
+    /// The nearest number of whole nanoseconds, for display.
     package var nearest_ns: Int64 {
         whole_ns.addingSaturating(rest_as >= Self.attosecondsPerNanosecond / 2 ? 1 : 0)
     }
 }
 
-/// An instant to an attosecond, rounded up to the nanosecond at which something may happen.
+/// An instant exact to an attosecond, rounded up to the nanosecond at which something may happen.
 @usableFromInline package struct ExactInstant: Sendable, Hashable {
     @usableFromInline package var rounded_ns: Int64
-    /// By how much the exact instant is before that: less than a nanosecond.
+    /// How much earlier than `rounded_ns` the exact instant is: less than a nanosecond.
     @usableFromInline package var roundedUp_as: UInt32
 
     @inlinable package init(_ rounded_ns: Int64, roundedUp_as: UInt32 = 0) {
@@ -95,8 +95,8 @@ package struct Grid: Sendable, Hashable {
         self.roundedUp_as = roundedUp_as
     }
 
-    /// By one interval; saturates at the end of time. In 64 bits and without a division: each fire of a repeating timer
-    /// does it.
+    /// Advances by one interval. Saturates at the end of time. Takes 64 bits and no division, since each fire of a repeating
+    /// timer does it.
     @inline(__always)
     package mutating func advance(by interval: ExactInterval) {
         rounded_ns = rounded_ns.addingSaturating(interval.whole_ns)
@@ -108,11 +108,11 @@ package struct Grid: Sendable, Hashable {
         roundedUp_as -= interval.rest_as
     }
 
-    /// By any number of intervals, back if it is negative; saturates at both ends of time.
+    /// Advances by any number of intervals, backwards if it is negative. Saturates at both ends of time.
     package mutating func advance(by interval: ExactInterval, times count: Int128) {
         let unit = Int128(ExactInterval.attosecondsPerNanosecond)
         let (distance_as, overflow) = count.multipliedReportingOverflow(by: interval.attoseconds)
-        // All of time is less than 2^94 as long.
+        // All of time is shorter than 2^94 attoseconds.
         guard !overflow, distance_as.magnitude < 1 << 100 else {
             self = ExactInstant(count < 0 ? .min : .max)
             return
@@ -125,8 +125,8 @@ package struct Grid: Sendable, Hashable {
         roundedUp_as = UInt32(roundedUp * unit - exact)
     }
 
-    /// How many intervals later the latest instant at or before `instant_ns` is, as rounded up; negative where this one
-    /// is after it.
+    /// Returns how many intervals after this instant the latest instant at or before `instant_ns` is, both as rounded up.
+    /// Negative if this instant is after `instant_ns`.
     package func count(of interval: ExactInterval, to instant_ns: Int64) -> Int128 {
         // 128 bits: the difference of two instants may not fit 64.
         let whole_ns = Int128(instant_ns) - Int128(rounded_ns)

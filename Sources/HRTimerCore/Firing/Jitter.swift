@@ -1,45 +1,45 @@
 #if os(Linux)
-/// How much later than its nominal deadline each call of a repeating timer comes, at random: so that the timers of a thousand
-/// machines, or of a thousand connections, do not fall together.
+/// A random delay of each call of a repeating timer after its nominal deadline, so that the timers of a thousand machines, or
+/// of a thousand connections, do not fall together.
 ///
 ///     TimerEngine.shared.schedule(after: 30, every: .seconds(30), jitter: .upTo(.seconds(3))) { _ in report() }
 ///
-/// Uniform from zero to a bound, which it never reaches, and never negative: no call comes before its nominal deadline, nor
-/// after the one that follows. The nominal deadlines stay on their grid, so nothing drifts. A call's deadline, as it is
-/// reported and as lateness counts from, is the nominal one and the jitter.
+/// The delay is uniform from zero to a bound, which it never reaches, and never negative: no call comes before its nominal
+/// deadline, nor after the next one. The nominal deadlines stay on their grid, so nothing drifts. A call's deadline, which is
+/// reported and from which lateness counts, is the nominal deadline plus the jitter.
 ///
 /// The jitter of a tick follows from the seed and the nominal deadline alone. Without a seed each timer draws one: at random,
-/// and inside of a virtual time one that follows from that time's own seed.
+/// or in virtual time one that follows from that time's own seed.
 public struct Jitter: Sendable, Hashable {
     enum Bound: Sendable, Hashable {
         case length(Duration)
-        /// Of the interval, 0 ... 1.
+        /// A share of the interval, 0 ... 1.
         case share(Double)
     }
 
     let bound: Bound
-    /// What the numbers follow from; nil for another one for each timer.
+    /// The seed from which the delays follow; nil for a different one for each timer.
     public var seed: UInt64?
 
-    /// Up to that length, at most the interval. Zero, less, and NaN mean none.
+    /// A delay of up to that length, and of at most the interval. Zero, negative lengths and NaN mean none.
     public static func upTo(_ length: some TimeSpan, seed: UInt64? = nil) -> Jitter {
         Jitter(bound: .length(length.asDuration ?? .zero), seed: seed)
     }
 
-    /// Up to that share of the interval: 0 ... 1, clamped; NaN counts as 0.
+    /// A delay of up to that share of the interval: 0 ... 1, clamped. NaN counts as 0.
     public static func share(_ share: Double, seed: UInt64? = nil) -> Jitter {
         Jitter(bound: .share(share.isNaN ? 0 : min(max(0, share), 1)), seed: seed)
     }
 
-    /// Anywhere in the interval.
+    /// A delay of up to the whole interval.
     public static let full = Jitter.share(1)
 
-    /// The same with a seed in any case.
+    /// Returns the same jitter, with a random seed if it has none.
     package func seeded(_ random: @autoclosure () -> UInt64) -> Jitter {
         Jitter(bound: bound, seed: seed ?? random())
     }
 
-    /// The bound for a timer of that interval.
+    /// Returns the bound for a timer of that interval.
     func bound_ns(for interval: ExactInterval) -> Int64 {
         switch bound {
         case .length(let length): min(max(0, length.nanosecondsRoundedUp), interval.whole_ns)
@@ -53,18 +53,18 @@ public struct Jitter: Sendable, Hashable {
 ///
 ///     TimerEngine.shared.schedule(after: 60, every: .seconds(60), phase: .random) { _ in collect() }
 public enum TimerPhase: Sendable, Hashable {
-    /// At the first deadline, as it was given.
+    /// The grid begins at the first deadline, as it was given.
     case given
-    /// A random part of one interval after that, the same at every tick: a thousand timers of one period are spread evenly
-    /// over it, even if all were started at once. Never earlier than the first deadline that was given. As for `Jitter`, the
-    /// number follows from a virtual time's seed where there is one.
+    /// The grid begins a random part of one interval after the first deadline, never earlier. All ticks have the same phase: a
+    /// thousand timers of one period are spread evenly over it, even if all were started at once. As for `Jitter`, the number
+    /// follows from a virtual time's seed if there is one.
     case random
-    /// The same by a seed.
+    /// As `random`, by a number that follows from the seed.
     case seeded(UInt64)
 }
 
 extension TimerPhase {
-    /// The first deadline of a timer that was given `deadline_ns`. One that fires once has no phase.
+    /// Returns the first deadline of a timer that was given `deadline_ns`. A timer that fires once has no phase.
     package func first_ns(_ deadline_ns: Int64, _ recurrence: Recurrence, random: @autoclosure () -> UInt64) -> Int64 {
         guard recurrence.repeats, deadline_ns < .max else { return deadline_ns }
         let number: UInt64
@@ -77,7 +77,7 @@ extension TimerPhase {
     }
 }
 
-/// The generator SplitMix64 by one step: a number that follows from another one (Steele, Lea, Flood: Fast Splittable
+/// Returns a number that follows from another one, by one step of the generator SplitMix64 (Steele, Lea, Flood: Fast Splittable
 /// Pseudorandom Number Generators, OOPSLA 2014).
 @inline(__always)
 package func mixed(_ number: UInt64) -> UInt64 {
@@ -87,8 +87,8 @@ package func mixed(_ number: UInt64) -> UInt64 {
     return mixed ^ (mixed >> 31)
 }
 
-/// A uniform number below `bound`, by multiplication (Lemire: Fast Random Integer Generation in an Interval, 2019); 0 if that
-/// is not positive.
+/// Returns a uniform number below `bound`, by multiplication (Lemire: Fast Random Integer Generation in an Interval, 2019); 0
+/// if `bound` is not positive.
 @inline(__always)
 package func uniform(_ number: UInt64, below bound: Int64) -> Int64 {
     bound <= 0 ? 0 : Int64(number.multipliedFullWidth(by: UInt64(bound)).high)

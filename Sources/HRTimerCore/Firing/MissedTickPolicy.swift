@@ -1,11 +1,11 @@
 #if os(Linux)
 /// What a repeating timer does about nominal deadlines that passed before it could fire.
 ///
-/// Nominal deadlines form a grid: first deadline + k × interval, each rounded up to a nanosecond by itself. So an interval that
-/// is no whole number of them, as `.seconds(1) / 48`, does not drift.
+/// Nominal deadlines form a grid: first deadline + k × interval, each rounded up to a nanosecond separately. So an interval
+/// that is not a whole number of nanoseconds, for example `.seconds(1) / 48`, does not drift.
 ///
-/// In the pictures `|` is a nominal deadline and `x` a call.
-/// In the first the timer could not run between its second and its fifth deadline, because somebody else had the thread:
+/// In the pictures `|` is a nominal deadline and `x` a call. In the first one the timer could not run between its second and
+/// its fifth deadline, because something else occupied the thread:
 ///
 ///     deadlines    |    |    |    |    |    |    |
 ///     blocked          [----------------]
@@ -15,7 +15,7 @@
 ///     skip         x                        x    x     late by an interval or more: no call at all
 ///     delay        x                    x    x    x    the next deadline is one interval after the call ended
 ///
-/// In the second its own first handler overran the interval, from `[` to `]`:
+/// In the second one the timer's own first handler overran the interval, from `[` to `]`:
 ///
 ///     deadlines    |    |    |    |    |    |
 ///     handler      [-----------]
@@ -28,24 +28,24 @@ public enum MissedTickPolicy: Sendable, Hashable, CaseIterable {
     /// One call for any number of missed deadlines, with their count; the next call is on the grid. A handler that overran
     /// its own interval is called again at once. The rule of GCD, and the default of `TimerEngine` and `TimerSource`.
     case merge
-    /// The same, but a handler that overran its own interval is next called at the first point of the grid after its
-    /// return, with the count of those that passed. The rule of `NSTimer`, and the default of `LoopTimer`.
+    /// As `merge`, but a handler that overran its own interval is next called at the first point of the grid after its return,
+    /// with the count of those that passed. The rule of `NSTimer`, and the default of `LoopTimer`.
     case mergeToGrid
     /// One call for each deadline, the missed ones one after another without waiting. The rule of `AsyncTimerSequence`.
     ///
-    /// A timer that cannot keep up does not starve the others: one whose deadline comes waits for the handler that runs
-    /// then, and for one call of each burst that is behind, however far. In a loop it waits for the pass that goes on,
-    /// and for one call of each in its own.
+    /// A timer that cannot keep up does not starve the others. A timer whose deadline comes waits for the handler that is
+    /// running, and for one call of each burst that is behind, however far behind it is. In a loop it waits for the pass that
+    /// is under way, and for one call of each burst in its own pass.
     case burst
-    /// A call that would be late by an interval or more is left out; its count is added to the next call's.
+    /// A call that would be late by an interval or more is left out, and its count is added to the next call's.
     case skip
     /// The next deadline is one interval after the handler returned: the pauses are even, the grid drifts by design.
     case delay
 }
 
-// What the faces ask of a policy, beside what `Recurrence` and `DatePosition` decide by it: none of them names one.
+// What the faces ask about a policy, beside what `Recurrence` and `DatePosition` decide by it: no face names a policy itself.
 extension MissedTickPolicy {
-    /// Whether the return of the handler has a part in the next deadline.
+    /// Whether the return of the handler takes part in deciding the next deadline.
     @inlinable package var decidesAtReturn: Bool {
         switch self {
         case .mergeToGrid, .delay: true
@@ -53,7 +53,7 @@ extension MissedTickPolicy {
         }
     }
 
-    /// Whether there is no next deadline before that return: the interval begins there, and no grid stays.
+    /// Whether there is no next deadline before the handler returns: the interval begins at the return, and no grid stays.
     @inlinable package var countsFromReturn: Bool {
         switch self {
         case .delay: true

@@ -1,5 +1,5 @@
 #if os(Linux)
-/// A set of small numbers, as of a loop's modes or of groups of timers: a word of bits, and more words for numbers above 63.
+/// A set of small numbers, for example a loop's modes or groups of timers: one word of bits, and more for numbers above 63.
 package struct NumberSet: Sendable, Hashable {
     private var first: UInt64 = 0
     private var rest: [UInt64] = []
@@ -33,7 +33,7 @@ package struct NumberSet: Sendable, Hashable {
         return index <= rest.count ? rest[index - 1] : 0
     }
 
-    /// Without words of zeros at the end: equal sets are equal values.
+    /// Sets a word and drops words of zeros at the end, so that equal sets are equal values.
     private mutating func setWord(_ index: Int, _ bits: UInt64) {
         if index == 0 {
             first = bits

@@ -1,12 +1,12 @@
 #if os(Linux)
 /// How often a timer fires: once, or at an interval with a policy for missed ticks.
 ///
-/// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine,
-/// loop, source and tick sequence alike. Pure: it is given the time, and O(1) however many ticks were missed.
+/// The one place that decides a repeating timer's next deadline, at the begin and at the end of a call, for engine, loop,
+/// source and tick sequence alike. Pure: the caller passes the time in. O(1) however many ticks were missed.
 ///
-/// Usable from inline code: it is made at each scheduling, from another module.
+/// Usable from inline code: other modules make one at each scheduling.
 @usableFromInline package struct Recurrence: Sendable, Equatable {
-    /// Zero for a timer that fires once.
+    /// The interval; zero for a timer that fires once.
     @usableFromInline package let interval: ExactInterval
     @usableFromInline package let policy: MissedTickPolicy
 
@@ -14,7 +14,7 @@
         Recurrence(interval: ExactInterval(whole_ns: 0), policy: .merge)
     }
 
-    /// What an interval of zero or less becomes, as on Darwin: often, but not so often that a core is burnt.
+    /// The interval that replaces one of zero or less, as on Darwin: it fires often, but does not take a whole core.
     @inlinable package static var intervalForNonpositive_ns: Int64 { 100_000 }
 
     @inlinable package init(interval: ExactInterval, policy: MissedTickPolicy) {
@@ -32,7 +32,7 @@
         if exact.whole_ns > 0 {
             self.init(interval: exact, policy: policy)
         } else {
-            // Shorter than a nanosecond is one.
+            // An interval shorter than a nanosecond counts as one nanosecond.
             let isPositive = exact.whole_ns == 0 && exact.rest_as > 0
             self.init(
                 interval: ExactInterval(whole_ns: isPositive ? 1 : Self.intervalForNonpositive_ns),
@@ -43,10 +43,11 @@
 
     @inlinable package var repeats: Bool { interval.whole_ns != 0 }
 
-    /// The same interval with another policy.
+    /// Returns the same interval with another policy.
     package func with(_ policy: MissedTickPolicy) -> Recurrence { Recurrence(interval: interval, policy: policy) }
 
-    /// A tolerance as it counts: not negative, and at most half the interval, so that no tick comes as late as the next.
+    /// Returns the tolerance that counts: not negative, and at most half the interval, so that no tick comes as late as the
+    /// next.
     package func tolerance_ns(asked asked_ns: Int64) -> Int64 {
         min(max(0, asked_ns), repeats ? interval.whole_ns / 2 : .max)
     }
@@ -65,7 +66,7 @@
         self.unreported = unreported
     }
 
-    /// `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
+    /// The next deadline; `Int64.max` while there is none: fired once, or a fixed delay that begins when the handler returns.
     @inlinable package var deadline_ns: Int64 {
         get { deadline.rounded_ns }
         set { deadline.rounded_ns = newValue }
@@ -74,29 +75,29 @@
     /// See `ExactInstant`.
     @inlinable package var roundedUp_as: UInt32 { deadline.roundedUp_as }
 
-    /// Counts ticks that there was no call for.
+    /// Counts ticks that had no call.
     package mutating func miss(_ count: Int64) { unreported = Int(Int64(unreported).addingSaturating(count)) }
 
-    /// To another deadline. What is unreported stays so.
+    /// Moves to another deadline. Unreported ticks stay unreported.
     package mutating func move(to deadline: ExactInstant) { self.deadline = deadline }
 
     @inline(__always)
     fileprivate mutating func advance(by interval: ExactInterval) { deadline.advance(by: interval) }
 
-    /// The latest nominal deadline at or before `now_ns`, which is not before this one.
+    /// Returns the latest nominal deadline at or before `now_ns`, which must not be before this one.
     func latest_ns(at now_ns: Int64, every interval: ExactInterval) -> Int64 {
         var latest = deadline
         latest.advance(by: interval, times: deadline.count(of: interval, to: now_ns))
         return latest.rounded_ns
     }
 
-    /// To the first nominal deadline after `now_ns`. Gives how many lie between it and the former one.
+    /// Moves to the first nominal deadline after `now_ns`. Returns how many lie between that and the former one.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif
     fileprivate mutating func pass(_ now_ns: Int64, by interval: ExactInterval) -> Int {
         let (late_ns, overflow) = now_ns.subtractingReportingOverflow(deadline.rounded_ns)
-        // A division takes as long as all the rest of a call: mostly there is nothing to divide.
+        // A division takes as long as the rest of a call, and mostly there is nothing to divide.
         if !overflow, late_ns < interval.whole_ns {
             deadline.advance(by: interval)
             return 0
@@ -110,8 +111,8 @@
 extension Recurrence {
     /// Decides about the deadline of `position`, which has come: `deadline_ns <= now_ns`, the instant of the call.
     ///
-    /// Gives how many ticks the call is to report beside its own, or nil if the policy leaves this one out. Afterwards
-    /// `position` has the deadline that follows, as it holds unless `end` says otherwise.
+    /// Returns how many ticks the call is to report beside its own, or nil if the policy leaves this tick out. Afterwards
+    /// `position` has the next deadline, which holds unless `end` changes it.
     #if compiler(>=6.3)
     @section("hrt_hot")
     #endif

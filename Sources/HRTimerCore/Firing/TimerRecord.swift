@@ -1,42 +1,42 @@
 #if os(Linux)
 import CHRTimer
 
-/// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, as all of the core.
+/// What the core keeps of one timer beside its place in the queue. Guarded by the core's lock, like all of the core.
 ///
-/// What a fire of an owner's timer touches comes first, to be in one cache line; and together what moving a timer does
-/// (`bench ops --operation re-arm`).
+/// The fields that a fire of an owner's timer touches come first, so that they share one cache line. Those that moving a timer
+/// touches lie together (`bench ops --operation re-arm`).
 @usableFromInline package struct TimerRecord: ~Copyable, Sendable {
-    /// Nil in a slot that is free, and while a fire has it.
+    /// What the timer calls. Nil in a free slot, and while a fire has it.
     var target: TimerTarget?
-    /// See `Phase`. Says nothing while the timer is armed: an owner's arming leaves the record alone, to save a cache
+    /// See `Phase`. Means nothing while the timer is armed: arming an owner's timer leaves the record alone, to save a cache
     /// line.
     @usableFromInline var phase = Phase.vacant
-    /// Stays after its last fire, for its owner arms it again.
+    /// Whether the timer stays after its last fire, since its owner arms it again.
     var isOwned = false
-    /// What may be fired when: for a loop the number of a set of modes.
+    /// The group, which decides when the timer may be fired: for a loop, the number of a set of modes.
     @usableFromInline var group: FiringGroup = 0
-    /// How far it has come on its grid. A handler's timer is armed or called for that deadline; its place in the queue may be later,
-    /// see `FiringCore.setDeadline`. An owner's may be armed for another instant: earlier, by a lead, or none, while a call is on its
-    /// way.
+    /// How far the timer has come on its grid. A handler's timer is armed or called for that deadline; its place in the queue
+    /// may be later, see `FiringCore.setDeadline`. An owner's timer may be armed for another instant: earlier by a lead, or
+    /// none while a call is under way.
     @usableFromInline package var position = GridPosition(deadline_ns: .max)
-    /// Is to be precise where the core's other timers are not.
+    /// Whether the timer is precise where the core's other timers are not.
     @usableFromInline var isPrecise = false
     /// See `TimerRequest.isEarly`.
     var isEarly = false
-    /// Its owner's first stored property is the function that it calls, or begins with it: see `FiringCore.addOwned`.
+    /// Whether the owner's first stored property is, or begins with, the function that it calls: see `FiringCore.addOwned`.
     var hasFunctionFirst = false
-    /// It has a `TickJitter`, among the core's `jitters`.
+    /// Whether the timer has a `TickJitter`, among the core's `jitters`.
     var isJittered = false
-    /// A timer armed for the past is not late before it was armed.
+    /// The instant before which a timer that was armed for the past is not late: its arming.
     var lateFrom_ns = Int64.min
-    /// While it is expired: its place in the order of `ExpiredTimers`.
+    /// The timer's place in the order of `ExpiredTimers`, while it is expired.
     var place_ns = Int64.max
     var sequence: UInt64 = 0
-    /// As requested; the part that the recurrence allows counts.
+    /// The tolerance as requested. Only the part that the recurrence allows counts.
     @usableFromInline var tolerance_ns: Int64 = 0
     @usableFromInline package var recurrence = Recurrence.once
 
-    /// Where a timer is, and what leads it from there to where:
+    /// The state of a timer, and what leads from each state to which other one:
     ///
     ///     phase     means                            left by
     ///     vacant    there is no timer                add -> idle
@@ -47,14 +47,14 @@ import CHRTimer
     ///               deadline                         disarm -> idle
     ///     firing    its handler runs                 finish -> armed or idle, arm -> armed, disarm -> idle
     ///
-    /// From each of them removal leads to vacant.
+    /// From every state removal leads to vacant.
     @usableFromInline enum Phase: UInt8, Sendable { case vacant, idle, expired, prepared, firing }
 }
 
-/// Timers that are fired together or not at all, by a number of their owner's.
+/// The number of a group of timers that are fired together or not at all. The owner of the timers chooses it.
 @usableFromInline package typealias FiringGroup = Int32
 
-/// What a timer wants beside its deadline.
+/// The options of a timer beside its deadline.
 @usableFromInline package struct TimerOptions: Sendable {
     @usableFromInline package var tolerance_ns: Int64
     @usableFromInline package var isPrecise: Bool
@@ -69,35 +69,35 @@ import CHRTimer
     var isPlain: Bool { tolerance_ns <= 0 && !isPrecise }
 }
 
-/// What a timer calls. Noncopyable, so that it is moved and no reference counted on the way of a fire.
+/// What a timer calls. Noncopyable, so that it is moved during a fire and no reference is counted.
 package enum TimerTarget: ~Copyable, Sendable {
     case handler(@Sendable (TimerFire) -> Void)
     case owner(any TimerOwner)
 }
 
-/// When and for whom a timer is requested.
+/// A request for a new timer.
 package struct TimerRequest {
-    /// `Int64.max`: not armed yet.
+    /// The deadline; `Int64.max` for a timer that is not armed yet.
     package var deadline_ns = Int64.max
     package var repetition = Recurrence.once
     package var tolerance_ns: Int64 = 0
-    /// What counts as tolerance instead, if it is more, on an engine that coalesces and has a crowd of timers.
+    /// The tolerance that counts instead, if it is greater, on an engine that coalesces and has a crowd of timers.
     package var crowdTolerance_ns: Int64 = 0
-    /// Nil for the core's own.
+    /// The precision; nil for the core's own.
     package var precision: TimerPrecision?
-    /// Stays until it is cancelled, however often it fires.
+    /// Whether the timer stays until it is cancelled, however often it fires.
     package var isOwned = false
-    /// Called as soon as a precise wait has woken, maybe before the deadline: the callee makes sure that nothing comes
-    /// of that before.
+    /// Whether the timer is called as soon as a precise wait has woken, maybe before the deadline: the callee makes sure that
+    /// the call has no effect before it.
     package var isEarly = false
     package var group: FiringGroup = 0
-    /// Nil for none. Its delay is in the deadline.
+    /// The jitter; nil for none. Its delay is already in the deadline.
     package var jitter: TickJitter?
 
     package init() {}
 
-    /// Sets deadline and recurrence of a timer that may have a jitter and a random phase. `random` is asked for what has no
-    /// seed.
+    /// Sets the deadline and the recurrence of a timer that may have a jitter and a random phase. `random` is called for each
+    /// of them that has no seed.
     @inline(__always)
     package mutating func set(
         _ deadline_ns: Int64,

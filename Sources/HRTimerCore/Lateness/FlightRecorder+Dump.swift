@@ -4,14 +4,14 @@ import HRTimerLibc
 
 // The Trace Event Format: "Trace Event Format", Google 2016, as chrome://tracing and Perfetto read it.
 extension FlightRecorder {
-    /// Writes what was recorded to a file, in place of what was there: a JSON file in the Trace Event Format. Threads may go on to
-    /// record meanwhile.
+    /// Writes what was recorded to a JSON file in the Trace Event Format, in place of what was there. Threads may go on
+    /// recording.
     ///
-    /// Parks, spins and calls are slices of their threads; deadlines and armings instants; deliveries, and late fires from
-    /// their deadline to their call, are slices of tracks of their own. A late one has its causes, in microseconds, among its
-    /// arguments. Throws what open(2), write(2) or rename(2) give.
+    /// Parks, spins and calls are slices of their threads; deadlines and armings are instants. Deliveries, and late fires from
+    /// their deadline to their call, are slices of tracks of their own. A late fire has its causes, in microseconds, among its
+    /// arguments. Throws the errors of open(2), write(2) and rename(2).
     public func dump(to path: String) throws(TimerError) {
-        // Beside it, so that nobody reads half of one.
+        // Written beside the file and then renamed, so that nobody reads half a file.
         let partial = path + ".part\(hrt_thread_id())"
         let file = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         if file < 0 { throw TimerError(operation: "create \(partial)", errorNumber: errno) }
@@ -30,7 +30,7 @@ extension FlightRecorder {
         if rename(partial, path) != 0 { throw TimerError(operation: "rename \(partial)", errorNumber: errno) }
     }
 
-    /// The same as a text.
+    /// Returns the text that `dump(to:)` writes.
     public func json() -> String {
         let records = records
         let process = getpid()
@@ -56,7 +56,7 @@ extension FlightRecorder {
     }
 }
 
-/// The events of one late fire.
+/// What the events of one late fire have in common.
 struct LateKey: Hashable {
     let deadline_ns: Int64
     let called_ns: Int64
@@ -68,7 +68,7 @@ struct LateKey: Hashable {
     }
 }
 
-/// One element of the file.
+/// One event of the file.
 struct TraceEvent {
     var phase: String
     var name: String
@@ -151,7 +151,7 @@ struct TraceEvent {
         return event
     }
 
-    /// On a track of its own: such spans overlap the slices of their thread.
+    /// Returns a span on a track of its own, since such spans overlap the slices of their thread.
     private static func track(
         _ name: String,
         _ begin_ns: Int64,
@@ -181,7 +181,7 @@ struct TraceEvent {
     }
 }
 
-/// With three digits after the point: nanoseconds.
+/// Returns microseconds with three digits after the point, the nanoseconds.
 private func microseconds(_ ns: Int64) -> String {
     let (whole, rest) = (ns.magnitude / 1000, ns.magnitude % 1000)
     let digits = String(rest)

@@ -3,16 +3,17 @@ package import CHRTimer
 import HRTimerLibc
 import Synchronization
 
-/// The latest parks, spins, calls and deliveries of some engines and loops, to be looked at when something was late.
+/// A recorder of the latest parks, spins, calls and deliveries of some engines and loops, to be looked at when something was
+/// late.
 ///
 ///     let recorder = FlightRecorder()
 ///     TimerEngine.shared.flightRecorder = recorder
 ///     …
 ///     try recorder.dump(to: "late.json")
 ///
-/// A ring, written without a lock and without an allocation by any number of threads; each event takes some tens of
-/// nanoseconds. Off until an engine or a loop gets it. The file is in the Trace Event Format, which ui.perfetto.dev and
-/// chrome://tracing open.
+/// A ring buffer, to which any number of threads write without a lock and without an allocation; each event takes some tens of
+/// nanoseconds. Nothing is recorded until an engine or a loop gets the recorder. The file is in the Trace Event Format, which
+/// ui.perfetto.dev and chrome://tracing open.
 public final class FlightRecorder: @unchecked Sendable {
     // Sendable: the pointer is constant, and hrt_recorder is thread-safe.
     private let recorder: OpaquePointer
@@ -21,19 +22,19 @@ public final class FlightRecorder: @unchecked Sendable {
 
     private struct Automatic: Sendable {
         var path: String?
-        /// When there was a dump last, by the clock of the fire that caused it.
+        /// When the latest dump was, by the clock of the fire that caused it.
         var dumped_ns: Int64?
         var count = 0
     }
 
-    /// What an event is. Above these is a part of a lateness: `late` plus the number of its cause.
+    /// The kind of an event. A number above these is a part of a lateness: `late` plus the number of its cause.
     package enum Kind: UInt32 {
         case arm, park, spin, call, delivery
         static let late: UInt32 = 16
     }
 
-    /// Has room for so many events, rounded up to a power of two. Fires that are later than `bound` are marked, with their
-    /// causes: one event more for each cause. Running out of memory ends the process.
+    /// Makes room for `capacity` events, rounded up to a power of two. Fires that are later than `bound` are marked, with their
+    /// causes: one more event for each cause. Running out of memory ends the process.
     public init(capacity: Int = 4096, lateBeyond bound: some TimeSpan = Duration.milliseconds(1)) {
         var made: OpaquePointer?
         let status = hrt_recorder_create(max(1, capacity), &made)
@@ -44,18 +45,19 @@ public final class FlightRecorder: @unchecked Sendable {
 
     deinit { hrt_recorder_destroy(recorder) }
 
-    /// For how many events there is room.
+    /// The number of events for which there is room.
     public var capacity: Int { hrt_recorder_capacity(recorder) }
 
-    /// From now on the first late fire writes all that was recorded to this file, in place of what was there, and then one a
-    /// minute at most. On a thread of its own, which does not delay the next fire; where the file cannot be written nothing
-    /// happens. Nil, as at first: none does.
+    /// The file to which late fires write all that was recorded, in place of what was there; nil, as at first, for none.
+    ///
+    /// The next late fire writes the file, later ones at most once a minute. A thread of its own writes it, so that the next
+    /// fire is not delayed. If the file cannot be written, nothing happens.
     public var dumpsLateFiresTo: String? {
         get { automatic.withLock { $0.path } }
         set { automatic.withLock { $0.path = newValue } }
     }
 
-    /// How many files late fires had written, or are about to.
+    /// The number of files that late fires have written, or are about to write.
     package var dumps: Int { automatic.withLock { $0.count } }
 
     package func add(_ kind: Kind, _ timer: TimerToken, _ begin_ns: Int64, _ end_ns: Int64, _ value: Int64) {
@@ -96,7 +98,7 @@ public final class FlightRecorder: @unchecked Sendable {
         }
     }
 
-    /// The events that are there, the oldest first; O(capacity). Any thread, also while others record.
+    /// The recorded events, the oldest first. O(capacity). Any thread, also while others record.
     package var records: [hrt_record] {
         let capacity = capacity
         return [hrt_record](unsafeUninitializedCapacity: capacity) { buffer, count in

@@ -1,32 +1,32 @@
 #if os(Linux)
-/// What is known of a fire that was late, and what follows from it. Sans-I/O: instants are on one clock that is never set.
+/// What is known of a late fire, and what follows from that. Sans-I/O: instants are on one clock that is never set.
 package struct LateFire: Sendable {
-    /// From then on it is late: its deadline; and from when on somebody could know, if it was armed later.
+    /// The deadline, from which it is late, and the instant from which anybody could know: later if the timer was armed later.
     package var deadline_ns: Int64
     package var lateFrom_ns: Int64
     package var called_ns: Int64
-    /// A loop does more than to call timers.
+    /// Whether a loop made the call: a loop does more than call timers.
     package var isLoop = false
     /// How much later than its deadline it may be on purpose.
     package var tolerance_ns: Int64 = 0
-    /// By how much the clock was set over the deadline, and how long the system was suspended since.
+    /// How far the clock was set forward past the deadline, and how long the system has been suspended since.
     package var step_ns: Int64 = 0
     package var suspended_ns: Int64 = 0
     package var evidence = Evidence()
 
-    /// What the kernel has counted since a reading before.
+    /// What the kernel has counted since an earlier reading.
     package struct Evidence: Sendable, Hashable {
         /// How long the thread waited for a processor, at least, within this fire's lateness.
         package var runDelay_ns: Int64 = 0
-        /// What its page faults took.
+        /// How long its page faults took.
         package var faults_ns: Int64 = 0
-        /// How much longer it was awake than it ran or waited.
+        /// How much longer it was awake than it ran or waited for a processor.
         package var gap_ns: Int64 = 0
-        /// What the host took meanwhile.
+        /// The processor time that the host took meanwhile.
         package var stolen_ns: Int64 = 0
         /// How long the quota of its cgroup kept threads from running meanwhile.
         package var throttled_ns: Int64 = 0
-        /// It was switched away by itself more often than it parked.
+        /// Whether it gave up the processor by itself more often than it parked.
         package var mayHaveStopped = false
 
         package init() {}
@@ -42,19 +42,19 @@ package struct LateFire: Sendable {
 /// A fire's lateness with its causes, and what else was seen on the way.
 package struct LatenessExplanation: Sendable {
     package var parts: LatenessParts
-    /// When the thread woke last, as far back as is known.
+    /// When the thread last woke, as far back as is known.
     package var woken_ns: Int64?
-    /// The call that ran longest when the fire was due, and until when.
+    /// The longest call that ran while the fire was due.
     package var before: ThreadTimeline.Stretch?
 }
 
 extension LateFire {
-    /// What the library takes from its waking to a call, through cold caches, counts as part of the wake-up.
+    /// The time that the library takes from waking to a call, through cold caches. It counts as part of the wake-up.
     static let wayToCall_ns: Int64 = 20_000
-    /// No idle state takes so long to leave (the kernel's cpuidle tables end below 1 ms).
+    /// Leaving an idle state never takes this long (the kernel's cpuidle tables end below 1 ms).
     static let longestWakeup_ns: Int64 = 1_000_000
 
-    /// The causes of its lateness, by what the thread did meanwhile.
+    /// Returns the causes of the lateness, by what the thread did meanwhile.
     package func explained(by timeline: borrowing ThreadTimeline) -> LatenessExplanation {
         var parts = LatenessParts(called_ns.subtractingSaturating(deadline_ns))
         parts.take(lateFrom_ns.subtractingSaturating(deadline_ns), for: .armedLate)
@@ -79,14 +79,15 @@ extension LateFire {
         let runDelay_ns = evidence.runDelay_ns - queued_ns
         let preempted_ns = min(runDelay_ns, awake_ns)
         move(preempted_ns, of: &awake_ns, to: .preempted)
-        // So were handlers before it.
+        // For the rest of that time handlers before this call were preempted.
         move(runDelay_ns - preempted_ns, of: &calls_ns, to: .preempted)
         let faulted_ns = faults(awake_ns.addingSaturating(calls_ns))
         let inCalls_ns = min(faulted_ns, calls_ns)
         move(inCalls_ns, of: &calls_ns, to: .pageFault)
         move(faulted_ns - inCalls_ns, of: &awake_ns, to: .pageFault)
         move(calls_ns, of: &calls_ns, to: .handlerBefore)
-        // A thread that is taken off at its return to user space does not count as waiting (kernel/sched/fair.c, since 6.18).
+        // Since 6.18 a throttled thread is taken off at its return to user space, and does not count as waiting
+        // (kernel/sched/fair.c).
         move(min(evidence.throttled_ns, evidence.gap_ns), of: &awake_ns, to: .runQueue)
         move(evidence.gap_ns - evidence.throttled_ns, of: &awake_ns, to: .stolen)
         if asleep_ns >= Self.longestWakeup_ns {
@@ -99,15 +100,15 @@ extension LateFire {
         move(Self.wayToCall_ns, of: &awake_ns, to: .wakeup)
     }
 
-    /// A page that was gone costs more than its fault: all of its lines are in no cache. So where faults alone account for half
-    /// of what the thread ran, all of that counts.
+    /// Returns the time that page faults account for. A page that was gone costs more than its fault, since none of its lines
+    /// is in a cache. So if the faults alone account for half of the time that the thread ran, all of that time counts.
     private func faults(_ ran_ns: Int64) -> Int64 {
         evidence.faults_ns > 0 && evidence.faults_ns >= ran_ns / 2 ? ran_ns : evidence.faults_ns
     }
 }
 
 extension LatenessParts {
-    /// Time in which the thread slept on purpose although the timer was due.
+    /// Attributes time in which the thread slept on purpose although the timer was due.
     fileprivate mutating func take(_ mayWait_ns: Int64, _ isLoop: Bool, _ tolerance_ns: Int64) {
         let allowed_ns = min(mayWait_ns, tolerance_ns)
         take(allowed_ns, for: .tolerance)

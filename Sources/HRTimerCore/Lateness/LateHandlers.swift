@@ -1,8 +1,8 @@
 #if os(Linux)
 import Synchronization
 
-/// Who is told of the late fires of an engine, a loop, a source, a link or a sequence of ticks, and what those were late by so
-/// far. Any thread.
+/// The handlers that are told of the late fires of an engine, a loop, a source, a link or a sequence of ticks, and the causes
+/// of these fires so far. Any thread.
 package final class LateHandlers: Sendable {
     private let entries = Locked(Entries())
     private let bound_ns = Atomic(Int64.max)
@@ -21,7 +21,7 @@ package final class LateHandlers: Sendable {
 
     package init() {}
 
-    /// The least bound, also of handlers that were removed.
+    /// The least bound so far, also of handlers that were removed.
     package var leastBound_ns: Int64 { bound_ns.load(ordering: .relaxed) }
 
     package func isLate(_ lateness_ns: Int64) -> Bool { lateness_ns > leastBound_ns }
@@ -42,7 +42,7 @@ package final class LateHandlers: Sendable {
     }
 
     private func remove(_ id: UInt64) {
-        // What it captured is freed without the lock.
+        // What the handler captured is freed without the lock.
         let removed = entries.withLock { entries -> Entry? in
             guard let index = entries.all.firstIndex(where: { $0.id == id }) else { return nil }
             return entries.all.remove(at: index)
@@ -50,11 +50,11 @@ package final class LateHandlers: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    /// Of the fires later than the least bound.
+    /// The statistics of the fires that were later than the least bound.
     package var statistics: LatenessStatistics { entries.withLock { $0.statistics } }
 
-    /// Counts a fire that is late beyond the least bound, and calls those whose bound it exceeds; the report is made only for
-    /// them.
+    /// Counts a fire that is late beyond the least bound, and calls the handlers whose bound it exceeds. The report is made
+    /// only for them.
     package func call(_ parts: LatenessParts, _ report: () -> LatenessReport) {
         let lateness_ns = parts.lateness_ns
         guard isLate(lateness_ns) else { return }
@@ -68,14 +68,14 @@ package final class LateHandlers: Sendable {
     }
 }
 
-/// Somebody who is told of late fires.
+/// The registration of a handler that is told of late fires.
 public final class LatenessSubscription: Sendable {
     private let end: @Sendable () -> Void
 
     package init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// The handler is not called for fires from now on, but for one that is being reported. Idempotent; any thread. To drop the
-    /// subscription does nothing.
+    /// Ends the subscription: the handler is not called for later fires, but maybe for one that is being reported. Idempotent;
+    /// any thread. Dropping the subscription does not end it.
     public func cancel() { end() }
 }
 #endif

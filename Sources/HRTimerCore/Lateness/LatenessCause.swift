@@ -1,43 +1,43 @@
 #if os(Linux)
 /// What made a fire late.
 ///
-/// Where the kernel's counts leave room, time is attributed in this order: what the library knows by its own clock first
+/// Where the kernel's counts leave room, time is attributed in this order. First comes what the library knows by its own clock
 /// (`armedLate`, `clockStep`, `suspended`, `tolerance`, `handlerBefore`, `loopBusy`, `delivery`), then what the kernel has
-/// counted (`runQueue`, `preempted`, `pageFault`, `stopped`, `stolen`), each at most the time that is left; then `wakeup`. What
-/// nothing accounts for is `unexplained`.
+/// counted (`runQueue`, `preempted`, `pageFault`, `stopped`, `stolen`), each with at most the time that is left, then `wakeup`.
+/// Time that nothing accounts for is `unexplained`.
 public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
-    /// Handlers of other timers, or the one of the call before, ran on the thread when the deadline came. On an actor or in a
-    /// sequence of ticks also the consumer's own work since the call before.
+    /// Handlers of other timers, or this timer's previous call, ran on the thread when the deadline came. On an actor or in a
+    /// sequence of ticks, also the consumer's own work since the previous call.
     case handlerBefore
-    /// The thread was awake, and had no processor: another thread had it, or the quota of its cgroup was used up.
+    /// The thread was awake but had no processor: another thread had it, or the quota of its cgroup was used up.
     case runQueue
-    /// The kernel woke the thread late without having it wait for a processor: the timer's interrupt, the exit from an idle
-    /// state; and the way from there to the call, up to 20 µs.
+    /// The kernel woke the thread late, although it did not wait for a processor: the timer's interrupt, the exit from an idle
+    /// state. Also the way from there to the call, up to 20 µs.
     case wakeup
-    /// The thread was awake and on its way to the call, or in a handler before it, and lost the processor to another thread.
+    /// The thread was awake, on its way to the call or in a handler before it, and lost the processor to another thread.
     case preempted
-    /// Page faults of the thread: of its handlers, before this call, or of the library.
+    /// Page faults of the thread, in its handlers before this call or in the library.
     case pageFault
-    /// The host took the processor: steal time, or the clock went on while the thread ran and used no processor time.
+    /// The host took the processor: steal time, or the clock went on while the thread ran but used no processor time.
     case stolen
     /// The process was stopped while the thread slept: SIGSTOP, a debugger, or the freezer of its cgroup.
     case stopped
-    /// The system was suspended, on clocks that count that.
+    /// The system was suspended; only on clocks that count that time.
     case suspended
-    /// The wall clock was set forward, over the deadline.
+    /// The wall clock was set forward, past the deadline.
     case clockStep
-    /// The call was submitted in time, and its queue, loop or actor, or the task's executor, was busy.
+    /// The call was submitted in time, but its queue, loop or actor, or the task's executor, was busy.
     case delivery
-    /// The timer was armed when the deadline had passed.
+    /// The timer was armed after its deadline had passed.
     case armedLate
-    /// The loop was busy with descriptors, blocks and observers, or ran in no mode that has the timer, or did not run.
+    /// The loop was busy with descriptors, blocks and observers, ran in a mode that does not have the timer, or did not run.
     case loopBusy
     /// The engine or loop waited on purpose, for a wake-up that the timer's tolerance lets it share.
     case tolerance
     /// None of these, as far as can be known.
     case unexplained
 
-    /// Its place among all.
+    /// The index of the cause among all.
     package var number: Int { Self.numbers[self] ?? 0 }
 
     private static let numbers = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })

@@ -2,38 +2,38 @@
 import CHRTimer
 import Synchronization
 
-/// Watches a thread that fires timers, and explains its late fires. An engine and a loop have one each, made when somebody
-/// watches first; before that a fire reads one flag.
+/// An observer of a thread that fires timers, which explains the late fires. An engine and a loop have one each, made when
+/// somebody first watches; before that a fire reads one flag.
 ///
-/// Its thread tells it when it parks, wakes and calls. What it keeps of that is the thread's own; handlers and statistics are
-/// under locks, since sources, links and ticks report what went on elsewhere.
+/// The thread tells it when it parks, wakes and calls, and alone uses what the observer keeps of that. Handlers and statistics
+/// are under locks, since sources, links and ticks report calls that were made elsewhere.
 package final class LatenessObserver: @unchecked Sendable {
-    // Sendable: `own` is touched by the driver's thread alone, on virtual time by one thread at a time; the rest is constant,
-    // atomic or locked.
+    // Sendable: only the driver's thread touches `own`, on virtual time one thread at a time; the rest is constant, atomic or
+    // locked.
     package let name: String
-    /// The driver's clock, and the monotonic one of the same time.
+    /// The driver's clock, and the monotonic clock of the same time base.
     private let clock: TimeBase
     private let time: TimeBase
     private let isLoop: Bool
     private let hasCounts: Bool
     @exclusivity(unchecked)
-    // Unsafe: the driver's thread alone, as above.
+    // Unsafe: only the driver's thread touches it, as above.
     nonisolated(unsafe) private var own = Own()
     private let handlers = LateHandlers()
     private let shared = Locked(Shared())
-    // Unsafe: the reference is kept in `shared` as long as this object is there.
+    // Unsafe: `shared` keeps the reference as long as this object exists.
     private let recorder = Atomic<UnsafeRawPointer?>(nil)
 
     private struct Own: ~Copyable {
         var timeline = ThreadTimeline()
         var evidence = ThreadEvidence()
-        /// When it began to sleep.
+        /// When the thread began to sleep.
         var parked_ns: Int64?
-        /// When it woke last.
+        /// When the thread last woke.
         var woke_ns = Int64.min
-        /// Of the call that goes on.
+        /// The call that is running.
         var call: WatchedCall?
-        /// How far the driver's clock, and boot time, were ahead of the monotonic one.
+        /// How far the driver's clock, and boot time, were ahead of the monotonic clock.
         var ahead_ns: Int64 = 0
         var bootAhead_ns: Int64 = 0
     }
@@ -55,13 +55,13 @@ package final class LatenessObserver: @unchecked Sendable {
     }
 }
 
-/// A call that goes on, on the monotonic clock.
+/// A call that is running. Instants are on the monotonic clock.
 package struct WatchedCall: Sendable {
     package var fire: LateFire
     package var timer: TimerToken
     /// Whether the kernel's counts were read for it.
     var hasEvidence = false
-    /// It is only submitted here; it reports by itself.
+    /// Whether the call only submits the handler's, which reports by itself.
     var isElsewhere = false
 }
 
@@ -74,7 +74,7 @@ extension LatenessObserver {
         handlers.add(beyond: bound_ns, handler)
     }
 
-    /// Fires later than that are explained from now on.
+    /// From now on explains fires that are later than `bound_ns`.
     package func lowerBound(to bound_ns: Int64) { handlers.lowerBound(to: bound_ns) }
 
     package var statistics: LatenessStatistics { handlers.statistics }
@@ -98,7 +98,7 @@ extension LatenessObserver {
         record(.arm, timer, now_ns, now_ns, 0)
     }
 
-    /// A call was late, wherever it was made: counts it, and tells those who watch.
+    /// Counts a call that was late, wherever it was made, and tells those who watch.
     package func report(_ call: LateCall, _ explanation: LatenessExplanation) {
         let lateness_ns = explanation.parts.lateness_ns
         guard isLate(lateness_ns) else { return }
@@ -109,8 +109,9 @@ extension LatenessObserver {
 
     package func isLate(_ lateness_ns: Int64) -> Bool { handlers.isLate(lateness_ns) }
 
-    /// A call on a queue, an actor or by a task, which is to begin now: what came before it was submitted, and that it had to
-    /// wait there. Nil if it is not late beyond the bounds. To be reported after its handler.
+    /// Explains a call on a queue, an actor or by a task that is about to begin: by what happened before it was submitted, and
+    /// by its wait there. Returns nil if the call is not late beyond the bounds. The caller reports the result after the
+    /// handler.
     package func delivery(
         _ submitted: SubmittedCall,
         deadline_ns: Int64,
@@ -131,7 +132,7 @@ extension LatenessObserver {
     }
 }
 
-/// A late call somewhere else than on the thread that fires.
+/// A late call that was made elsewhere than on the thread that fires.
 package struct LateDelivery: Sendable {
     package let call: LateCall
     package let explanation: LatenessExplanation
@@ -144,23 +145,23 @@ package struct LateDelivery: Sendable {
     package var report: LatenessReport { LatenessReport(call, explanation) }
 }
 
-/// What is known of a call when it is submitted to a queue, loop, actor or task. Instants are monotonic ones.
+/// What is known of a call when it is submitted to a queue, loop, actor or task. Instants are on the monotonic clock.
 package struct SubmittedCall: Sendable {
     package var submitted_ns: Int64
-    /// What kept that, if it was late.
+    /// Why the call was submitted late, if it was.
     package var explanation: LatenessExplanation?
-    /// What kept it where that is not known.
+    /// The cause of what `explanation` does not account for in a late submission.
     package var cause = LatenessCause.wakeup
 
     package init(submitted_ns: Int64) { self.submitted_ns = submitted_ns }
 
-    /// With the wait from then on.
+    /// Returns the explanation with the wait since the submission added.
     package func explained(_ deadline_ns: Int64, _ called_ns: Int64) -> LatenessExplanation {
         let submitted_ns = min(submitted_ns, called_ns)
         var result = explanation ?? LatenessExplanation(parts: LatenessParts(0))
         let before_ns = max(0, submitted_ns.subtractingSaturating(deadline_ns))
         if result.parts.lateness_ns != before_ns {
-            // Not late beyond the bound when it was submitted, or counted from another deadline since.
+            // The submission was not late beyond the bound, or the lateness counts from another deadline now.
             var parts = LatenessParts(before_ns)
             for cause in LatenessCause.allCases { parts.take(result.parts[cause], for: cause) }
             parts.take(parts.rest_ns, for: cause)
@@ -173,7 +174,7 @@ package struct SubmittedCall: Sendable {
 
 // The driver's thread.
 extension LatenessObserver {
-    /// The thread is about to sleep until then, on its own clock.
+    /// Notes that the thread is about to sleep as `park` says, on its own clock.
     package func willPark(_ park: Park) {
         let now_ns = time.now_ns
         own.parked_ns = now_ns
@@ -181,12 +182,12 @@ extension LatenessObserver {
         noteClocks(now_ns)
     }
 
-    /// It is awake, and had parked until then.
+    /// Notes that the thread is awake again, after it had parked as `park` says.
     package func didWake(from park: Park) {
         let now_ns = time.now_ns
         let parked_ns = own.parked_ns.take()
         own.woke_ns = now_ns
-        // It may have parked before anybody watched.
+        // The thread may have parked before anybody watched.
         if parked_ns == nil, !own.timeline.isEmpty { return }
         let planned_ns = park.until_ns < .max ? park.until_ns.subtractingSaturating(own.ahead_ns) : .max
         own.timeline.add(.parked, parked_ns ?? .min, now_ns, planned_ns: planned_ns)
@@ -195,7 +196,7 @@ extension LatenessObserver {
         record(.park, .stale, parked_ns, now_ns, planned_ns)
     }
 
-    /// The clocks' differences, which only steps and suspension change; read where nobody waits for it.
+    /// Reads the differences of the clocks, which only steps and suspension change. Called where nobody waits for it.
     private func noteClocks(_ now_ns: Int64) {
         if clock.clock == .monotonic { return }
         own.ahead_ns = clock.now_ns.subtractingSaturating(now_ns)
@@ -204,21 +205,21 @@ extension LatenessObserver {
 
     private func bootAhead_ns(_ now_ns: Int64) -> Int64 { time.on(.bootTime).now_ns.subtractingSaturating(now_ns) }
 
-    /// How far the clock was set ahead since the thread parked, and how long the system was suspended.
+    /// Notes how far the clock was set ahead since the thread parked, and how long the system was suspended.
     private func followClocks(_ call: inout WatchedCall, _ ahead_ns: Int64) {
         if clock.clock == .monotonic { return }
         let (before_ns, bootBefore_ns) = (own.ahead_ns, own.bootAhead_ns)
-        // Readings one after the other differ by less than a microsecond, but for an interruption between them.
+        // Two readings in a row differ by less than a microsecond, unless the thread is interrupted between them.
         call.fire.suspended_ns = max(0, bootAhead_ns(time.now_ns).subtractingSaturating(bootBefore_ns) - 1_000)
         if clock.clock == .bootTime { return }
         call.fire.step_ns =
             ahead_ns.subtractingSaturating(before_ns).subtractingSaturating(call.fire.suspended_ns) - 1_000
     }
 
-    /// Right before the handler is called. `tolerance_ns` is asked for late fires alone.
+    /// Begins a call, right before its handler. `tolerance_ns` is called for late fires only.
     package func beginCall(_ fire: borrowing Fire, _ now_ns: Int64, tolerance_ns: () -> Int64) {
         let ahead_ns = clock.clock == .monotonic ? 0 : now_ns.subtractingSaturating(time.now_ns)
-        // One that means "now" is not late before it was armed.
+        // A deadline before the clock's zero means "now": such a timer is not late before it was armed.
         let deadline_ns = fire.deadline_ns < 0 ? max(fire.deadline_ns, fire.lateFrom_ns) : fire.deadline_ns
         var call = WatchedCall(
             fire: LateFire(
@@ -256,7 +257,7 @@ extension LatenessObserver {
         if hasCounts { call.fire.evidence = own.evidence.take(call.fire.called_ns, since: call.fire.lateFrom_ns) }
     }
 
-    /// The handler has returned, at `ended_ns` on the monotonic clock.
+    /// Ends a call whose handler has returned, at `ended_ns` on the monotonic clock.
     package func endCall(_ fire: borrowing Fire, _ ended_ns: Int64, tolerance_ns: () -> Int64) {
         guard var call = own.call.take() else { return }
         if fire.isAhead { call.fire.called_ns = max(call.fire.called_ns, called_ns(fire)) }
@@ -297,14 +298,14 @@ extension LatenessObserver {
         return max(noted.at_ns, ended_ns ?? .min)
     }
 
-    /// Inside a handler that is late: why it is.
+    /// Returns why the running call is late; nil if it is not. To be called inside its handler.
     package func explainLateCall() -> LatenessExplanation? {
         guard let call = own.call, call.hasEvidence else { return nil }
         return call.fire.explained(by: own.timeline)
     }
 
-    /// Inside a handler: why it is late, counted from another deadline than the fire's own, both on the driver's clock. Gives the
-    /// monotonic reading too.
+    /// Returns why the running call is late, counted from `deadline_ns` instead of the fire's own deadline, and when it was
+    /// called on the monotonic clock. Both arguments are on the driver's clock. To be called inside the handler.
     package func explainCurrent(deadline_ns: Int64, called_ns: Int64) -> (called_ns: Int64, LatenessExplanation) {
         let ahead_ns = clock.clock == .monotonic ? 0 : clock.now_ns.subtractingSaturating(time.now_ns)
         let deadline_ns = deadline_ns.subtractingSaturating(ahead_ns)

@@ -1,9 +1,9 @@
 #if os(Linux)
-/// A lateness, split among causes. Taken from what is left of it, so that the parts add up to it exactly.
+/// A lateness, split among causes. Each part is taken from what is left of it, so that the parts add up to it exactly.
 package struct LatenessParts: Sendable, Hashable {
-    /// By the cause's number.
+    /// The parts, by the cause's number.
     package private(set) var parts_ns = [Int64](repeating: 0, count: LatenessCause.allCases.count)
-    /// What has no cause yet.
+    /// The part that has no cause yet.
     package private(set) var rest_ns: Int64
 
     package init(_ lateness_ns: Int64) {
@@ -14,7 +14,7 @@ package struct LatenessParts: Sendable, Hashable {
 
     package var lateness_ns: Int64 { parts_ns.reduce(rest_ns) { $0.addingSaturating($1) } }
 
-    /// Gives the cause as much of what is left. Nothing for less than 0.
+    /// Attributes up to `part_ns` of what is left to the cause; nothing if `part_ns` is negative.
     package mutating func take(_ part_ns: Int64, for cause: LatenessCause) {
         let taken_ns = min(max(0, part_ns), rest_ns)
         parts_ns[cause.number] += taken_ns
@@ -23,7 +23,7 @@ package struct LatenessParts: Sendable, Hashable {
 
     package mutating func finish() { take(rest_ns, for: .unexplained) }
 
-    /// More time has passed, for a cause of its own.
+    /// Adds time to the lateness, and attributes it to a cause of its own.
     package mutating func add(_ part_ns: Int64, for cause: LatenessCause) {
         rest_ns = rest_ns.addingSaturating(max(0, part_ns))
         take(part_ns, for: cause)

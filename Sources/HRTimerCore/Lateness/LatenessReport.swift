@@ -1,56 +1,56 @@
 #if os(Linux)
-/// Why a fire was late: its instants, and its lateness split among causes whose times add up to it.
+/// Why a fire was late: its instants, and its lateness split among causes, whose times add up to it.
 ///
 ///     TimerEngine.shared.onLate(beyond: .microseconds(200)) { report in print(report) }
 ///
-/// Instants are on `CLOCK_MONOTONIC`; those of an engine on another clock are where they lie on this one by the present
-/// difference of the two.
+/// Instants are on `CLOCK_MONOTONIC`. Those of an engine on another clock are converted by the present difference of the two
+/// clocks.
 public struct LatenessReport: Sendable {
-    /// The engine's or loop's name; of a source, link or sequence of ticks what it is, and on what.
+    /// The name of the engine or loop; for a source, link or sequence of ticks, what it is and on what it runs.
     public let name: String
-    /// The timer, where it has a token; a loop's own timers have none that anybody could use.
+    /// The timer, if it has a token; a loop's own timers have none that a user could use.
     public let timer: TimerToken?
-    /// What it was called for.
+    /// The deadline that it was called for.
     public let deadline: MonotonicInstant
-    /// When it was armed for that; nil if that was not seen, as before anybody watched.
+    /// When it was armed for that deadline; nil if that was not seen, for example before anybody watched.
     public let armed: MonotonicInstant?
-    /// When its thread woke last before the call; nil if it has not slept since somebody watches.
+    /// When its thread last woke before the call; nil if it has not slept since somebody began to watch.
     public let woken: MonotonicInstant?
     /// When its handler was called.
     public let called: MonotonicInstant
     /// `called` minus `deadline`.
     public let lateness: Duration
-    /// What the lateness is made of, the longest first, none of them zero. They add up to it.
+    /// The parts of the lateness, the longest first. None of them is zero, and they add up to the lateness.
     public let parts: [Part]
-    /// The longest call of a handler that ran when the fire was due, if there is `handlerBefore` or `pageFault`.
+    /// The longest handler call that ran while the fire was due, if there is a `handlerBefore` or a `pageFault` part.
     public let handlerBefore: HandlerBefore?
-    /// Whether the quota of the thread's cgroup kept it from running meanwhile; it is the `runQueue` part then, or in it.
+    /// Whether the quota of the thread's cgroup kept it from running meanwhile. That time is the `runQueue` part, or in it.
     public let isThrottled: Bool
 
-    /// One cause, and how much of the lateness it is.
+    /// One cause, and its part of the lateness.
     public struct Part: Sendable, Hashable {
         /// The cause.
         public let cause: LatenessCause
-        /// Its part of the lateness.
+        /// How much of the lateness it accounts for.
         public let duration: Duration
     }
 
-    /// The call that another timer had to wait for.
+    /// The call that the late fire had to wait for.
     public struct HandlerBefore: Sendable, Hashable {
-        /// Whose it was; nil for a consumer's own work.
+        /// The timer that was called; nil for a consumer's own work.
         public let timer: TimerToken?
         /// When it began.
         public let began: MonotonicInstant
-        /// Until when it ran.
+        /// When it ended.
         public let until: MonotonicInstant
     }
 
-    /// How much of the lateness is that cause's.
+    /// How much of the lateness the cause accounts for.
     public subscript(cause: LatenessCause) -> Duration {
         parts.first { $0.cause == cause }?.duration ?? .zero
     }
 
-    /// What most of the lateness is.
+    /// The cause of the longest part of the lateness.
     public var mainCause: LatenessCause { parts.first?.cause ?? .unexplained }
 
     package init(_ call: LateCall, _ explanation: LatenessExplanation) {
@@ -71,7 +71,7 @@ public struct LatenessReport: Sendable {
     }
 }
 
-/// Which call a report is about.
+/// The call that a report is about.
 package struct LateCall {
     package var name: String
     package var timer = TimerToken.stale
@@ -114,7 +114,7 @@ extension LatenessReport: CustomStringConvertible {
 }
 
 extension Duration {
-    /// Whole ones, but for those below ten.
+    /// In whole microseconds; with one decimal below ten.
     fileprivate var inMicroseconds: String {
         let nanoseconds = nanosecondsRoundedUp
         if nanoseconds >= 10_000 { return "\((nanoseconds + 500) / 1000) µs" }

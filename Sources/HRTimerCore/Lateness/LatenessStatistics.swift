@@ -1,17 +1,17 @@
 #if os(Linux)
-/// What late fires were made of so far, those that somebody watches for: see `onLate(beyond:)`.
+/// The causes of the late fires so far that somebody watches for: see `onLate(beyond:)`.
 public struct LatenessStatistics: Sendable, Hashable {
-    /// How many fires were later than the least bound that anybody watches.
+    /// The number of fires later than the least bound that anybody watches for.
     public var lateFires: UInt64 = 0
-    /// By the cause's number, in ns; empty as long as there is none.
+    /// The time of each cause, by the cause's number, in ns; empty as long as there is none.
     private var parts_ns: [Int64] = []
 
     package init() {}
 
-    /// How late those were together.
+    /// The lateness of these fires together.
     public var total: Duration { .nanoseconds(parts_ns.reduce(Int64(0)) { $0.addingSaturating($1) }) }
 
-    /// How much of that was made by which cause; causes without a part are not in it.
+    /// How much of the total each cause accounts for. Causes without a part are left out.
     public var byCause: [LatenessCause: Duration] {
         var causes: [LatenessCause: Duration] = [:]
         for (cause, part_ns) in zip(LatenessCause.allCases, parts_ns) where part_ns > 0 {

@@ -2,17 +2,17 @@
 import CHRTimer
 import HRTimerLibc
 
-/// What the kernel counts of a thread that fires timers, compared with what it had counted a few fires ago.
+/// What the kernel counts for a thread that fires timers, compared with its counts a few fires ago.
 ///
-/// A reading costs a microsecond or two, so there is none for each fire: one each `refresh` parks, on the way to sleep, and one
-/// at a late fire, before its handler. What fires between are likely to have waited for a processor is learned, and taken away.
-/// The thread's alone.
+/// A reading costs a microsecond or two, so not every fire takes one. There is one every `refresh` parks, on the way to sleep,
+/// and one at a late fire, before its handler. How long the fires in between usually wait for a processor is learned, and
+/// subtracted. Only the thread itself uses this value.
 package struct ThreadEvidence: ~Copyable {
     private var file: Int32 = -1
     private var thread: pthread_t?
     private var base = hrt_thread_counts()
     private var base_ns = Int64.min
-    /// Since the base.
+    /// Counted since the reading in `base`.
     private var fires: Int64 = 0
     private var punctual_ns: Int64 = 0
     private var parks: Int64 = 0
@@ -20,19 +20,20 @@ package struct ThreadEvidence: ~Copyable {
     private var parked_ns: Int64 = 0
     private var mustRefresh = true
     private var hasLateFire = false
-    /// What a fire that is not late waits for a processor.
+    /// How long a fire that is not late usually waits for a processor.
     private var usualDelay_ns: Int64 = 0
-    /// Of what is read once a second at most.
+    /// When `slow` was read last; the thread reads it once a second at most on the way to sleep.
     private var slow_ns = Int64.min
     private var slow: (stolen_ns: Int64, throttled_ns: Int64) = (0, -1)
 
-    /// The reading at the latest late fire, since the thread parked last.
+    /// The reading at the latest late fire since the thread last parked.
     private var late: (counts: hrt_thread_counts, at_ns: Int64)?
     private var slowOfWake: (stolen_ns: Int64, throttled_ns: Int64)?
 
-    /// After so many parks there is another reading: what that costs, spread over the fires, is a fraction of a microsecond.
+    /// The number of parks after which there is another reading. Its cost, spread over the fires, is a fraction of a
+    /// microsecond.
     static let refresh: Int64 = 12
-    /// A handler that runs so long may have been preempted or have waited, which is not to count for later fires.
+    /// A handler that runs longer may have been preempted or have waited, and that must not count for later fires.
     static let longCall_ns: Int64 = 100_000
 
     package init() {}
@@ -51,7 +52,7 @@ package struct ThreadEvidence: ~Copyable {
         return counts
     }
 
-    /// The thread is about to park, where a reading delays nobody.
+    /// Notes that the thread is about to park. A reading delays nobody here.
     package mutating func willPark(_ now_ns: Int64, isPrecise: Bool) {
         if mustRefresh || parks >= Self.refresh { refresh(now_ns) }
         slowOfWake = nil
@@ -83,7 +84,7 @@ package struct ThreadEvidence: ~Copyable {
         (mustRefresh, hasLateFire, late) = (false, false, nil)
     }
 
-    /// A fire was not late.
+    /// Notes a fire that was not late.
     package mutating func notePunctual(_ lateness_ns: Int64) {
         fires += 1
         punctual_ns = punctual_ns.addingSaturating(max(0, lateness_ns))
@@ -93,13 +94,13 @@ package struct ThreadEvidence: ~Copyable {
         if length_ns > Self.longCall_ns { mustRefresh = true }
     }
 
-    /// At a late fire, on the way to its call: within the time since `begin_ns`, or since the thread was about to park before
-    /// that. Nothing where there was no reading before on this thread.
+    /// Returns the evidence at a late fire, on the way to its call: within the time since `begin_ns`, or since the thread was
+    /// about to park before that. Empty if this thread has no earlier reading.
     package mutating func take(_ now_ns: Int64, since begin_ns: Int64) -> LateFire.Evidence {
         let counts = read()
         var evidence = LateFire.Evidence()
         defer {
-            // Others that the same wake-up made late want the reading before it.
+            // `base` stays: other fires that the same wake-up made late need the reading before it.
             late = (counts, now_ns)
             (hasLateFire, mustRefresh) = (true, true)
         }
@@ -135,14 +136,14 @@ package struct ThreadEvidence: ~Copyable {
         evidence.faults_ns = (counts.minor_faults - base.minor_faults + major) * hrt_page_fault_ns()
         let switchedItself =
             counts.voluntary_switches - base.voluntary_switches > (late?.at_ns == base_ns ? 0 : switches)
-        // Those with input and output block.
+        // A fault with input or output blocks the thread, and may account for all of the time.
         if major > 0, switchedItself { evidence.faults_ns = .max / 4 }
         let awake_ns = now_ns - base_ns - parked_ns
         if !switchedItself { evidence.gap_ns = max(0, awake_ns - (counts.cpu_ns - base.cpu_ns) - delay_ns - 10_000) }
         evidence.mayHaveStopped = switchedItself
     }
 
-    /// What takes tens of microseconds to read: after the handler of a late fire, and once for each time that the thread slept.
+    /// Returns what takes tens of microseconds to read: after a late fire's handler, once each time that the thread slept.
     package mutating func takeSlow(_ now_ns: Int64) -> (stolen_ns: Int64, throttled_ns: Int64) {
         if let slowOfWake { return slowOfWake }
         let (before, isFirst) = (slow, slow_ns == .min)

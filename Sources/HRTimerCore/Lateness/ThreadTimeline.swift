@@ -1,5 +1,5 @@
 #if os(Linux)
-/// What a thread that fires timers did of late: when it slept, and when handlers ran. Written by that thread alone, without an
+/// The recent past of a thread that fires timers: when it slept, and when handlers ran. That thread alone writes it, without an
 /// allocation; a fire adds one stretch, and a wait another one.
 package struct ThreadTimeline: ~Copyable {
     package enum Kind: UInt8, Sendable { case parked, called }
@@ -8,9 +8,9 @@ package struct ThreadTimeline: ~Copyable {
         package var kind = Kind.parked
         package var begin_ns = Int64.min
         package var end_ns = Int64.min
-        /// Until when it was to park; `Int64.max` for as long as nobody woke it.
+        /// The instant until which it was to park; `Int64.max` if it was to park until somebody woke it.
         package var planned_ns = Int64.max
-        /// Whose handler it was.
+        /// The timer whose handler it was.
         package var timer = TimerToken.stale
 
         package init() {}
@@ -18,10 +18,10 @@ package struct ThreadTimeline: ~Copyable {
 
     /// What the thread did in a span of time.
     struct Doings {
-        /// Of its time asleep: what it was to sleep, and what it woke too late.
+        /// Time asleep: until the planned end, and from there until it woke.
         var mayWait_ns: Int64 = 0
         var asleep_ns: Int64 = 0
-        /// In handlers, and all else.
+        /// Time awake: in handlers, and in all else.
         var calls_ns: Int64 = 0
         var awake_ns: Int64 = 0
         var woken_ns: Int64?
@@ -29,7 +29,7 @@ package struct ThreadTimeline: ~Copyable {
     }
 
     static let capacity = 64
-    // Unsafe: memory that this value alone owns, of `capacity` stretches that are all initialized.
+    // Unsafe: this value alone owns the memory of `capacity` stretches, which are all initialized.
     private let stretches = UnsafeMutablePointer<Stretch>.allocate(capacity: ThreadTimeline.capacity)
     private var count = 0
 
@@ -61,7 +61,7 @@ package struct ThreadTimeline: ~Copyable {
         place.pointee.timer = timer
     }
 
-    /// The end of the latest call of that timer, if it is known still.
+    /// Returns the end of the timer's latest call, if it is still known.
     func endOfLatestCall(of timer: TimerToken) -> Int64? {
         for number in stride(from: count - 1, through: max(0, count - Self.capacity), by: -1) {
             let stretch = stretches[number % Self.capacity]
@@ -73,7 +73,7 @@ package struct ThreadTimeline: ~Copyable {
     func doings(from begin_ns: Int64, to end_ns: Int64) -> Doings {
         var doings = Doings()
         var position_ns = end_ns
-        // From the latest back, and no further than where the span begins.
+        // From the latest stretch back, and no further than the begin of the span.
         for number in stride(from: count - 1, through: max(0, count - Self.capacity), by: -1) {
             let stretch = stretches[number % Self.capacity]
             if stretch.kind == .parked, doings.woken_ns == nil { doings.woken_ns = stretch.end_ns }
@@ -86,7 +86,7 @@ package struct ThreadTimeline: ~Copyable {
             doings.add(stretch, stretchBegin_ns, position_ns)
             position_ns = stretchBegin_ns
         }
-        // Older than what is known: a burst, whose calls have filled the memory.
+        // The rest is older than the stretches that are kept. If they are full, a burst has filled them with its calls.
         if position_ns > begin_ns {
             if count > Self.capacity {
                 doings.calls_ns = doings.calls_ns.addingSaturating(position_ns.subtractingSaturating(begin_ns))

@@ -2,16 +2,16 @@
 public import CHRTimer
 import HRTimerLibc
 
-/// The elements that belong to a queue's timers, by slot. They never move: they are in chunks mapped from the system,
-/// so that growing copies nothing and an unused chunk is given back at once.
+/// The elements that belong to a queue's timers, indexed by slot. They never move: they lie in chunks that are mapped from
+/// the system, so that growing copies nothing and an unused chunk can be returned at once.
 ///
-/// Every slot has an element, a vacant one where there is no timer. Not thread-safe: its owner holds the lock. Usable
-/// from inline code, so that other modules specialise it.
+/// Every slot has an element; a slot without a timer has a vacant one. Not thread-safe: its owner holds a lock. Usable from
+/// inline code, so that other modules specialise it.
 @usableFromInline package struct SlotArray<Element: ~Copyable>: ~Copyable {
     @inlinable static var chunkSize: Int { 1024 }
 
-    /// Nil for a chunk that was given back or is not mapped yet. A table of pointers and no array, which checks its bounds at
-    /// each access.
+    /// Nil for a chunk that was returned to the system or is not mapped yet. A table of pointers rather than an array,
+    /// because an array checks its bounds at each access.
     @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>?>
     @usableFromInline var chunkCount = 0
     private var capacity = 4
@@ -36,7 +36,7 @@ import HRTimerLibc
         munmap(chunk, chunkBytes)
     }
 
-    /// Must be called before a slot is used for the first time, and again after `trim`.
+    /// Makes sure that the slot has an element. Must be called before a slot is used for the first time, and again after `trim`.
     @inlinable @inline(__always)
     package mutating func makeRoom(for slot: UInt32) {
         let chunk = Int(slot) / Self.chunkSize
@@ -46,7 +46,7 @@ import HRTimerLibc
     @usableFromInline @inline(never)
     mutating func makeChunk(_ chunk: Int) {
         while chunk >= chunkCount { appendChunk() }
-        // mmap(2) and not malloc(3), which returns only the end of its heap to the system.
+        // mmap(2) rather than malloc(3), which returns only the end of its heap to the system.
         let memory = mmap(nil, Self.chunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let memory, memory != MAP_FAILED else {
             fatalError("no memory for \(Self.chunkSize) more timers")
@@ -56,7 +56,7 @@ import HRTimerLibc
         chunks[chunk] = elements
     }
 
-    /// One that is not mapped yet.
+    /// Appends the table's entry for a chunk that is not mapped yet.
     private mutating func appendChunk() {
         if chunkCount == capacity {
             let more = UnsafeMutablePointer<UnsafeMutablePointer<Element>?>.allocate(capacity: 2 * capacity)
@@ -68,8 +68,8 @@ import HRTimerLibc
         chunkCount += 1
     }
 
-    /// Gives back the memory of chunks in which every element is vacant: a bounded part of the work a call. True if
-    /// there is more to do.
+    /// Returns to the system the memory of chunks in which every element is vacant. Each call does a bounded part of the
+    /// work. Returns true if there is more to do.
     package mutating func trim(isVacant: (borrowing Element) -> Bool) -> Bool {
         let end = min(trimmed + 16, chunkCount)
         for index in trimmed..<end {
@@ -83,12 +83,12 @@ import HRTimerLibc
         return trimmed != 0
     }
 
-    /// All elements, vacant ones too.
+    /// Calls `body` with every element, including the vacant ones.
     package mutating func forEach(_ body: (inout Element) -> Void) {
         forEachSlot { _, element in body(&element) }
     }
 
-    /// The same with its slot.
+    /// Calls `body` with every slot and its element, including the vacant ones.
     package mutating func forEachSlot(_ body: (UInt32, inout Element) -> Void) {
         for index in 0..<chunkCount {
             guard let chunk = chunks[index] else { continue }
@@ -96,25 +96,25 @@ import HRTimerLibc
         }
     }
 
-    /// The element of a slot for which `reserve` made room. It stays at its address as long as it is not vacant.
+    /// The element of a slot for which `makeRoom(for:)` was called. It stays at its address as long as it is not vacant.
     @inlinable
     package subscript(slot: UInt32) -> Element {
         @inline(__always) unsafeAddress { UnsafePointer(place(slot)) }
         @inline(__always) unsafeMutableAddress { place(slot) }
     }
 
-    /// Has the processor fetch the element into its caches, to be read soon.
+    /// Has the processor fetch the element into its caches, because it will be read soon.
     @inlinable
     package func fetch(_ slot: UInt32) { hrt_prefetch(place(slot), MemoryLayout<Element>.stride) }
 
     @inlinable @inline(__always)
     func place(_ slot: UInt32) -> UnsafeMutablePointer<Element> {
-        // There is room for every slot that was used.
+        // `makeRoom(for:)` was called for every slot that is in use.
         assert(Int(slot) / Self.chunkSize < chunkCount)
         return chunks[Int(slot) / Self.chunkSize].unsafelyUnwrapped + Int(slot) % Self.chunkSize
     }
 }
 
-// Sendable: it alone owns its chunks, and being noncopyable it has one owner at a time.
+// Sendable: it is the only owner of its chunks and, being noncopyable, has one owner at a time.
 extension SlotArray: @unchecked Sendable where Element: ~Copyable & Sendable {}
 #endif

@@ -1,12 +1,12 @@
 #if os(Linux)
 public import CHRTimer
 
-/// Names one timer of one engine. It is stale once the timer is cancelled or has fired for the last time. A stale
-/// token, or one of another engine, is harmless, also when another timer has the slot since.
+/// The name of one timer of one engine. The token is stale once the timer is cancelled or has fired for the last time. A
+/// token that is stale, or belongs to another engine, is harmless, even if another timer uses the slot by then.
 public struct TimerToken: Hashable, Sendable {
     @usableFromInline package let slot: UInt32
     @usableFromInline package let generation: UInt32
-    /// The number of the schedule that made it.
+    /// The number of the core that issued the token (`FiringCore`).
     @usableFromInline package let owner: UInt32
 
     @inlinable
@@ -16,7 +16,7 @@ public struct TimerToken: Hashable, Sendable {
         self.owner = owner
     }
 
-    /// Names no timer: generations begin at 1.
+    /// A token that names no timer: generations begin at 1.
     @inlinable package static var stale: TimerToken { TimerToken(hrt_token(slot: 0, generation: 0)) }
 
     @inlinable

@@ -3,15 +3,15 @@ import CHRTimer
 import CRealtimeKit
 import HRTimerLibc
 
-/// The settings of an engine's or loop's thread: what was granted, and what must be restored.
+/// The settings of an engine's or loop's thread: which were granted, and what must be restored.
 package struct AppliedSettings: ~Copyable {
     package private(set) var settingResults: [SettingResult] = []
     private var memoryLock: MemoryLock.Hold?
-    /// Nil unless a bound was asked for and granted.
+    /// Nil unless a bound was requested and granted.
     package private(set) var wakeLatency: WakeLatency?
 
-    /// Applies them to the calling thread, which must be one of this library. Only requested settings are tried and
-    /// have a result.
+    /// Applies the settings to the calling thread, which must be one of this library's. Tries only the requested ones; only
+    /// these have a result.
     package init(_ settings: RealTimeSettings, threadName: String, _ waiter: Waiter? = nil) {
         threadName.withCString { hrt_thread_set_name($0) }
         note(.threadName) { () throws(TimerError) in }
@@ -48,7 +48,7 @@ package struct AppliedSettings: ~Copyable {
         if !bounds.isEmpty { wakeLatency = bounds }
     }
 
-    /// The settings of the process and of the system. Those of the thread end with it.
+    /// Restores the settings of the process and of the system. Those of the thread end with it.
     package consuming func giveBack() {
         memoryLock = nil
         wakeLatency?.hold(false)
@@ -117,7 +117,7 @@ extension RealTimeSettings.SchedulingClass {
         return .kernel
     }
 
-    /// For a real-time class that the kernel refuses to a process without rights.
+    /// Asks RealtimeKit and the portal for a real-time class that the kernel refuses to a process without rights.
     private func askServices(_ priority: UInt32, _ operation: String) throws(TimerError) -> SettingResult.Grantor {
         var answer = crk_answer()
         let status = crk_make_thread_realtime(priority, &answer)

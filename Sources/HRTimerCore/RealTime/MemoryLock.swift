@@ -1,9 +1,9 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// Keeps the process's pages in memory as long as one instance exists.
+/// The lock that keeps the process's pages in memory as long as one `Hold` exists.
 enum MemoryLock {
-    /// Releases the lock when the last reference goes.
+    /// A hold on the memory lock, which is released when the last hold goes.
     final class Hold: Sendable {
         fileprivate init() {}
 
@@ -12,7 +12,7 @@ enum MemoryLock {
 
     private struct State: Sendable {
         var holds = 0
-        /// False if the process had locked its memory itself: then it stays locked.
+        /// Whether this library has locked the memory. If the process had done so itself, the memory stays locked.
         var isOurs = false
     }
 
@@ -40,7 +40,7 @@ enum MemoryLock {
         }
     }
 
-    /// VmLck of proc_pid_status(5).
+    /// Whether the process has locked memory: VmLck of proc_pid_status(5).
     private static var hasLockedMemory: Bool {
         guard let file = fopen("/proc/self/status", "re") else { return false }
         defer { fclose(file) }

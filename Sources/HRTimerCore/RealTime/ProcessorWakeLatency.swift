@@ -1,11 +1,10 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// A bound for some processors alone: pm_qos_resume_latency_us of each
-/// (Documentation/ABI/testing/sysfs-devices-power).
+/// A bound for some processors alone: pm_qos_resume_latency_us of each (Documentation/ABI/testing/sysfs-devices-power).
 ///
-/// The file keeps what is written when the process ends, so what stood there is written back. Several threads of the process may
-/// bound one processor: the least of their bounds holds, and of what stood there.
+/// The file keeps the written value when the process ends, so the former value is written back. Several threads of the process
+/// may bound one processor: the least of their bounds and of the former value holds.
 final class ProcessorWakeLatency {
     private let processors: [Int]
     private let latency_us: Int32
@@ -16,7 +15,7 @@ final class ProcessorWakeLatency {
         let before: String
         var bounds_us: [Int32] = []
 
-        /// "0" is no bound, and "n/a" a bound of 0.
+        /// The text to write. In the file "0" is no bound, and "n/a" is a bound of 0.
         var text: String {
             guard var least_us = bounds_us.min() else { return before }
             if before == "n/a" { least_us = 0 }
@@ -33,7 +32,7 @@ final class ProcessorWakeLatency {
         latency_us = try microseconds(latency, operation)
         guard let processors, !processors.isEmpty else { throw TimerError(operation: operation, errorNumber: EINVAL) }
         self.processors = processors.sorted()
-        // What stands there is written again, which changes nothing and tells whether it may be.
+        // Writing the present value again changes nothing, and tells whether the process may write the file.
         try Self.files.withLock { files throws(TimerError) in
             for processor in self.processors {
                 guard let text = files[processor]?.text ?? read(processor), write(text, processor) else {
@@ -53,7 +52,7 @@ final class ProcessorWakeLatency {
         }
     }
 
-    /// Of one processor: nil while the process bounds it nowhere.
+    /// Adds this bound to one processor's file, or removes it. `file` is nil while the process does not bound that processor.
     private func change(_ file: inout File?, _ processor: Int) {
         guard var changed = file ?? read(processor).map({ File(before: $0) }) else { return }
         if isHeld {
@@ -70,7 +69,7 @@ private func open(_ processor: Int, _ flags: Int32) -> Int32 {
     open("/sys/devices/system/cpu/cpu\(processor)/power/pm_qos_resume_latency_us", flags | O_CLOEXEC)
 }
 
-/// Nil with errno.
+/// Returns nil with errno on failure.
 private func read(_ processor: Int) -> String? {
     let descriptor = open(processor, O_RDONLY)
     guard descriptor >= 0 else { return nil }
@@ -81,7 +80,7 @@ private func read(_ processor: Int) -> String? {
     return String(decoding: text[..<length].prefix { $0 != 10 }, as: UTF8.self)
 }
 
-/// False with errno.
+/// Returns false with errno on failure.
 private func write(_ text: String, _ processor: Int) -> Bool {
     let descriptor = open(processor, O_WRONLY)
     guard descriptor >= 0 else { return false }

@@ -1,5 +1,5 @@
 #if os(Linux)
-/// What an engine requests of the kernel for its own thread, and for the process while it lives.
+/// What an engine requests from the kernel for its own thread, and for the process while the engine lives.
 ///
 ///     var configuration = TimerEngine.Configuration()
 ///     configuration.realTime.schedulingClass = .fifo(priority: 10)
@@ -7,83 +7,83 @@
 ///     engine.settingResults                        // granted or refused
 ///
 /// The defaults suit an ordinary process, which is always granted them: only a timer slack of 1 ns.
-/// `TimerEngine.settingResults` reports what the kernel refuses; the engine runs without it. Only the engine's own
-/// thread is changed, and threads that it starts do not inherit its class. All ends with the engine.
+/// `TimerEngine.settingResults` reports what the kernel refuses; the engine runs without it. Only the engine's own thread is
+/// changed, and threads that it starts do not inherit its class. All settings end with the engine.
 public struct RealTimeSettings: Sendable, Hashable {
-    /// When the kernel lets the thread run, sched(7).
+    /// When the kernel lets the thread run; see sched(7).
     public enum SchedulingClass: Sendable, Hashable {
-        /// `SCHED_OTHER`, as ordinary threads, with a nice value of -20 (favoured) to 19; below the present one it takes
-        /// CAP_SYS_NICE or RLIMIT_NICE.
+        /// `SCHED_OTHER`, as for ordinary threads, with a nice value of -20 (favoured) to 19. A value below the present one
+        /// takes CAP_SYS_NICE or RLIMIT_NICE.
         case other(nice: Int)
-        /// `SCHED_FIFO`: before every ordinary thread, until it sleeps. Priority 1 (least) to 99; 1 suffices unless other
+        /// `SCHED_FIFO`: runs before every ordinary thread, until it sleeps. Priority 1 (least) to 99; 1 suffices unless other
         /// real-time threads compete. Takes CAP_SYS_NICE or RLIMIT_RTPRIO.
         ///
         /// Where the kernel refuses it with EPERM, RealtimeKit is asked over D-Bus, and then the desktop portal, as audio
-        /// programs do; `SettingResult.grantor` tells who granted it. They may lower the priority (to 20), may give
-        /// `SCHED_RR` instead, and demand `RLIMIT_RTTIME`, which is lowered for the whole process: a real-time thread
-        /// that computes for 200 ms without sleeping ends it by SIGXCPU. Takes libdbus-1.so.3. The kernel stops real-time threads for a part of
-        /// every second (/proc/sys/kernel/sched_rt_runtime_us) if they take all of it.
+        /// programs do; `SettingResult.grantor` tells which one granted it. They may lower the priority (to 20), may give
+        /// `SCHED_RR` instead, and demand `RLIMIT_RTTIME`, which is lowered for the whole process: a real-time thread that
+        /// computes for 200 ms without sleeping ends the process by SIGXCPU. Asking takes libdbus-1.so.3. The kernel stops
+        /// real-time threads for a part of every second (/proc/sys/kernel/sched_rt_runtime_us) if they take all of it.
         case fifo(priority: Int)
-        /// `SCHED_RR`: as `fifo`, RealtimeKit included, taking turns with threads of the same priority.
+        /// `SCHED_RR`: as `fifo`, RealtimeKit included, but takes turns with threads of the same priority.
         case roundRobin(priority: Int)
-        /// `SCHED_DEADLINE`: `runtime` is guaranteed within `deadline` of the begin of each `period`; runtime ≤
-        /// deadline ≤ period, from about 1 µs. Takes CAP_SYS_NICE; refused with EPERM to a thread restricted to some
-        /// processors.
+        /// `SCHED_DEADLINE`: guarantees `runtime` within `deadline` of the begin of each `period`; runtime ≤ deadline ≤ period,
+        /// from about 1 µs. Takes CAP_SYS_NICE. Refused with EPERM to a thread that is restricted to some processors.
         case deadline(runtime: Duration, deadline: Duration, period: Duration)
     }
 
-    /// The class of the engine's thread. Nil keeps the one inherited from the thread that makes the engine.
+    /// The class of the engine's thread. Nil keeps the class inherited from the thread that makes the engine.
     public var schedulingClass: SchedulingClass?
 
     /// The numbers of the processors that the thread may run on. Nil keeps those of the thread that makes the engine.
     public var processors: Set<Int>?
 
-    /// How late the kernel may make a wake-up of the thread to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more.
+    /// How late the kernel may make a wake-up of the thread, to merge it with others: `PR_SET_TIMERSLACK`, 1 ns or more.
     /// Threads have 50 µs by default; real-time classes have none.
     public var timerSlack: Duration = .nanoseconds(1)
 
-    /// Whether the process's memory is locked: `mlockall(2)`, for pages as they are touched (MCL_ONFAULT), present and
-    /// future ones.
+    /// Whether the process's memory is locked: `mlockall(2)`, for present and future pages, each when it is touched
+    /// (MCL_ONFAULT).
     ///
-    /// It holds for the whole process, from the first such engine to the end of the last; if the process has locked its
-    /// memory itself, that stays. Where the process may lock only so much (RLIMIT_MEMLOCK without CAP_IPC_LOCK), it is
-    /// refused with ENOMEM or EPERM, or is granted and later allocations beyond the limit fail.
+    /// The lock holds for the whole process, from the first such engine to the end of the last one. If the process has locked
+    /// its memory itself, it stays locked. Where the process may lock only so much (RLIMIT_MEMLOCK without CAP_IPC_LOCK), the
+    /// lock is refused with ENOMEM or EPERM, or it is granted and later allocations beyond the limit fail.
     public var locksMemory = false
 
-    /// The longest time that processors may take to leave an idle state, for the whole system: an open
-    /// `/dev/cpu_dma_latency`, in whole µs rounded down. Zero keeps them out of every idle state, which costs power and
-    /// heat. The least value that any process requests holds. Nil requests nothing.
+    /// The longest time that processors may take to leave an idle state, for the whole system: an open `/dev/cpu_dma_latency`,
+    /// in whole µs rounded down. Zero keeps them out of every idle state, which costs power and heat. The least value that any
+    /// process requests holds. Nil requests nothing.
     ///
-    /// It holds while a precise timer is due within a second, and no longer: one of an engine or loop in `.precise`, or one that
-    /// asks for `.precise` itself. For a second at most after the last one is cancelled.
+    /// The bound holds only while a precise timer is due within a second: a timer of an engine or loop in `.precise`, or one
+    /// that requests `.precise` itself. After the last such timer is cancelled it holds for a second at most.
     public var wakeLatency: Duration?
 
-    /// The same for `processors` alone, and for as long: `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`. It spares
-    /// the power of the other processors. Takes `processors`, and the right to write these files, which root has.
+    /// As `wakeLatency`, and for as long, but for `processors` alone:
+    /// `/sys/devices/system/cpu/cpu…/power/pm_qos_resume_latency_us`. It spares the power of the other processors. Takes
+    /// `processors`, and the right to write these files, which root has.
     ///
-    /// The least value of this process's threads holds, and of what stood in the file, which is written back. A process that
+    /// The least value holds: of this process's threads, and of what stood in the file, which is written back. A process that
     /// is killed leaves its value there.
     public var processorWakeLatency: Duration?
 
-    /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. For a
-    /// `BootTimeTimerEngine` alone, whose other timers fire when the system runs again.
+    /// Whether the engine's deadlines wake a suspended system: `CLOCK_BOOTTIME_ALARM` of `timerfd_create(2)`. Only for a
+    /// `BootTimeTimerEngine`; without this setting its timers fire when the system runs again.
     ///
     ///     var configuration = TimerEngine.Configuration()
     ///     configuration.realTime.wakesSystem = true
     ///     let alarms = try BootTimeTimerEngine(configuration)
     ///
-    /// Takes CAP_WAKE_ALARM; refused with EPERM without, and with EINVAL to another engine or a loop: the timers then
-    /// run on `CLOCK_BOOTTIME`, as they do from when the process has given the right up. A system whose clock chip cannot
-    /// wake it sleeps on.
+    /// Takes CAP_WAKE_ALARM. Refused with EPERM without that, and with EINVAL to another engine or a loop. The timers then run
+    /// on `CLOCK_BOOTTIME`, as they do once the process has given the right up. A system whose clock chip cannot wake it sleeps
+    /// on.
     public var wakesSystem = false
 
-    /// Those for an ordinary process.
+    /// The settings for an ordinary process.
     public init() {}
 }
 
 /// The result of one of an engine's settings.
 public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
-    /// Which one.
+    /// One of the settings.
     public enum Setting: String, Sendable, Hashable, CaseIterable {
         /// `TimerEngine.Configuration.name`.
         case threadName
@@ -103,7 +103,7 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
         case wakesSystem
     }
 
-    /// The kernel's result.
+    /// What became of a request.
     public enum Outcome: Sendable, Hashable {
         /// The setting holds.
         case granted
@@ -115,9 +115,9 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
     public enum Grantor: Sendable, Hashable {
         /// The kernel, to the process's own rights.
         case kernel
-        /// RealtimeKit on the system's bus, at that priority, which may be less than was asked for.
+        /// RealtimeKit on the system's bus, at that priority, which may be lower than the requested one.
         case realtimeKit(priority: Int)
-        /// The desktop portal on the session's bus, `org.freedesktop.portal.Realtime`.
+        /// The desktop portal on the session's bus, `org.freedesktop.portal.Realtime`, at that priority.
         case portal(priority: Int)
     }
 
@@ -125,7 +125,7 @@ public struct SettingResult: Sendable, Hashable, CustomStringConvertible {
     public let setting: Setting
     /// Whether the setting holds.
     public let outcome: Outcome
-    /// Who granted it; `kernel` for what was refused, too.
+    /// Who granted it; `kernel` also for a setting that was refused.
     public internal(set) var grantor = Grantor.kernel
 
     /// Whether the setting holds.

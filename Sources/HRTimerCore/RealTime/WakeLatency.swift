@@ -1,13 +1,13 @@
 #if os(Linux)
 import HRTimerLibc
 
-/// Bounds on how long processors take to leave an idle state. They hold while a precise timer is due within a second, since each
-/// costs power.
+/// Bounds on how long processors take to leave an idle state. They hold only while a precise timer is due within a second,
+/// since each of them costs power.
 package final class WakeLatency: @unchecked Sendable {
-    // Sendable: the thread whose settings they are alone touches it.
+    // Sendable: only the thread whose settings they are touches them.
 
-    /// So long before the deadline they begin. A bound takes microseconds to set, and wakes all processors: once a second at
-    /// most is little, and a timer that repeats each second or more often keeps them.
+    /// How long before the deadline the bounds begin to hold. Setting one takes microseconds and wakes all processors, which is
+    /// little once a second at most. A timer that repeats each second or more often keeps them.
     package static let lead_ns: Int64 = 1_000_000_000
 
     var system: SystemWakeLatency?
@@ -23,9 +23,9 @@ package final class WakeLatency: @unchecked Sendable {
         processors?.hold(isHeld)
     }
 
-    /// A thread is about to sleep until `until_ns`, and its next precise timer is due at `precise_ns`. Holds the bounds if that is
-    /// soon. If it is later, and before the end of the sleep, `sleep` comes first, without a bound, until it is soon. True
-    /// if that was woken.
+    /// Holds the bounds if the next precise timer, due at `precise_ns`, is due soon. The thread is about to sleep until
+    /// `until_ns`. If the timer is due later, but before the end of that sleep, calls `sleep` first, without a bound, until it
+    /// is due soon. Returns true if that sleep was woken.
     package func holdIfSoon(
         _ precise_ns: Int64,
         now_ns: Int64,
@@ -46,11 +46,11 @@ package final class WakeLatency: @unchecked Sendable {
 }
 
 /// A bound for the whole system. It holds as long as the file is open and has the value; the kernel uses the least of all
-/// (Documentation/power/pm_qos_interface.rst).
+/// values (Documentation/power/pm_qos_interface.rst).
 final class SystemWakeLatency {
     private let descriptor: Int32
     private let latency_us: Int32
-    /// PM_QOS_CPU_LATENCY_DEFAULT_VALUE, the same as no bound: 2000 s.
+    /// PM_QOS_CPU_LATENCY_DEFAULT_VALUE, which means no bound: 2000 s.
     private static let unbounded_us: Int32 = 2_000_000_000
 
     init(_ latency: Duration) throws(TimerError) {
@@ -58,7 +58,7 @@ final class SystemWakeLatency {
         latency_us = try microseconds(latency, operation)
         descriptor = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw TimerError(operation: operation, errorNumber: errno) }
-        // Opening it has asked for no bound; this tells whether one may be written.
+        // Opening the file has requested no bound. This write tells whether one may be written.
         if !write(Self.unbounded_us) {
             let error = errno
             close(descriptor)
@@ -75,7 +75,7 @@ final class SystemWakeLatency {
     }
 }
 
-/// In whole microseconds, rounded down; the kernel's files take 31 bits.
+/// Returns whole microseconds, rounded down; the kernel's files take 31 bits.
 func microseconds(_ latency: Duration, _ operation: String) throws(TimerError) -> Int32 {
     guard latency >= .zero, latency <= .seconds(2000) else {
         throw TimerError(operation: operation, errorNumber: EINVAL)

@@ -5,36 +5,37 @@ import Synchronization
 
 /// The time that the calling code is in: the kernel's, or a virtual one.
 ///
-/// A thread is in a virtual time while it runs work of that time; a task if it began in one, wherever it runs.
+/// A thread is in a virtual time while it runs work of that time. A task is in a virtual time if it began in it, whichever
+/// thread runs the task.
 package enum CurrentTime {
-    /// The number of virtual times. While it is 0, a reading of the clock checks no further.
+    /// How many calls of `open()` have no `close()` yet. While it is 0, a reading of the clock needs no further check.
     private static let count = Atomic<Int>(0)
     private static let unmanaged = Atomic<Int>(0)
 
-    /// Tasks inherit it, except detached ones.
+    /// The virtual time of the calling task. Tasks inherit it, except detached ones.
     @TaskLocal package static var ofTask: (any VirtualTime)?
 
-    /// From now on code may be in a virtual time, until `close()` was called as often.
+    /// Announces that from now on code may be in a virtual time, until `close()` was called as often.
     package static func open() { count.wrappingAdd(1, ordering: .relaxed) }
     package static func close() { count.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// How often an instant's `now` read the kernel's clock while there was a virtual time and the thread was in none.
+    /// How often an instant's `now` read the kernel's clock while there was a virtual time and the calling code was in none.
     package static var unmanagedReadings: Int { unmanaged.load(ordering: .relaxed) }
 
-    /// The virtual time that the calling code is in; nil for the kernel's.
+    /// The virtual time that the calling code is in; nil for the kernel's time.
     @inline(__always)
     package static var virtual: (any VirtualTime)? {
         count.load(ordering: .relaxed) == 0 ? nil : ofThread ?? ofTask
     }
 
-    /// The virtual time whose threads pass the baton, if the calling thread is one of them.
+    /// The virtual time whose work the calling thread runs, if threads of that time pass the baton; nil otherwise.
     @inline(__always)
     static var passingBaton: (any VirtualTime)? {
         guard count.load(ordering: .relaxed) > 0, let virtual = ofThread, virtual.passesBaton else { return nil }
         return virtual
     }
 
-    /// The present reading of the current time's clock.
+    /// Returns the present reading of `clock` in the current time.
     @inline(__always)
     package static func now_ns(_ clock: TimerClock) -> Int64 {
         count.load(ordering: .relaxed) == 0 ? hrt_clock_now_ns(clock.c) : look(at: clock)
@@ -54,13 +55,13 @@ package enum CurrentTime {
         return key
     }()
 
-    /// The virtual time whose work the thread runs.
+    /// The virtual time whose work the calling thread runs.
     package static var ofThread: (any VirtualTime)? {
-        // Lives as long as the call of `with` that has set it, on this thread.
+        // Lives as long as the call of `with`, on this thread, that has set it.
         pthread_getspecific(key)?.assumingMemoryBound(to: (any VirtualTime).self).pointee
     }
 
-    /// Calls `body` with the thread in `virtual`.
+    /// Calls `body` with the calling thread in `virtual`.
     package static func with<Result, Failure: Error>(
         _ virtual: any VirtualTime,
         _ body: () throws(Failure) -> Result
@@ -79,7 +80,7 @@ package enum CurrentTime {
         return try body()
     }
 
-    /// Calls `body` with the thread in no virtual time, whatever work it runs.
+    /// Calls `body` with the calling thread in no virtual time, whichever time's work the thread runs.
     package static func leaving<Result>(_ body: () -> Result) -> Result {
         let before = pthread_getspecific(key)
         pthread_setspecific(key, nil)

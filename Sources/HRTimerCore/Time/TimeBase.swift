@@ -1,12 +1,12 @@
 #if os(Linux)
 import CHRTimer
 
-/// Where an engine or a loop takes its time from: the kernel, or a virtual clock under a test's control.
+/// The source of an engine's or a loop's time: the kernel, or a virtual clock under a test's control.
 ///
-/// A value of this type goes into a configuration. The default everywhere is `.current`: the kernel's, unless a test
-/// runs in a virtual time. A virtual one comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
+/// A value of this type is part of a configuration. The default everywhere is `.current`: the kernel's time, unless a test
+/// runs in a virtual time. A virtual time comes from `ManualTime` or `withManualTime` of the module HRTimerTesting.
 public struct TimeBase: Sendable {
-    /// Nil for the kernel's clocks.
+    /// The virtual time; nil for the kernel's clocks.
     package let virtual: (any VirtualTime)?
     /// The clock that is read.
     package let clock: TimerClock
@@ -27,11 +27,11 @@ public struct TimeBase: Sendable {
         TimeBase(virtual: virtual, clock: clock)
     }
 
-    /// The clock's present reading.
+    /// The present reading of the clock.
     @inlinable @inline(__always)
     package var now_ns: Int64 { read_ns() }
 
-    // Inlined in this module. Other modules call it, and of those a loop's pass most often.
+    // Inlined in this module. Other modules call it, most often from a pass of a loop.
     #if compiler(>=6.3)
     @section("hrt_hot_loop")
     #endif
@@ -41,9 +41,10 @@ public struct TimeBase: Sendable {
         return hrt_clock_now_ns(clock.c)
     }
 
-    /// The calling thread spins from `begun_ns`, which it has just read, until `deadline_ns`. Gives the last reading, which
-    /// is before the deadline only where more than `longest_ns` is left, and what it took of the processor. A virtual clock
-    /// does not go on by itself: there nothing is spun.
+    /// Spins on the calling thread from `begun_ns`, which the caller has just read, until `deadline_ns`.
+    ///
+    /// Returns the last reading, which is before the deadline only if more than `longest_ns` is left, and the processor
+    /// time that the spin took. A virtual clock does not go on by itself: there the function does not spin.
     package func spin(
         until deadline_ns: Int64,
         from begun_ns: Int64,
@@ -55,8 +56,8 @@ public struct TimeBase: Sendable {
         return (now_ns, spun_ns)
     }
 
-    /// The reading of a virtual monotonic clock when this clock reads `instant_ns`, by the present difference of the
-    /// two.
+    /// Returns the reading of a virtual time's monotonic clock when this clock reads `instant_ns`, by the present
+    /// difference of the two clocks. Returns `instant_ns` on the kernel's time.
     package func monotonic_ns(_ instant_ns: Int64) -> Int64 {
         guard let virtual, instant_ns < .max else { return instant_ns }
         return instant_ns.subtractingSaturating(virtual.offset_ns(of: clock))

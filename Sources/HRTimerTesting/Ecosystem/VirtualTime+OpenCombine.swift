@@ -3,8 +3,8 @@
 public import HRTimer
 
 extension ManualTime {
-    /// This time as a scheduler of OpenCombine: actions are called when the clock is moved to their time, what is due by now when it
-    /// is moved at all, if only by nothing. On the thread that moves it.
+    /// This time as a scheduler of OpenCombine. The thread that moves the clock calls actions when the clock is moved to their
+    /// time, and actions that are due by now when the clock is moved at all, even by zero.
     ///
     ///     let time = ManualTime()
     ///     let search = text.debounce(for: .milliseconds(300), scheduler: time.ocombine).sink { … }
