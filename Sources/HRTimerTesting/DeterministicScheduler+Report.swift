@@ -7,15 +7,15 @@ extension DeterministicScheduler {
     func report(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
             (
-                requests: state.requests, sleeps: state.sleeps, batons: state.batons, holds: state.holds,
-                step: state.isOnItsThread ? nil : state.step
+                requests: state.requests, sleeps: state.sleeps, batons: state.batons.map(\.description),
+                holds: state.holds, step: state.isOnItsThread ? nil : state.step
             )
         }
         var lines = state.step.map { ["\($0.description) has not come back"] } ?? []
         lines += state.requests.map { "the test waits in \($0.description)" }
         lines += Self.describe(state.sleeps)
         lines += time.participants.filter { $0.liveTimers > 0 }.map(Self.describe)
-        lines += state.batons.map { $0.description }
+        lines += state.batons
         lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
         return lines
     }
@@ -24,7 +24,9 @@ extension DeterministicScheduler {
     /// that was begun as background.
     func leftovers(_ time: ManualTime) -> [String] {
         let state = state.withLock { state in
-            (sleeps: state.sleeps, batons: state.batons, holds: state.holds)
+            (
+                sleeps: state.sleeps, batons: state.batons.filter(\.isPending).map(\.description), holds: state.holds
+            )
         }
         var background: [ObjectIdentifier: Int] = [:]
         for sleep in state.sleeps.values where sleep.isBackground { background[sleep.participant, default: 0] += 1 }
@@ -32,7 +34,7 @@ extension DeterministicScheduler {
         lines += time.participants
             .filter { $0.nextDeadline_ns < .max && $0.liveTimers > background[ObjectIdentifier($0)] ?? 0 }
             .map(Self.describe)
-        lines += state.batons.filter(\.isPending).map(\.description)
+        lines += state.batons
         lines += state.holds.sorted { $0.key < $1.key }.map { "held: \($0.value)" }
         return lines
     }
@@ -65,6 +67,7 @@ extension DeterministicScheduler.Request {
     }
 }
 
+// With the scheduler's lock held.
 extension Baton {
     var isPending: Bool {
         if case .parked(_, let deadline_ns, _) = phase { return deadline_ns < .max }

@@ -59,7 +59,9 @@ import Testing
         let found = try #require(file.results[0].why)
         #expect(found.late > 0)
         #expect(found.beyond_ns > 0)
-        #expect(abs(found.share_by_cause.values.reduce(0, +) - 1) < 0.001)
+        // Each share is rounded to a thousandth by itself.
+        let rounding = 0.0005 * Double(found.share_by_cause.count) + 1e-9
+        #expect(abs(found.share_by_cause.values.reduce(0, +) - 1) <= rounding)
         #expect(found.share_by_cause.keys.allSatisfy { LatenessCause(rawValue: $0) != nil })
     }
 
