@@ -16,7 +16,8 @@ import Synchronization
 ///     deliver  without the lock: calls the handler
 ///     finish   with the lock, which the next poll shares: decides what follows, and returns who waits for the end
 ///
-/// While the lock is held no other one is taken, no handler is called, and nothing that a user's handler captured is released.
+/// While the lock is held no handler is called, and nothing that a user's handler captured is released. The core takes no other
+/// lock meanwhile; an owner may take that of another clock's engine, see `ClockAlarm`.
 ///
 /// Usable from inline code, so that a loop, which is in another module, reads it without copying it first.
 @usableFromInline package struct FiringCore: ~Copyable {
@@ -74,8 +75,8 @@ import Synchronization
     /// a precise deadline would make that one late.
     static let preciseNeighbourhood_ns: Int64 = 100_000
 
-    /// `now_ns` is the present time. A queue that was never given the time treats all deadlines as far ones, and would file
-    /// each timer three times before it is due.
+    /// `now_ns` is the present time. A queue that was never given the time treats all deadlines as far ones, and would move
+    /// each timer three times between its levels before it is due.
     package init(precision: TimerPrecision, now_ns: Int64 = .min) {
         self.precision = precision
         queue = Self.makeQueue()

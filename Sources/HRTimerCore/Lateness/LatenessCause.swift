@@ -1,10 +1,11 @@
 #if os(Linux)
 /// What made a fire late.
 ///
-/// Where the kernel's counts leave room, time is attributed in this order. First comes what the library knows by its own clock
-/// (`armedLate`, `clockStep`, `suspended`, `tolerance`, `handlerBefore`, `loopBusy`, `delivery`), then what the kernel has
-/// counted (`runQueue`, `preempted`, `pageFault`, `stopped`, `stolen`), each with at most the time that is left, then `wakeup`.
-/// Time that nothing accounts for is `unexplained`.
+/// Lateness is attributed in this order, to each cause at most the time that is left. First comes what the library knows by its
+/// own clock: `armedLate`, `clockStep`, `suspended`, `tolerance`, and `delivery` for a call on a queue, a loop, an actor or in a
+/// task. Of the time that the thread slept or ran, what the kernel has counted comes next: `runQueue`, `preempted` and
+/// `pageFault`, also while a handler ran. The rest of the handlers' time is `handlerBefore`. Then come `stolen`, `stopped` and
+/// `wakeup`, and what a loop did beside its timers is `loopBusy`. Time that nothing accounts for is `unexplained`.
 public enum LatenessCause: String, Sendable, Hashable, CaseIterable {
     /// Handlers of other timers, or this timer's previous call, ran on the thread when the deadline came. On an actor or in a
     /// sequence of ticks, also the consumer's own work since the previous call.
