@@ -150,10 +150,11 @@ static void check_node(struct hrt_queue *queue, uint32_t index, struct census *c
     const struct hrt_class *class = hrt_class_of(queue, node);
     require(class != NULL, "a node's class exists", index);
     census->live++;
-    census->places += hrt_node_is_filed(node);
+    census->places += hrt_node_is_queued(node);
     if (!hrt_node_is_armed(node)) return;
     census->armed++;
-    require(hrt_node_is_filed(node) || node->key == HRT_KEY_NEVER, "an armed node is filed", index);
+    require(hrt_node_is_queued(node) || node->key == HRT_KEY_NEVER,
+            "an armed node is queued", index);
     struct earliest *of_class = &earliest[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
     if (node->key < of_class->key) of_class->key = node->key;
     if (class->windows == NULL) return;
@@ -212,7 +213,7 @@ void ctest_queue_check(hrt_queue *queue) {
         struct hrt_class *class = queue->classes[number];
         earliest[number] = (struct earliest){.key = HRT_KEY_NEVER, .end = HRT_KEY_NEVER};
         if (class == NULL) continue;
-        hrt_wheel_file_listed(queue, class);
+        hrt_wheel_enqueue_listed(queue, class);
         check_class(queue, class, &census);
     }
     for (uint32_t block = 0; block < queue->blocks_used; block++) {

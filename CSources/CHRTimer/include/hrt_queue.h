@@ -109,9 +109,9 @@ int64_t hrt_queue_next_precise_ns(hrt_queue *queue) HRT_NONBLOCKING;
 // Does a bounded part of the work that makes the results of hrt_queue_next_ns,
 // hrt_queue_next_wake_ns and hrt_queue_next_precise_ns exact. Returns true if there is more to do.
 // A thread that is about to sleep calls it until it returns false: then no wake-up is in vain. It
-// unfiles each node that a disarmed or rescheduled timer left behind, once: O(1) amortised for each
-// arming. (O(log n) in a crowd: more than 32 timers in the bucket of the earliest one, which are
-// too close together for the wheel to tell them apart at their distance.)
+// dequeues each node that a disarmed or rescheduled timer left behind, once: O(1) amortised for
+// each arming. (O(log n) in a crowd: more than 32 timers in the bucket of the earliest one, which
+// are too close together for the wheel to tell them apart at their distance.)
 bool hrt_queue_normalize(hrt_queue *queue) HRT_NONBLOCKING;
 
 // Disarms the timers with deadline_ns <= now_ns and writes them to out_due: earliest first, those

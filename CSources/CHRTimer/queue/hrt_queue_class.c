@@ -48,7 +48,7 @@ void hrt_class_release(struct hrt_class *class) {
     hrt_room_release(&class->heap, sizeof(uint32_t));
 }
 
-// Gives back the unused room of the heap, and the levels of the wheel in which nothing is filed.
+// Gives back the unused room of the heap, and the levels of the wheel in which nothing is queued.
 void hrt_class_trim(struct hrt_class *class) {
     hrt_room_give_back(&class->heap, sizeof(uint32_t), class->heap_count,
                        class->heap.blocks * HRT_BLOCK_NODES);
@@ -74,7 +74,7 @@ HRT_HOT
 bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
                      int *moves_left) HRT_NONBLOCKING {
     if (class->certainty == HRT_EXACT) return true;
-    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     while (*moves_left > 0) {
         if (class->cascading != 0) {
             hrt_wheel_cascade(queue, class, moves_left);
@@ -102,7 +102,7 @@ bool hrt_class_normalize(struct hrt_queue *queue, struct hrt_class *class,
 HRT_HOT
 uint64_t hrt_class_bound(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
     if (class->certainty != HRT_STALE) return class->bound;
-    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     uint64_t near = hrt_near_key(queue, class);
     if (class->cascading != 0) {
         // The nodes still in the cascading buckets are not sorted yet; they are due in the present
@@ -160,12 +160,12 @@ static bool advance(struct hrt_class *class, uint64_t now_tick) {
 }
 
 // Sets *out_first to the first armed node with key <= now_key, or to 0 if there is none. The node
-// stays filed. Returns false if the moves were used up before that was known.
+// stays queued. Returns false if the moves were used up before that was known.
 HRT_HOT
 bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t now_key,
                    int *moves_left, uint32_t *out_first) HRT_NONBLOCKING {
     *out_first = 0;
-    if (class->to_file_count != 0) hrt_wheel_file_listed(queue, class);
+    if (class->to_queue_count != 0) hrt_wheel_enqueue_listed(queue, class);
     for (;;) {
         if (class->cascading != 0) {
             class->certainty = HRT_STALE;

@@ -28,7 +28,7 @@ bool hrt_class_due(struct hrt_queue *queue, struct hrt_class *class, uint64_t no
 void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_taken) HRT_NONBLOCKING;
 
 // Arms, for the key, a node that is in the wheel or nowhere. The node stays where it is, or goes to
-// the list of nodes to be filed. Returns true if that list is full and must be worked off.
+// the list of nodes to be queued. Returns true if that list is full and must be worked off.
 //
 // Which of the two happens is hard to predict, and the answer waits for the node, which may not be
 // in the cache: a branch would be mispredicted every other time and discard the work begun
@@ -38,9 +38,9 @@ void hrt_class_taken(struct hrt_class *class, uint64_t now_key, bool is_all_take
 static HRT_ON_PATH bool hrt_class_armed(struct hrt_class *class, uint32_t slot, uint32_t bucket,
                                        uint64_t key) {
     if (HRT_UNLIKELY(key < class->bound)) class->bound = key;
-    class->to_file[class->to_file_count] = slot;
-    class->to_file_count += key < class->earliest[bucket];
-    return class->to_file_count == HRT_TO_FILE;
+    class->to_queue[class->to_queue_count] = slot;
+    class->to_queue_count += key < class->earliest[bucket];
+    return class->to_queue_count == HRT_TO_QUEUE;
 }
 
 // Marks the class's bounds as stale if they came from this timer. The timer was armed, and is
@@ -59,14 +59,14 @@ static HRT_ON_PATH void hrt_node_set_armed(struct hrt_queue *queue, struct hrt_n
     node->key = key;
 }
 
-// Disarms the node; returns false if it was not armed. Unfiles it if it is in the near tier; in the
-// wheel it stays filed.
+// Disarms the node; returns false if it was not armed. Dequeues it if it is in the near tier; in
+// the wheel it stays queued.
 static inline bool hrt_node_disarm(struct hrt_queue *queue, uint32_t index, struct hrt_node *node) {
     if (!hrt_node_is_armed(node)) return false;
     struct hrt_class *class = hrt_class_of(queue, node);
     queue->armed_count--;
     hrt_class_leaves(class, index, node);
-    if (hrt_node_is_near(node)) hrt_near_unfile(queue, class, index);
+    if (hrt_node_is_near(node)) hrt_near_dequeue(queue, class, index);
     node->sequence = 0;
     return true;
 }

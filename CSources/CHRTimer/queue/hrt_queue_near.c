@@ -88,9 +88,9 @@ static void run_remove(struct hrt_queue *queue, struct hrt_class *class,
     }
 }
 
-// Files a node in the heap: it is so late that, in the run, each earlier node would have to step
+// Enqueues a node in the heap: it is so late that, in the run, each earlier node would have to step
 // over it.
-void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
                        uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
     if (class->windows != NULL) hrt_windows_put(class->windows, index);
@@ -98,7 +98,7 @@ void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 HRT_HOT
-void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING {
     class->near_count++;
     if (class->windows != NULL) hrt_windows_put(class->windows, index);
@@ -114,7 +114,7 @@ void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
 }
 
 HRT_HOT
-void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_in_run(node)) {

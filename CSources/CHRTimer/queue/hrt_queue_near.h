@@ -5,11 +5,11 @@
 
 // The near tier. The run and the heap hold only armed nodes, so that the earlier of their first
 // nodes is the next timer outside the wheel.
-void hrt_near_file(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_enqueue(struct hrt_queue *queue, struct hrt_class *class,
                    uint32_t index) HRT_NONBLOCKING;
-void hrt_near_file_far(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_enqueue_far(struct hrt_queue *queue, struct hrt_class *class,
                        uint32_t index) HRT_NONBLOCKING;
-void hrt_near_unfile(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_near_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                      uint32_t index) HRT_NONBLOCKING;
 
 // Prefetches one more node of the run. The nodes are linked through each other: a caller that takes

@@ -3,17 +3,18 @@
 
 // How a timer queue works.
 //
-// Every timer is a node in a slab. A node that was armed is *filed*: it is in a bucket of the wheel
-// or in the near tier, which is a sorted list (the run) and a heap. The queue looks at a filed node
-// at the instant of its bucket; the timer need not be due then. So disarming a timer, or arming it
-// for no earlier instant, only writes to the node and leaves it where it is. When the queue looks
-// at the node, it files the node again or drops it. A node stays filed even while its slot is free,
-// and the slot's next owner takes it over in that place. A timeout that is set, cancelled and set
-// again thus costs one cache line each time, and is filed once in its length. The price is that the
-// queue may look when nothing is due. Normalizing (hrt_class_normalize) avoids that. A bucket knows
-// the node that its earliest key came from. If that node is gone, the queue walks the bucket if it
-// has few nodes. If it has many (a crowd), the queue spreads them over finer buckets or, where
-// those do not tell its nodes apart, over the heap, so that it never walks a crowd twice.
+// Every timer is a node in a slab. A node that was armed is *queued*: it is in a bucket of the
+// wheel or in the near tier, which is a sorted list (the run) and a heap. The queue looks at a
+// queued node at the instant of its bucket; the timer need not be due then. So disarming a timer,
+// or arming it for no earlier instant, only writes to the node and leaves it where it is. When the
+// queue looks at the node, it enqueues the node again or drops it. A node stays queued even while
+// its slot is free, and the slot's next owner takes it over in that place. A timeout that is set,
+// cancelled and set again thus costs one cache line each time, and is queued once in its length.
+// The price is that the queue may look when nothing is due. Normalizing (hrt_class_normalize)
+// avoids that. A bucket knows the node that its earliest key came from. If that node is gone, the
+// queue walks the bucket if it has few nodes. If it has many (a crowd), the queue spreads them over
+// finer buckets or, where those do not tell its nodes apart, over the heap, so that it never walks
+// a crowd twice.
 //
 // The wheel (Varghese and Lauck, "Hashed and Hierarchical Timing Wheels", 1987) has five levels of
 // 1,024 buckets. A bucket of level 0 is a tick of 2^16 ns, and each level is 1,024 times coarser
@@ -25,7 +26,7 @@
 // wheel.
 //
 // All this is a per-class wheel, and a queue has one for each kind of timer: ordinary, precise, and
-// with tolerance. The one with tolerance files by deadline like the others; hrt_queue_windows.c
+// with tolerance. The one with tolerance enqueues by deadline like the others; hrt_queue_windows.c
 // says how it finds the earliest end of a window.
 //
 // Files include and call in one direction: queue -> rare -> class -> wheel -> near -> windows ->
@@ -61,22 +62,22 @@ static inline int64_t hrt_key_ns(uint64_t key) { return (int64_t)(key ^ (UINT64_
 // Half a cache line: one miss fetches deadline, sequence, generation and links.
 struct hrt_node {
     uint64_t key;  // the deadline; kept when the timer is disarmed or removed, because the
-                   // wheel may still have the node filed by it
+                   // wheel may still have the node queued by it
     uint64_t
         sequence;   // see HRT_ARMED; while the slot is free, the next free node of its block, or 0
     uint32_t next;  // neighbours in a chain of the wheel, or in the run; 0 if there is none
     uint32_t previous;
     uint32_t generation;  // odd while the slot is taken, so that no token, even of another queue,
                           // matches a free slot
-    uint32_t place;       // where it is filed: kind, class, and bucket or place in the heap
+    uint32_t place;       // where it is queued: kind, class, and bucket or place in the heap
 };
 static_assert(sizeof(struct hrt_node) == 32,
               "two nodes share a cache line, and no node lies in two");
 
 // `place`: bits 31 and 30 are the kind, bits 29 and 28 the per-class wheel (see hrt_queue_shape.h),
 // the rest an index. In the first per-class wheel, the common one, a place is thus a plain bucket
-// number. A node that is not filed has the number after the last bucket, and counts as filed too
-// late. So one comparison separates both common cases, filed in a bucket and not filed, from all
+// number. A node that is not queued has the number after the last bucket, and counts as queued too
+// late. So one comparison separates both common cases, queued in a bucket and not queued, from all
 // rare ones.
 #define HRT_PLACE_KIND (UINT32_C(3) << 30)
 #define HRT_PLACE_CLASS_SHIFT 28
@@ -96,7 +97,7 @@ static inline bool hrt_node_is_armed(const struct hrt_node *node) {
 static inline bool hrt_node_is_near(const struct hrt_node *node) {
     return (node->place & HRT_IS_NEAR) != 0;
 }
-static inline bool hrt_node_is_filed(const struct hrt_node *node) {
+static inline bool hrt_node_is_queued(const struct hrt_node *node) {
     return (node->place & ~HRT_PLACE_CLASS) != HRT_NOWHERE;
 }
 static inline bool hrt_node_is_in_run(const struct hrt_node *node) {

@@ -26,12 +26,12 @@ int hrt_rare_add(struct hrt_queue *queue, hrt_token *out_token) {
     return 0;
 }
 
-// Takes the node out of the per-class wheel in which it is filed, so that it can be filed in
+// Takes the node out of the per-class wheel in which it is queued, so that it can be queued in
 // another.
 static void change_class(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                         struct hrt_node *node) {
     if (hrt_node_class(node) == class->base) return;
-    hrt_wheel_unfile(queue, hrt_class_of(queue, node), index);
+    hrt_wheel_dequeue(queue, hrt_class_of(queue, node), index);
     node->place = class->base | HRT_NOWHERE;
 }
 
@@ -47,9 +47,9 @@ static void arm_in(struct hrt_queue *queue, struct hrt_class *class, uint32_t in
     uint32_t place = node->place - class->base;
     if (HRT_UNLIKELY(place > HRT_NOWHERE)) {
         if (key < class->bound) class->bound = key;
-        hrt_wheel_refile(queue, class, index);
+        hrt_wheel_requeue(queue, class, index);
     } else if (HRT_UNLIKELY(hrt_class_armed(class, index - 1, place, key))) {
-        hrt_wheel_file_listed(queue, class);
+        hrt_wheel_enqueue_listed(queue, class);
     }
 }
 
@@ -90,7 +90,7 @@ static HRT_ON_PATH void arm_tolerant(struct hrt_queue *queue, uint32_t index, ui
     hrt_windows_open(class->windows, index, hrt_window_end(key, tolerance_ns));
     hrt_node_set_armed(queue, node, key);
     bool is_list_full = hrt_class_armed(class, index - 1, place, key);
-    if (HRT_UNLIKELY(is_list_full)) hrt_wheel_file_listed(queue, class);
+    if (HRT_UNLIKELY(is_list_full)) hrt_wheel_enqueue_listed(queue, class);
 }
 
 void hrt_rare_arm(struct hrt_queue *queue, uint32_t index, uint64_t key, int64_t tolerance_ns) {
@@ -119,11 +119,11 @@ int hrt_rare_schedule(struct hrt_queue *queue, int64_t deadline_ns, int64_t tole
 }
 
 void hrt_rare_file_listed(struct hrt_queue *queue) HRT_NONBLOCKING {
-    hrt_wheel_file_listed(queue, &queue->class);
+    hrt_wheel_enqueue_listed(queue, &queue->class);
 }
 
 int hrt_rare_file_listed_for_new(struct hrt_queue *queue) {
-    hrt_wheel_file_listed(queue, &queue->class);
+    hrt_wheel_enqueue_listed(queue, &queue->class);
     return 0;
 }
 

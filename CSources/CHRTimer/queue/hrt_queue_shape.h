@@ -14,7 +14,7 @@ enum {
     HRT_CHAINS = 8,
     HRT_WHEEL_PLACES = HRT_LEVELS * HRT_BUCKETS,
     HRT_SPARES = 64,
-    HRT_TO_FILE = 32,
+    HRT_TO_QUEUE = 32,
     HRT_OCCUPIED_WORDS = HRT_BUCKETS / 64,
     HRT_BLOCKS = 1 << (HRT_PLACE_CLASS_SHIFT - HRT_BLOCK_BITS),
 };
@@ -75,7 +75,7 @@ struct hrt_windows {
     struct hrt_room heap;      // `ends` of every near node, and of some that were near
 };
 
-// Nodes filed by deadline: a wheel, a run and a heap.
+// Nodes queued by deadline: a wheel, a run and a heap.
 struct hrt_class {
     uint64_t tick;  // the present, in ticks: all buckets up to it have cascaded or are cascading
     uint64_t look_tick;  // no occupied bucket beyond the present begins before this tick; it is the
@@ -86,8 +86,8 @@ struct hrt_class {
                          // incomplete until this is 0
     uint32_t base;       // the bits of this per-class wheel in a node's place
     uint32_t crowd;      // a bucket whose nodes are being spread, or HRT_NOWHERE
-    uint32_t to_file_count;
-    uint32_t to_file[HRT_TO_FILE];  // slots that may be filed too late, or not at all: see
+    uint32_t to_queue_count;
+    uint32_t to_queue[HRT_TO_QUEUE];  // slots that may be queued too late, or not at all: see
                                     // hrt_class_armed
     uint32_t near_count;
     uint32_t run_first;
@@ -125,7 +125,7 @@ struct hrt_queue {
     uint32_t spare_count;         // free nodes that were not yet returned to their blocks
     uint32_t spares[HRT_SPARES];  // their slots
     uint32_t peak;                // the largest `taken` since the last trimming ended
-    uint32_t trim_block;          // the block whose nodes are being unfiled, and how far
+    uint32_t trim_block;          // the block whose nodes are being dequeued, and how far
     uint32_t trim_index;
     struct hrt_class
         *classes[HRT_CLASSES];     // the first is `class`; the others are NULL until needed
@@ -144,13 +144,13 @@ static inline struct hrt_node *hrt_node_of(const struct hrt_queue *queue, uint32
     return queue->nodes + slot + 1;
 }
 
-// Returns the per-class wheel in which the node is filed, or in which it was armed last.
+// Returns the per-class wheel in which the node is queued, or in which it was armed last.
 static inline struct hrt_class *hrt_class_of(struct hrt_queue *queue, const struct hrt_node *node) {
     return queue->classes[hrt_node_class(node) >> HRT_PLACE_CLASS_SHIFT];
 }
 
-// How many nodes one call may file again; this limits the pause that a full bucket causes. Fuzzing
-// lowers it, so that a few nodes already exceed one call.
+// How many nodes one call may enqueue again; this limits the pause that a full bucket causes.
+// Fuzzing lowers it, so that a few nodes already exceed one call.
 #ifndef HRT_MOVES_PER_CALL
 #define HRT_MOVES_PER_CALL 1024
 #endif

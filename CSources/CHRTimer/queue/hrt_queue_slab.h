@@ -20,7 +20,7 @@ uint32_t hrt_slab_empty_block(const struct hrt_queue *queue);
 bool hrt_slab_is_empty_block(const struct hrt_queue *queue, uint32_t block);
 void hrt_slab_give_back(struct hrt_queue *queue, uint32_t block);
 // Cuts off the end of the first block, and gives its memory back: the nodes from `first` on, which
-// must be free and not filed.
+// must be free and not queued.
 void hrt_slab_cut_first_block(struct hrt_queue *queue, uint32_t first);
 
 // Takes the spare node that was given back last, which is in the cache. There must be one.
@@ -40,7 +40,7 @@ static inline void hrt_slab_give_spare(struct hrt_queue *queue, uint32_t slot,
     queue->spares[queue->spare_count++] = slot;
 }
 
-// Makes the node spare, and makes room in `spares` if needed. It must be disarmed. It stays filed.
+// Makes the node spare, and makes room in `spares` if needed. It must be disarmed. It stays queued.
 static inline void hrt_slab_give(struct hrt_queue *queue, uint32_t index) {
     if (HRT_UNLIKELY(queue->spare_count == HRT_SPARES)) hrt_slab_spill(queue, HRT_SPARES / 2);
     hrt_slab_give_spare(queue, index - 1, hrt_node_at(queue, index));

@@ -1,7 +1,7 @@
 #ifdef __linux__
-// Gives memory back. Free nodes stay filed, so the nodes of an empty block are unfiled first, some
-// in each call; then the block's memory is given back. At the end memory of the arrays beside the
-// nodes, and of the empty levels of the wheels, is given back.
+// Gives memory back. Free nodes stay queued, so the nodes of an empty block are dequeued first,
+// some in each call; then the block's memory is given back. At the end memory of the arrays beside
+// the nodes, and of the empty levels of the wheels, is given back.
 #include "hrt_queue_class.h"
 #include "hrt_queue_slab.h"
 #include "../include/hrt_hot.h"
@@ -21,9 +21,9 @@ static bool is_free(const struct hrt_node *node) {
     return (node->generation & 1) == 0 && node->generation != HRT_RETIRED;
 }
 
-static void unfile(struct hrt_queue *queue, uint32_t index) {
+static void dequeue(struct hrt_queue *queue, uint32_t index) {
     struct hrt_class *class = hrt_class_of(queue, hrt_node_at(queue, index));
-    hrt_wheel_unfile(queue, class, index);
+    hrt_wheel_dequeue(queue, class, index);
 }
 
 static void trim_windows(struct hrt_queue *queue, uint32_t first, uint32_t end) {
@@ -40,7 +40,7 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
     uint32_t end =
         used - queue->trim_index > NODES_PER_CALL ? queue->trim_index + NODES_PER_CALL : used;
     for (; queue->trim_index < end; queue->trim_index++)
-        unfile(queue, number * HRT_BLOCK_NODES + queue->trim_index);
+        dequeue(queue, number * HRT_BLOCK_NODES + queue->trim_index);
     if (end < used) return;
     trim_windows(queue, number * HRT_BLOCK_NODES, (number + 1) * HRT_BLOCK_NODES);
     hrt_slab_give_back(queue, number);
@@ -48,8 +48,8 @@ static void empty_block(struct hrt_queue *queue, uint32_t number) {
     queue->trim_index = 0;
 }
 
-// Unfiles the free nodes from the end of the first block down to its last timer. trim_index is how
-// far it has come. Slots that were used and freed between two calls may be filed again. Returns
+// Dequeues the free nodes from the end of the first block down to its last timer. trim_index is how
+// far it has come. Slots that were used and freed between two calls may be queued again. Returns
 // true if there is more to do.
 static bool empty_first_block(struct hrt_queue *queue) {
     uint32_t used = queue->blocks_used == 0 ? 1 : queue->blocks[0].used;
@@ -58,11 +58,11 @@ static bool empty_first_block(struct hrt_queue *queue) {
         if (!is_free(hrt_node_at(queue, above))) index = used;
     }
     uint32_t end = index > NODES_PER_CALL ? index - NODES_PER_CALL : 1;
-    while (index > end && is_free(hrt_node_at(queue, index - 1))) unfile(queue, --index);
+    while (index > end && is_free(hrt_node_at(queue, index - 1))) dequeue(queue, --index);
     queue->trim_index = index;
     if (index == end && index > 1) return true;
     if (used - index >= LEAST_CUT) {
-        for (uint32_t above = index; above < used; above++) unfile(queue, above);
+        for (uint32_t above = index; above < used; above++) dequeue(queue, above);
         hrt_slab_cut_first_block(queue, index);
         trim_windows(queue, index, HRT_BLOCK_NODES);
     }
@@ -73,7 +73,7 @@ static bool empty_first_block(struct hrt_queue *queue) {
 bool hrt_queue_trim(hrt_queue *queue) {
     for (unsigned number = 0; number < HRT_CLASSES; number++) {
         if (queue->classes[number] == NULL) continue;
-        hrt_wheel_file_listed(queue, queue->classes[number]);
+        hrt_wheel_enqueue_listed(queue, queue->classes[number]);
         queue->classes[number]->fetched = 0;
     }
     hrt_slab_spill(queue, queue->spare_count);

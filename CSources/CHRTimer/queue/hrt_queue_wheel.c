@@ -111,14 +111,14 @@ static inline bool is_near(const struct hrt_queue *queue, const struct hrt_class
     return tick <= class->tick || (queue->armed_count <= FEW && tick - class->tick < SECOND);
 }
 
-// Files the node by its key, in the wheel or the near tier. It must not be filed.
+// Enqueues the node by its key, in the wheel or the near tier. It must not be queued.
 HRT_HOT
 static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32_t index) {
     struct hrt_node *node = hrt_node_at(queue, index);
-    assert(!hrt_node_is_filed(node));
+    assert(!hrt_node_is_queued(node));
     if (node->key == HRT_KEY_NEVER) return;  // armed, but never due
     if (is_near(queue, class, node->key)) {
-        hrt_near_file(queue, class, index);
+        hrt_near_enqueue(queue, class, index);
     } else {
         link_at(queue, class, index, node, place_for(class, node->key));
     }
@@ -127,21 +127,21 @@ static void file_by_key(struct hrt_queue *queue, struct hrt_class *class, uint32
 // The bucket's occupied bit stays set, even if the bucket is empty now: otherwise arming and
 // disarming one timer would set and clear it each time. The next search that finds the bucket empty
 // clears the bit.
-void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
     struct hrt_node *node = hrt_node_at(queue, index);
     if (hrt_node_is_near(node)) {
-        hrt_near_unfile(queue, class, index);
-    } else if (hrt_node_is_filed(node)) {
+        hrt_near_dequeue(queue, class, index);
+    } else if (hrt_node_is_queued(node)) {
         unlink(queue, class, index, node);
         hrt_node_set_place(node, HRT_NOWHERE);
     }
 }
 
 HRT_HOT
-void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING {
-    hrt_wheel_unfile(queue, class, index);
+    hrt_wheel_dequeue(queue, class, index);
     file_by_key(queue, class, index);
 }
 
@@ -149,17 +149,17 @@ void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
 // another per-class wheel; some are listed twice. The first pass prefetches each line that the
 // second pass writes.
 HRT_HOT
-void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
-    uint32_t places[HRT_TO_FILE];
+void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING {
+    uint32_t places[HRT_TO_QUEUE];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < class->to_file_count; i++) {
-        uint32_t index = class->to_file[i] + 1;
+    for (uint32_t i = 0; i < class->to_queue_count; i++) {
+        uint32_t index = class->to_queue[i] + 1;
         const struct hrt_node *node = hrt_node_at(queue, index);
-        uint32_t filed_at = node->place - class->base;
-        if (filed_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
-        if (node->key >= class->earliest[filed_at]) continue;
+        uint32_t queued_at = node->place - class->base;
+        if (queued_at > HRT_NOWHERE || !hrt_node_is_armed(node)) continue;
+        if (node->key >= class->earliest[queued_at]) continue;
         if (is_near(queue, class, node->key)) {
-            hrt_wheel_refile(queue, class, index);
+            hrt_wheel_requeue(queue, class, index);
             continue;
         }
         uint32_t place = place_for(class, node->key);
@@ -171,13 +171,13 @@ void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT
             __builtin_prefetch(hrt_node_at(queue, chain->last), 1);
         }
         places[count] = place;
-        class->to_file[count++] = index - 1;
+        class->to_queue[count++] = index - 1;
     }
-    class->to_file_count = 0;
+    class->to_queue_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = class->to_file[i] + 1;
+        uint32_t index = class->to_queue[i] + 1;
         struct hrt_node *node = hrt_node_at(queue, index);
-        if (hrt_node_is_filed(node)) unlink(queue, class, index, node);
+        if (hrt_node_is_queued(node)) unlink(queue, class, index, node);
         link_at(queue, class, index, node, places[i]);
     }
 }
@@ -269,7 +269,7 @@ static uint64_t begin_of(const struct hrt_class *class, uint32_t place) {
     return (level_tick + ((place - level_tick) & (HRT_BUCKETS - 1))) << shift;
 }
 
-// Files or drops a node that was taken out of its bucket and is in no chain any more.
+// Enqueues or drops a node that was taken out of its bucket and is in no chain any more.
 static void file_seen(struct hrt_queue *queue, struct hrt_class *class, uint32_t index,
                       struct hrt_node *node) {
     hrt_node_set_place(node, HRT_NOWHERE);
@@ -305,8 +305,8 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
             unlink(queue, class, nodes[i], node);
             file_seen(queue, class, nodes[i], node);
         } else if (class->windows != NULL && node->key < limit) {
-            hrt_wheel_unfile(queue, class, nodes[i]);
-            hrt_near_file(queue, class, nodes[i]);
+            hrt_wheel_dequeue(queue, class, nodes[i]);
+            hrt_near_enqueue(queue, class, nodes[i]);
         } else if (node->key < class->earliest[place]) {
             set_earliest(class, place, nodes[i], node->key);
         }
@@ -362,9 +362,9 @@ static void file_from_crowd(struct hrt_queue *queue, struct hrt_class *class, ui
     }
     hrt_node_set_place(node, HRT_NOWHERE);
     if (class->crowd < HRT_BUCKETS) {
-        hrt_near_file(queue, class, index);
+        hrt_near_enqueue(queue, class, index);
     } else {
-        hrt_near_file_far(queue, class, index);
+        hrt_near_enqueue_far(queue, class, index);
     }
 }
 

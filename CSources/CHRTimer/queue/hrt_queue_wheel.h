@@ -1,4 +1,4 @@
-// The levels of a per-class wheel: nodes are filed by deadline, more coarsely the later they are
+// The levels of a per-class wheel: nodes are queued by deadline, more coarsely the later they are
 // due.
 #ifndef HRT_QUEUE_WHEEL_H
 #define HRT_QUEUE_WHEEL_H
@@ -14,7 +14,7 @@ struct hrt_wheel_first {
 
 // Clears the occupied bits of empty buckets, and gives back the memory of levels that are empty.
 void hrt_wheel_trim(struct hrt_class *class);
-void hrt_wheel_file_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
+void hrt_wheel_enqueue_listed(struct hrt_queue *queue, struct hrt_class *class) HRT_NONBLOCKING;
 bool hrt_wheel_next_tick(struct hrt_class *class, uint64_t *out_tick,
                          uint8_t *out_levels) HRT_NONBLOCKING;
 struct hrt_wheel_first hrt_wheel_first(const struct hrt_queue *queue,
@@ -26,11 +26,11 @@ void hrt_wheel_look_into(struct hrt_queue *queue, struct hrt_class *class, uint3
 void hrt_wheel_spread(struct hrt_queue *queue, struct hrt_class *class,
                       int *moves_left) HRT_NONBLOCKING;
 
-// Unfile removes the node from where it is filed, if it is filed. Refile then files it by its key,
-// in the wheel or the near tier.
-void hrt_wheel_unfile(struct hrt_queue *queue, struct hrt_class *class,
+// Dequeue removes the node from where it is queued, if it is queued. Requeue then enqueues it by
+// its key, in the wheel or the near tier.
+void hrt_wheel_dequeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
-void hrt_wheel_refile(struct hrt_queue *queue, struct hrt_class *class,
+void hrt_wheel_requeue(struct hrt_queue *queue, struct hrt_class *class,
                       uint32_t index) HRT_NONBLOCKING;
 
 // Returns whether the queue looks at a node of the bucket no later than at the key.

@@ -1,8 +1,8 @@
 #ifdef __linux__
-// The windows of timers with tolerance. Their per-class wheel files by deadline like the others. It
-// also has the end of each node's window, and a heap of the ends of near nodes. Timers in the wheel
-// need no entry in that heap: windows end after they begin, and a timer whose window begins before
-// the earliest end is in the near tier (hrt_class_normalize).
+// The windows of timers with tolerance. Their per-class wheel enqueues by deadline like the others.
+// It also has the end of each node's window, and a heap of the ends of near nodes. Timers in the
+// wheel need no entry in that heap: windows end after they begin, and a timer whose window begins
+// before the earliest end is in the near tier (hrt_class_normalize).
 //
 // When a timer is disarmed or moved, its end stays in the heap until it becomes the earliest, or
 // until most entries are stale: a wake-up takes nearly all near nodes, and removing their ends one
@@ -107,7 +107,7 @@ static void keep_near_only(struct hrt_queue *queue, struct hrt_class *class) {
     }
 }
 
-// Gives back the elements of the nodes from `first` to before `end`, which are not filed, and the
+// Gives back the elements of the nodes from `first` to before `end`, which are not queued, and the
 // unused part of the heap's array. Gives back `entry_of` only if the heap has no stale entries,
 // which could be those of these nodes.
 void hrt_windows_trim(struct hrt_queue *queue, struct hrt_class *class, uint32_t first,
