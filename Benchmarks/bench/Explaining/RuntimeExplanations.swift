@@ -228,7 +228,7 @@ extension Explanation {
                     .against(
                         "swift.task-sleep-zero-tolerance",
                         id,
-                        "Its ticks are on a grid; those that a slow reader missed are left out."
+                        "Its ticks are on a grid; those that a slow reader missed come at once, one after another."
                     )
                 ]
             )
