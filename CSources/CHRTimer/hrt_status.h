@@ -10,7 +10,7 @@
 // System calls are made through this file, and no other code reads or writes errno (`make lint`).
 // The exceptions are calls that cannot fail (clock_gettime(2), PR_GET_TIMERSLACK, sigaction(2) for
 // a signal that had an action before), calls whose failure has one answer whatever the reason
-// (mmap(2) and its kin, FUTEX_WAKE), functions that return their error (pthread_create(3)), and
+// (mmap(2) and its kin, FUTEX_WAKE), functions that return their error (pthread_sigmask(3)), and
 // close(2), which must not be repeated: the descriptor is gone even after EINTR.
 
 // Evaluates to the call's result, or to a negative errno: intro(2). A call that a signal handler

@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "../hrt_status.h"
-#include "../include/hrt_latch.h"
 #include "../include/hrt_lock.h"
 #include "../include/hrt_signal.h"
-#include "../include/hrt_thread.h"
 
 enum { SIGNALS = 65, CLOSED = 0, OPENING = -1 };
 
@@ -36,43 +34,10 @@ static void on_signal(int signal) {
     hrt_restore_errno(kept);
 }
 
-// Threads that each receive one signal, for a process whose threads may all block it: a thread
-// inherits the mask of the one that started it (signal(7)), and no thread can change another's
-// mask.
-static struct {
-    bool is_there;
-    pthread_t thread;
-    hrt_latch end;
-} receivers[SIGNALS];
-
-static void *run_receiver(void *end) {
-    hrt_thread_set_name("hrt-signal");
-    hrt_latch_wait(end);
-    return NULL;
-}
-
-static int start_receiver(int signal) {
-    sigset_t before, others;
-    pthread_sigmask(SIG_BLOCK, NULL, &before);
-    if (sigismember(&before, signal) != 1) return 0;
-    sigfillset(&others);
-    sigdelset(&others, signal);
-    receivers[signal].end = (hrt_latch){0};
-    // The new thread inherits the mask. Until the mask is restored the signal may come to this
-    // thread, which is harmless: the handler is installed.
-    pthread_sigmask(SIG_SETMASK, &others, NULL);
-    int error =
-        pthread_create(&receivers[signal].thread, NULL, run_receiver, &receivers[signal].end);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    receivers[signal].is_there = error == 0;
-    return -error;
-}
-
-static void end_receiver(int signal) {
-    if (!receivers[signal].is_there) return;
-    hrt_latch_open(&receivers[signal].end);
-    pthread_join(receivers[signal].thread, NULL);
-    receivers[signal].is_there = false;
+bool hrt_signal_is_blocked(int signal) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    return sigismember(&mask, signal) == 1;
 }
 
 int hrt_signal_open(int signal, int *out_fd) {
@@ -96,9 +61,7 @@ int hrt_signal_open(int signal, int *out_fd) {
         return status;
     }
     *out_fd = fd;
-    status = start_receiver(signal);
-    if (status != 0) hrt_signal_close(signal);
-    return status;
+    return 0;
 }
 
 uint64_t hrt_signal_take(int signal) {
@@ -129,9 +92,6 @@ void hrt_signal_stop_process(void) {
 void hrt_signal_close(int signal) {
     int fd = atomic_load(&signal_fds[signal]) - 1;
     if (fd < 0) return;
-    // Done before the former action is restored: for that action the program let no thread receive
-    // the signal.
-    end_receiver(signal);
     hrt_lock_acquire(&actions);
     sigaction(signal, &former_actions[signal], NULL);
     hrt_lock_release(&actions);

@@ -3,18 +3,23 @@ import CHRTimer
 package import HRTimerLibc
 
 /// Starts a thread that runs `body` and blocks every signal: handlers of the host program run on the host's threads, and no
-/// signal delays a timer.
+/// signal delays a timer. Only a thread that is there to receive a signal leaves that one unblocked.
 ///
 /// The caller must join or detach the thread. Throws EAGAIN if the system has no room for another thread, pthread_create(3).
-package func startThread(_ body: @escaping @Sendable () -> Void) throws(TimerError) -> pthread_t {
+package func startThread(
+    receiving signal: Int32? = nil,
+    _ body: @escaping @Sendable () -> Void
+) throws(TimerError) -> pthread_t {
     final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
-    var all = sigset_t()
+    var blocked = sigset_t()
     var before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &before)
+    sigfillset(&blocked)
+    // Until the former mask is restored the signal may come to this thread, which is harmless: its handler is installed.
+    if let signal { sigdelset(&blocked, signal) }
+    pthread_sigmask(SIG_SETMASK, &blocked, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
     var thread = pthread_t()
